@@ -1,11 +1,10 @@
-"""The one door to time: everything that needs to know what time it is takes a `Clock`.
+"""Time: all code that needs the time takes a `Clock`.
 
-`SystemClock` is the machine's; `ManualClock` is moved by hand, so that no test waits.
+`SystemClock` is the machine's; `ManualClock` is advanced by hand, so that no test waits.
 
-Two kinds of time. The wall clock (`Clock.millis`) may be set, back too: it is read for what is written or
-shown. How long something takes or may take, and when it is due next, is told by the monotonic one
-(`Clock.monotonic`, `elapsed_millis`), which nobody sets. What is due at a time that was written down is told
-by `engine.steady_clock`.
+There are two kinds of time. The wall clock (`Clock.millis`) may be set, back too: it is used for stored and
+displayed times. Durations and deadlines use the monotonic clock (`Clock.monotonic`, `elapsed_millis`), which
+is never set. Deadlines that are stored use `engine.steady_clock`.
 """
 
 import time
@@ -14,30 +13,31 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for what is stored and shown, monotonic time for durations."""
+    """Wall time for stored and displayed times, monotonic time for durations."""
 
     def millis(self) -> int:
-        """The wall clock: milliseconds since the epoch, the unit of every timestamp on the wire and on disk.
+        """Return the wall clock in ms since the epoch, the unit of every timestamp on the wire and on disk.
+
         It may go back, or leap.
         """
         ...
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start; never goes back."""
+        """Return seconds from an arbitrary start; never goes back."""
         ...
 
 
 monotonic_seconds: Callable[[], float] = time.monotonic
-"""The machine's monotonic clock, for those who have no `Clock`: the reactor above all."""
+"""The machine's monotonic clock, for code without a `Clock`: the reactor above all."""
 
 
 def seconds_since_boot() -> float:
-    """Seconds since the machine started, asleep or not: what the kernel tells the ages of processes in."""
+    """Return seconds since the machine started, including sleep: the kernel's base for ages of processes."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def elapsed_millis(clock: Clock) -> int:
-    """The monotonic clock in ms: what deadlines, intervals and ages in memory are measured in."""
+    """Return the monotonic clock in ms, the unit of deadlines, intervals and ages in memory."""
     return int(clock.monotonic() * 1000)
 
 
@@ -51,7 +51,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved."""
+    """A clock that moves only when it is advanced."""
 
     def __init__(self, millis: int = 1_700_000_000_000) -> None:
         self._millis = millis
@@ -69,5 +69,5 @@ class ManualClock:
         self._elapsed_millis += millis
 
     def set_wall(self, millis: int) -> None:
-        """Set the wall clock alone, as an administrator or a time server would."""
+        """Set the wall clock only, as an administrator or a time server would."""
         self._millis = millis

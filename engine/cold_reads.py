@@ -1,10 +1,10 @@
-"""How much old data each consumer group reads, and when that is too much for everybody else.
+"""Throttling of cold reads: old data that consumer groups read from the disk.
 
-A message is cold when it lies so far behind the log's end that it cannot be in memory, which holds the
-newest part. Per group and for all groups together what was read cold is added up; every few seconds `tick`
-begins anew. A group above its threshold, or any group while the sum is above the global one, is slowed down
-by who serves its pulls. With `coldCtrStrategyEnable` thresholds of groups that nobody set follow what the
-disk has to bear. Standard: `ColdDataCgCtrService`, `SimpleColdCtrStrategy`, `PIDAdaptiveColdCtrStrategy`.
+A message is cold if it is so far behind the log's end that it cannot be in memory, which has the newest part.
+Cold bytes are summed per group and in total; `tick` resets the sums every few seconds. A group above its
+threshold, or any group while the total is above the global threshold, is throttled by the code that serves
+its pulls. With `coldCtrStrategyEnable`, thresholds that are not set adapt to the load of the disk. RocketMQ:
+`ColdDataCgCtrService`, `SimpleColdCtrStrategy`, `PIDAdaptiveColdCtrStrategy`.
 """
 
 import logging
@@ -19,25 +19,25 @@ from mqgateway.engine.options import BrokerOptions, StoreOptions
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 5.0
-"""How often `tick` is due."""
+"""Interval of `tick`."""
 LIFE_MILLIS = 60_000
-"""How long a group is remembered that reads nothing cold any more."""
+"""Time after which a group without cold reads is forgotten."""
 
 ADAPTIVE = "||adaptive"
-"""What is appended to a group's name where a threshold is shown that was found, not set."""
+"""Suffix of a group's name where an adapted threshold is shown."""
 PROMOTION = 1.5
 DECELERATION = 0.8
 DECELERATED = 3
-"""How many thresholds are lowered in one go: the largest ones."""
+"""Number of thresholds lowered at once: the largest ones."""
 
 WEIGHT_NOW, WEIGHT_SUM, WEIGHT_CHANGE = 0.5, 0.3, 0.2
 HISTORY = 10
 EXPECTED_SHARE = 0.8
-"""Which part of the global threshold is aimed at."""
+"""Target share of the global threshold."""
 
 
 class _Group:
-    """What one group has read cold since the last tick; wall times in ms, `heard_at` in elapsed ms."""
+    """Cold reads of one group since the last tick; wall times in ms, `heard_at` in elapsed ms."""
 
     __slots__ = ("created", "heard_at", "last_read", "size")
 
@@ -49,7 +49,7 @@ class _Group:
 
 
 class ColdReads:
-    """The sums and the thresholds, in bytes per `TICK_SECONDS`; `maxGroups` bounds both tables."""
+    """Sums and thresholds, in bytes per `TICK_SECONDS`; `maxGroups` bounds both tables."""
 
     def __init__(
         self,
@@ -70,18 +70,18 @@ class ColdReads:
 
     @property
     def is_watched(self) -> bool:
-        """Whether cold reads are counted at all."""
+        """True if cold reads are counted."""
         return self._store_options.cold_data_flow_control_enable
 
     def is_cold(self, behind: int) -> bool:
-        """Whether what lies so many bytes behind the log's end is no longer in memory.
+        """Return True if data `behind` bytes before the log's end is no longer in memory.
 
-        Standard: `DefaultMessageStore.checkInColdAreaByCommitOffset`.
+        RocketMQ: `DefaultMessageStore.checkInColdAreaByCommitOffset`.
         """
         return behind > self._memory * self._store_options.access_message_in_memory_hot_ratio // 100
 
     def read(self, group: str, size: int) -> None:
-        """A group has read so many cold bytes."""
+        """Count cold bytes read by a group."""
         if is_system_group(group):
             return
         now, elapsed = self._clock.millis(), elapsed_millis(self._clock)
@@ -96,25 +96,25 @@ class ColdReads:
         self._total += size
 
     def is_too_much(self, group: str) -> bool:
-        """Whether the group should be slowed down."""
+        """Return True if the group should be throttled."""
         known = self._groups.get(group)
         if known is None or is_system_group(group):
             return False
         return known.size >= self._threshold(group) or self._total >= self._options.global_cold_read_threshold
 
     def set_threshold(self, group: str, threshold: int) -> bool:
-        """Let an administrator say what is too much for a group; false when no more is kept."""
+        """Set the threshold of a group; return False if the table is full."""
         if group not in self._thresholds and len(self._thresholds) >= self._options.max_groups:
             return False
         self._thresholds[group] = threshold
         return True
 
     def remove_threshold(self, group: str) -> None:
-        """Let the general threshold count for a group again."""
+        """Remove the threshold of a group, so that the general one applies."""
         self._thresholds.pop(group, None)
 
     def tick(self) -> None:
-        """Begin to add up anew; thresholds follow what was read."""
+        """Reset the sums and adapt the thresholds."""
         options = self._options
         if options.cold_ctr_strategy_enable:
             self._errors.append(int(options.global_cold_read_threshold * EXPECTED_SHARE) - self._total)
@@ -138,7 +138,7 @@ class ColdReads:
         self._total = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Sums and thresholds under the standard's names."""
+        """Return sums and thresholds under RocketMQ's names."""
         found = {name + ADAPTIVE: threshold for name, threshold in self._adapted.items()}
         return {
             "cgColdReadThreshold": self._options.cg_cold_read_threshold,
@@ -162,7 +162,7 @@ class ColdReads:
         return self._options.cg_cold_read_threshold if found is None else found
 
     def _promote(self, group: str, threshold: int) -> None:
-        """Allow a group more that wants more, as long as all together do not."""
+        """Raise the threshold of a group that reads more, while the total is below the global threshold."""
         options = self._options
         if not options.cold_ctr_strategy_enable or group in self._thresholds:
             return
@@ -172,7 +172,7 @@ class ColdReads:
             self._adapted[group] = int(threshold * PROMOTION)
 
     def _decelerate(self) -> None:
-        """Allow those less that may read most, where all together read too much."""
+        """Lower the largest thresholds if the total is too high."""
         options = self._options
         if options.use_pid_cold_ctr_strategy:
             is_needed = self._tendency() < 0
@@ -185,7 +185,7 @@ class ColdReads:
                 self._adapted[group] = max(lower, options.cg_cold_read_threshold)
 
     def _tendency(self) -> float:
-        """Above 0 when less is read than could be, below when more; 0 until enough is known."""
+        """Return a value above 0 if more could be read, below 0 if too much; 0 until enough ticks."""
         errors = self._errors
         if len(errors) < HISTORY:
             return 0.0

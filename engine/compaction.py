@@ -1,11 +1,11 @@
-"""Compacted queues, of the topics whose cleanup policy says so, and when they are compacted.
+"""Compacted queues, of the topics with that cleanup policy, and the schedule of their compaction.
 
     compaction/compactionLog, compactionCq    the files of each queue, see `compaction_files`
-    compaction/position-checkpoint            up to which queue offset each queue has been compacted
-    compaction/replacing                      only while files change places: which, so that it goes on
+    compaction/position-checkpoint            the queue offset up to which each queue was compacted
+    compaction/replacing                      only during a replacement: its files, to resume it
 
-Queues are copied from the consume queue with each tick and each read, so a crash loses nothing that the
-commit log has. One queue is compacted at a time, by a worker. Standard: `CompactionStore`,
+Messages are copied from the consume queue on each tick and each read, so a crash loses nothing that the
+commit log has. One queue is compacted at a time, by a worker. RocketMQ: `CompactionStore`,
 `CompactionService`, `CompactionPositionMgr`.
 """
 
@@ -44,7 +44,7 @@ from mqgateway.engine.worker import Worker
 log = logging.getLogger(__name__)
 
 SCAN_MILLIS = 30_000
-"""How often topics are looked through for queues that nobody reads. Standard: `CompactionStore`."""
+"""Interval of the scan for queues that are not read. RocketMQ: `CompactionStore`."""
 SYNC_MILLIS = 1000
 COPIES_PER_TICK = 4
 
@@ -52,7 +52,7 @@ Key = tuple[str, int]
 
 
 class Source(Protocol):
-    """The consume queues that are copied, and the log that they are made from."""
+    """The consume queues to copy, and the log that they are derived from."""
 
     @property
     def max_physical_offset(self) -> int:
@@ -60,23 +60,23 @@ class Source(Protocol):
 
     @property
     def flushed_offset(self) -> int:
-        """Up to where the log is on stable storage."""
+        """The offset up to which the log is on stable storage."""
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """The offset of the oldest message."""
+        """Return the offset of the oldest message."""
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """The offset after the last message."""
+        """Return the offset after the last message."""
 
     def readable_end(self, topic: str, queue_id: int) -> int:
-        """The offset up to which messages may be read."""
+        """Return the offset up to which messages may be read."""
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
-        """Records, with tags codes, from an offset on."""
+        """Return records, with tags codes, starting at an offset."""
 
 
 class Compaction(Compacted):
-    """All compacted queues of a store. Failures of the disk are logged and tried again."""
+    """All compacted queues of a store. Disk failures are logged and retried."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Compaction(Compacted):
         topics: Callable[[], Iterable[tuple[str, int]]],
         is_compacted: Callable[[str], bool],
     ) -> None:
-        """`topics` names all topics that are compacted, with their queues; `is_compacted` tells of one."""
+        """`topics` returns all compacted topics with their queues; `is_compacted` checks one topic."""
         self._options = options
         self._disk = disk
         self._clock = clock
@@ -118,10 +118,10 @@ class Compaction(Compacted):
         return f"{self._root}/position-checkpoint"
 
     def covers(self, topic: str) -> bool:
-        """Whether a topic is compacted."""
+        """Return True if a topic is compacted."""
         return self._is_compacted(topic)
 
-    # Following the log: queues are copied from the consume queues, so no record is taken here.
+    # Following the log: messages are copied from the consume queues, so records are not taken here.
 
     def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
@@ -131,12 +131,12 @@ class Compaction(Compacted):
         return True
 
     def load(self, start: Start) -> Steps[Known | None]:
-        """See `View`: `opened` loads, once the consume queues are there."""
+        """Do nothing: `opened` loads, once the consume queues exist. See `View`."""
         yield from ()
         return None
 
     def opened(self, is_clean: bool) -> None:
-        """Find all queues. Raises `CorruptFile`, `ConfigError` and `OSError`."""
+        """Load all queues. Raises `CorruptFile`, `ConfigError` and `OSError`."""
         self._check = not is_clean
         table = load_table(self._disk, self._checkpoint) or {}
         self._positions = {str(key): int(value) for key, value in table.get("queueOffsetMap", {}).items()}
@@ -148,7 +148,7 @@ class Compaction(Compacted):
                     self._open((topic, int(queue_id)))
 
     def _end_replacement(self) -> None:
-        """Go on with the replacement that a crash interrupted."""
+        """Resume the replacement that a crash interrupted."""
         if not self._disk.exists(self._note):
             return
         note = load_table(self._disk, self._note) or {}
@@ -159,7 +159,7 @@ class Compaction(Compacted):
         self._finish(key)
 
     def _finish(self, key: Key) -> None:
-        """What follows when the files have changed places."""
+        """Clean up after a replacement and save the checkpoint."""
         discard(self._disk, places(self._options, self._root, *key))
         save_table(self._disk, self._checkpoint, {"queueOffsetMap": dict(self._positions)})
         for path in (self._note, f"{self._note}.bak"):
@@ -173,14 +173,14 @@ class Compaction(Compacted):
             found = CompactionLog(self._options, self._pool, places(self._options, self._root, *key))
             found.load(self._original(key) if self._check else None, self._source.max_offset(*key))
             self._logs[key] = found
-            # Not all at the same time. Standard: `CompactionStore.loadAndGetClog`, which draws lots.
+            # Spread over time. RocketMQ: `CompactionStore.loadAndGetClog`, which uses random delays.
             interval = self._options.compaction_schedule_internal
             delay = interval + 1000 + crc32(_name(key).encode()) % interval
             self._due[key] = elapsed_millis(self._clock) + delay
         return found
 
     def _original(self, key: Key) -> Original:
-        """What a message of a queue is in the commit log, for comparison."""
+        """Return a function that reads the commit log's record of a message, for comparison."""
 
         def original(offset: int) -> bytes | None:
             if not self._source.min_offset(*key) <= offset < self._source.max_offset(*key):
@@ -201,7 +201,7 @@ class Compaction(Compacted):
         accept: Accept | frozenset[int] | None,
         limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
-        """Messages of a queue from an offset on, as far as they are left. Standard: `CompactionStore`."""
+        """Return the remaining messages of a queue from an offset on. RocketMQ: `CompactionStore`."""
         key = topic, queue_id
         if key not in self._logs and not self._source.max_offset(topic, queue_id):
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
@@ -214,14 +214,14 @@ class Compaction(Compacted):
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset, 0, 0)
 
     def _copy(self, key: Key, found: CompactionLog) -> bool:
-        """Take some of what has come; whether there is more."""
+        """Copy some new messages; return True if there are more."""
         begin, end = self._source.min_offset(*key), self._source.readable_end(*key)
         return found.catch_up(lambda offset, count: self._source.records(*key, offset, count), begin, end)
 
     # Upkeep.
 
     def tick(self, is_failing: bool = False) -> None:
-        """Copy what has come, sync it, compact what is due. Called every 100 ms or so."""
+        """Copy and sync new messages, and compact what is due. Called every 100 ms or so."""
         now = elapsed_millis(self._clock)
         try:
             if now - self._scanned >= SCAN_MILLIS:
@@ -273,8 +273,9 @@ class Compaction(Compacted):
         self._worker.run(work, done)
 
     def _plan(self, key: Key, now: int) -> None:
-        """Choose what to compact, once the log that it was copied from is on stable storage: a newer message
-        that is lost may not have cost the older one its place.
+        """Choose the segments to compact. It starts once the log they were copied from is on stable storage.
+
+        Otherwise a newer message that is lost could have deleted the older one.
         """
         interval = self._options.compaction_schedule_internal
         self._due[key] = now + interval + 1000 + crc32(_name(key).encode()) % interval
@@ -285,7 +286,7 @@ class Compaction(Compacted):
             self._planned = key, plan, self._source.max_physical_offset
 
     def _compact(self, key: Key, plan: Plan) -> None:
-        """Let the worker do what was planned."""
+        """Run the plan on the worker."""
         self._planned = None
         began = self._clock.monotonic()
 
@@ -314,7 +315,7 @@ class Compaction(Compacted):
         self._worker.run(work, done)
 
     def _replace(self, key: Key, replacement: Replacement) -> None:
-        """Let files change places; begun again with the next tick where the disk fails."""
+        """Replace the files; retried on the next tick if the disk fails."""
         self._unfinished = key, replacement
         self._is_working = True
         try:
@@ -339,8 +340,10 @@ class Compaction(Compacted):
         return not self._is_working and not self._is_syncing
 
     def truncate(self, offset: int) -> int:
-        """Forget messages that have left the consume queues, which are truncated already. A key whose older
-        message was compacted away in favour of one of these has none left. Raises `OSError`."""
+        """Truncate to the consume queues, which were truncated before. Raises `OSError`.
+
+        A key whose older message was compacted away in favour of a truncated one is lost.
+        """
         self._planned = None
         is_changed = False
         for key, found in self._logs.items():
@@ -382,7 +385,7 @@ class Compaction(Compacted):
         return state
 
     def stop(self) -> None:
-        """Write and sync everything; what fails is copied anew after the next start."""
+        """Write and sync everything; messages whose write fails are copied again after the next start."""
         try:
             for found in self._logs.values():
                 found.files.write_out()
@@ -396,5 +399,5 @@ class Compaction(Compacted):
 
 
 def _name(key: Key) -> str:
-    """As the standard names a queue in its checkpoint."""
+    """Return RocketMQ's name of a queue in its checkpoint."""
     return f"{key[0]}_{key[1]}"

@@ -1,14 +1,14 @@
-"""The settings of a running server: shown, changed by request, and written to their file.
+"""The settings of a running server: display, change by request, and their file.
 
 A change is checked as a whole before anything is set. Each option declares when it takes effect
-(`options.option.Effect`), and the answer says what has happened: what is only kept for the next start, what
-could not be kept, what has no effect here. A setting that takes effect after a restart does not change in
-the running server. It is refused where it cannot be kept either. Settings that decide where data is and who
-may do what are never changed by request.
+(`options.option.Effect`), and the response reports which settings are only kept for the next start, could not
+be kept, or have no effect. A setting that takes effect after a restart does not change in the running server,
+and is refused if it cannot be kept. Settings for data directories and access rights are never changed by
+request.
 
-A broker's change goes into the lines that hold the properties now, or below them, so that comments and order
-stay (RocketMQ rewrites the file with all its properties); a name server without a file gets one with all of
-them. Standard: `Configuration`.
+A broker's change is written to the lines with the properties, or below them, so that comments and order are
+kept (RocketMQ rewrites the file with all its properties). A name server without a file gets one with all
+properties. RocketMQ: `Configuration`.
 """
 
 import logging
@@ -34,21 +34,21 @@ from mqgateway.engine.tables.data_version import DataVersion
 log = logging.getLogger(__name__)
 
 NOT_READ = "data folder"
-"""The origin of a settings file's path that no start reads by itself."""
+"""Origin of a settings file's path that a start does not read by itself."""
 
 
 def is_above_files(origin: str) -> bool:
-    """Whether a setting from there is not replaced by that of a file: a flag, or a variable (`JAVA_OPT`)."""
+    """Return True if settings of this origin override a file: a flag, or a variable (`JAVA_OPT`)."""
     return origin in ("--set", "flag") or (origin.isupper() and origin.replace("_", "").isalnum())
 
 
 class Rules(NamedTuple):
-    """What requests may change, and how a change is kept.
+    """Rules for changes by request, and for keeping them.
 
-    `never_changed` are not, beside what `configBlackList` names; names that are no setting are passed over if
-    `skips_unknown`, else refused. A file that is there gets the properties that are changed; with
-    `writes_all` one that is missing is made, with all properties. `path` is the setting that names the file.
-    Standard: `initConfigBlackList`.
+    Properties in `never_changed` and in `configBlackList` are refused. Unknown names are skipped with
+    `skips_unknown`, else refused. An existing file gets the changed properties; with `writes_all` a missing
+    one is created with all properties. `path` is the setting that names the file. RocketMQ:
+    `initConfigBlackList`.
     """
 
     never_changed: frozenset[str]
@@ -73,7 +73,7 @@ CONTROLLER_RULES = NAMESRV_RULES._replace(
 
 
 class ChangeForbidden(Exception):
-    """A property that requests may not change."""
+    """A property that may not be changed by request."""
 
 
 class Configuration:
@@ -92,15 +92,15 @@ class Configuration:
         self.version = DataVersion(timestamp=clock.millis())
 
     def get(self, name: str) -> str:
-        """The text of a property's value. Raises `KeyError`."""
+        """Return a property's value as text. Raises `KeyError`."""
         return format_value(self._settings.get(name))
 
     def effective(self) -> list[Effective]:
-        """Every property as it stands; secrets are hidden."""
+        """Return every property with its current value; secrets are hidden."""
         return self._settings.effective()
 
     def option(self, name: str) -> Option:
-        """The declaration of a property. Raises `KeyError`."""
+        """Return the declaration of a property. Raises `KeyError`."""
         return self._settings.option(name)
 
     def effect(self, name: str) -> Effect:
@@ -118,7 +118,7 @@ class Configuration:
         return ""
 
     def as_properties(self, now: Mapping[str, Value] | None = None) -> str:
-        """All properties as text, what is `now` something else than was set so; secrets are hidden."""
+        """Return all properties as text; `now` overrides values that differ. Secrets are hidden."""
         return self._settings.as_properties(now)
 
     @property
@@ -127,7 +127,7 @@ class Configuration:
         return self._rules.never_changed.union(str(self._settings.get("configBlackList")).split(";"))
 
     def update(self, changes: Sequence[Setting]) -> str:
-        """Set these properties, all or none; return what the caller should know of it, if anything.
+        """Set properties, all or none; return notes for the caller, or "".
 
         Raises `ChangeForbidden` or `ConfigError`.
         """
@@ -161,8 +161,10 @@ class Configuration:
         return "; ".join(filter(None, notes))
 
     def reread(self, found: Sequence[Setting]) -> list[str]:
-        """Set what a file says otherwise by now, all or none; as at the start it counts below the environment
-        and flags. Gives the names of those that differ and are read at start only. Raises `ConfigError`."""
+        """Set the values that changed in a file, all or none; return the names that need a restart.
+
+        As at the start, the environment and flags override the file. Raises `ConfigError`.
+        """
         settings = self._settings
         found = [one for one in found if one.key in settings and not is_above_files(settings.origin(one.key))]
         if problems := settings.check(found):
@@ -188,7 +190,7 @@ class Configuration:
         return name not in self.black_list and self.effect(name) in (Effect.LIVE, Effect.ANNOUNCED)
 
     def _named(self, changes: Iterable[Setting], effect: Effect) -> list[str]:
-        """Return the names of the properties with this effect that would become something else."""
+        """Return the names of the properties with this effect whose value would change."""
         settings = self._settings
         return sorted(
             {
@@ -201,7 +203,7 @@ class Configuration:
         )
 
     def _overruled(self, names: Iterable[str]) -> str:
-        """Return which of these properties a flag or variable sets at each start, whatever the file says."""
+        """Return the properties that a flag or variable sets at each start, whatever the file has."""
         given = [f"{name} by {self._given[name]}" for name in sorted(names) if name in self._given]
         return f"set again at the next start: {', '.join(given)}" if given else ""
 
@@ -215,7 +217,7 @@ class Configuration:
         self.version.next(self._clock.millis())
 
     def _keep(self, changes: Sequence[Setting]) -> str:
-        """Write changes to the settings file; return why they are not kept, empty when they are."""
+        """Write changes to the settings file; return the reason if they are not kept, else ""."""
         if not self._rules.writes_all and not (self._path and self._disk.exists(self._path)):
             return self._not_kept("there is no settings file; name one with -c")
         values = {setting.key: setting.value for setting in changes}

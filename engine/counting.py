@@ -1,6 +1,6 @@
-"""By what is counted that the broker itself puts and gets, without a request.
+"""Counters for puts and gets of the broker itself, without a request.
 
-Standard: what `PopReviveService` and `TransactionalMessageBridge` call of `BrokerStatsManager`.
+RocketMQ: the calls of `PopReviveService` and `TransactionalMessageBridge` to `BrokerStatsManager`.
 """
 
 from typing import Protocol
@@ -9,18 +9,18 @@ from mqgateway.engine.meters import Meters
 
 
 class Counting(Protocol):
-    """Counts of what went in and out; sizes are those of records, in bytes.
+    """Counts messages put and read; sizes are those of records, in bytes.
 
-    `meters` is None while nobody exports metrics.
+    `meters` is None if no metrics are exported.
     """
 
     meters: Meters | None
 
     def put(self, topic: str, messages: int, size: int) -> None:
-        """Count one put of so many messages and bytes."""
+        """Count one put of messages and bytes."""
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
-        """Count one read that gave a group so many messages and bytes."""
+        """Count one read of messages and bytes by a group."""
 
 
 class Uncounted:
@@ -29,10 +29,10 @@ class Uncounted:
     meters: Meters | None = None
 
     def put(self, topic: str, messages: int, size: int) -> None:
-        """Nothing is counted."""
+        """Do nothing."""
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
-        """Nothing is counted."""
+        """Do nothing."""
 
 
 UNCOUNTED = Uncounted()

@@ -1,17 +1,17 @@
-"""Delayed messages: put under a level now, delivered to their topic when the level's time has passed.
+"""Delayed messages: stored under a level, delivered to their topic when the level's time has passed.
 
-A message with DELAY = level is stored in queue level - 1 of the schedule topic (`delay_levels`);
-its consume queue unit carries the delivery time in place of a tags code. As all messages of a level wait
-equally long, each queue is in the order of delivery: `DelaySchedule.tick` looks at the head of each, and
-puts what is due back under its own topic and queue. `delayOffset.json` keeps the offset of each level, and in
-a member of ours, which the standard ignores, the offset of the log up to which deliveries are counted.
+A message with DELAY = level is stored in queue level - 1 of the schedule topic (`delay_levels`). Its consume
+queue unit has the delivery time in place of a tags code. All messages of a level wait equally long, so each
+queue is in the order of delivery: `DelaySchedule.tick` checks the head of each, and puts due messages back
+under their own topic and queue. `delayOffset.json` has the offset of each level, and in an additional member,
+which RocketMQ ignores, the log offset up to which deliveries are counted.
 
-Never early: a message is delivered when its level's time has passed since it was stored, however the wall
-clock was set meanwhile (`engine.steady_clock`). The file never runs ahead of the log's durable part, so
-nothing is lost; and what was delivered since the file was last written stands in the log behind that place,
-where a start finds it. So what the log has is not delivered again.
+A message is never delivered early: its level's time must have passed since it was stored, whatever the wall
+clock was set to (`engine.steady_clock`). The file never leads the durable part of the log, so nothing is
+lost. Deliveries since the file was last written are in the log after that offset, where a start finds them.
+So deliveries in the log are not repeated.
 
-Standard: `ScheduleMessageService`.
+RocketMQ: `ScheduleMessageService`.
 """
 
 import logging
@@ -44,15 +44,15 @@ log = logging.getLogger(__name__)
 
 UNITS_AT_ONCE = 64
 ATTEMPTS_MAX = 3
-"""How often an unreadable message is tried before it is left out."""
+"""Number of attempts before an unreadable message is skipped."""
 FUTURE_MILLIS = 1000
-"""A message that was stored so much later than now is not taken for one from the future."""
+"""Tolerance in ms for a message stored later than now, before its time counts as wrong."""
 PAUSE_MILLIS = 1000
-"""How long to wait after a failure before the next attempt."""
+"""Pause after a failure before the next attempt."""
 LOG_OFFSET = "logOffset"
-"""Member of the file: what was delivered by a message that the log has before this offset is counted."""
+"""Member of the file: the log offset up to which deliveries are counted."""
 LOG_GROWTH_MAX = 16 << 20
-"""The file is written anew when the log has grown by so many bytes: a start looks through what came since."""
+"""Growth of the log in bytes after which the file is rewritten: a start scans what was added since."""
 
 Trace = tuple[str, str, int, str, str, int, int]
 OnDelivered = Callable[[str, int], None]
@@ -61,7 +61,7 @@ LeavesOut = Callable[[str, int], bool]
 
 
 def _trace(stored: StoredMessage) -> Trace:
-    """What a message is known by, while it waits and when it was delivered."""
+    """Return the identity of a message, equal while it waits and when it was delivered."""
     properties = stored.properties
     return (
         properties.get(PROPERTY_UNIQ_KEY, ""),
@@ -75,10 +75,8 @@ def _trace(stored: StoredMessage) -> Trace:
 
 
 def _delivered(later: Iterable[StoredMessage | None]) -> Steps[Counter[Trace]]:
-    """Which messages were delivered, as the log shows that got these since; each as often as it was.
-
-    Nobody else can put such a message: one with a delay would be made to wait.
-    """
+    """Count the deliveries among messages of the log, each as often as it was delivered. Only the schedule
+    puts such messages: others with a delay are made to wait."""
     found: Counter[Trace] = Counter()
     for stored in later:
         yield
@@ -92,7 +90,7 @@ def _delivered(later: Iterable[StoredMessage | None]) -> Steps[Counter[Trace]]:
 
 
 class _Level:
-    """Where one level stands: its next message, when that is due if known, and failures with it."""
+    """State of one level: its next message, when that is due if known, and failures with it."""
 
     __slots__ = ("attempts", "due", "number", "offset", "paused_until")
 
@@ -114,13 +112,10 @@ class _Level:
 
 
 class DelaySchedule:
-    """Delivers delayed messages: `tick` when something is due, and every 100 ms or so, `persist` every 10 s,
-    `close` at the end.
-
-    `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
-    `file_size` is that of the log's files. `on_delivered` is told topic and bytes of each message that was
-    put into this log, `leaves_out` decides what is discarded.
-    """
+    """Delivers delayed messages. Call `tick` when one is due, and every 100 ms or so, `persist` every 10 s,
+    `close` at the end. `max_per_tick` bounds the work of one tick; the version is raised every `version_step`
+    deliveries. `file_size` is that of the log's files. `on_delivered` gets topic and bytes of each message
+    put into this log; `leaves_out` returns True for messages to discard."""
 
     def __init__(
         self,
@@ -165,9 +160,8 @@ class DelaySchedule:
         return self._other | {queue.number: queue.offset for queue in self._queues if queue.offset}
 
     def load(self) -> None:
-        """Go on where the file says, and behind what the log shows that was delivered since, once the store
-        has started. Raises `ConfigError` if the file is unreadable.
-        """
+        """Resume at the offsets of the file, after deliveries found in the log since, once the store has
+        started. Raises `ConfigError` if the file is unreadable."""
         table = self._file.load()
         if table is None:
             self._pass_delivered(0)
@@ -175,18 +169,16 @@ class DelaySchedule:
         known = {int(level): offset for level, offset in (table.get("offsetTable") or {}).items()}
         for queue in self._queues:
             queue.offset = known.pop(queue.number, 0)
-        # Levels that the settings no longer have; they may have them again.
+        # Levels that the settings no longer have, but may have again.
         self._other = known
         self._members = json_members.others(table, ("dataVersion", LOG_OFFSET, "offsetTable"))
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
-        # Another broker's file does not say it; that one delivers again what it did not note.
+        # RocketMQ's file lacks it; that broker repeats deliveries it did not save.
         end = self._store.max_physical_offset
         self._pass_delivered(json_members.read(table, LOG_OFFSET, end, json_members.LONG_BITS))
 
     def _pass_delivered(self, log_offset: int) -> None:
-        """Go on behind what was delivered since, and have that written soon: starts may follow one another
-        faster than it is written in between.
-        """
+        """Skip deliveries since `log_offset`, and write the file soon, as restarts may come faster."""
         self._written_to = log_offset
         self._counted_to = self._store.max_physical_offset
         waiting = [units[0][0] for queue in self._queues if (units := self._units(queue, 1))]
@@ -200,11 +192,8 @@ class DelaySchedule:
         self.persist()
 
     def adopt(self, reported: Mapping[str, Any], log_offset: int) -> None:
-        """Take over how far a master has come, as `to_json` gives it, which contains what our log had before
-        an offset. Raises `ConfigError`.
-
-        Standard: `SlaveSynchronize.syncDelayOffset`.
-        """
+        """Adopt a master's offsets, as returned by `to_json`, for our log before an offset. Raises
+        `ConfigError`. RocketMQ: `SlaveSynchronize.syncDelayOffset`."""
         table = json_members.read(reported, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
@@ -217,7 +206,7 @@ class DelaySchedule:
         self.data_version = version
 
     def forget_end(self) -> None:
-        """The log was cut: no level is farther than its messages."""
+        """Limit the levels to their messages after the log was truncated."""
         for queue in self._queues:
             held = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)
             if queue.offset > held:
@@ -226,11 +215,11 @@ class DelaySchedule:
                 self._is_dirty = True
 
     def stand_by(self) -> None:
-        """Another broker delivers from now on: what the log gets is not counted here."""
+        """Stop counting the log's deliveries here: another broker delivers from now on."""
         self._counted_to = self._log_offset()
 
     def going_on(self) -> Steps[None]:
-        """Go on as master, behind what another one delivered meanwhile, as the log shows it."""
+        """Resume as master after the deliveries of another broker that the log contains."""
         since = max(self._log_offset(), self._store.min_physical_offset)
         for queue in self._queues:
             queue.due, queue.paused_until = None, 0
@@ -238,10 +227,8 @@ class DelaySchedule:
         yield from self.take_over(later)
 
     def take_over(self, later: Iterable[StoredMessage | None]) -> Steps[None]:
-        """Go on in a master's place, behind what it delivered since it last said how far it was.
-
-        `later` are messages of the log of that time, among which those are, and None in between.
-        """
+        """Take over from a master, after its deliveries since it last reported its offsets. `later` are
+        messages of the log since then, which include those, and None in between."""
         found = yield from _delivered(later)
         counted_to = self._store.max_physical_offset
         passed: list[int] = []
@@ -255,7 +242,7 @@ class DelaySchedule:
                     break
                 found[_trace(stored)] -= 1
                 passed[-1] += 1
-        # All at once: whoever is interrupted before has to find the same again.
+        # All at once: an interrupted call must find the same state again.
         self._counted_to = counted_to
         before = self.offsets
         for queue, count in zip(self._queues, passed, strict=True):
@@ -266,10 +253,8 @@ class DelaySchedule:
             self.data_version.next(self._clock.millis())
 
     def take_back(self, reported: Mapping[str, Any]) -> None:
-        """Go on behind what a slave delivered in our place, as its `to_json` says. Raises `ConfigError`.
-
-        Standard: `BrokerPreOnlineService.syncMetadataReverse`, which takes all from a newer version.
-        """
+        """Resume after the deliveries of a slave in our place, from its `to_json`. Raises `ConfigError`.
+        RocketMQ: `BrokerPreOnlineService.syncMetadataReverse`, which takes all from a newer version."""
         table = json_members.read(reported, "offsetTable", dict[Any, Any]())
         known = {int(level): int(offset) for level, offset in table.items()}
         for queue in self._queues:
@@ -282,7 +267,7 @@ class DelaySchedule:
                 self._is_dirty = True
 
     def tick(self, now: int) -> int:
-        """Deliver what is due at `now`, in steady time (ms); gives how many messages were delivered."""
+        """Deliver messages due at `now`, in steady time (ms); return their number."""
         self._save_waiting()
         self._counted_to = None
         self._ticked_at = now
@@ -294,7 +279,7 @@ class DelaySchedule:
                 budget -= self._deliver_level(queue, now, budget)
                 if budget <= 0:
                     break
-        # A level with much to do must not keep the others waiting.
+        # A busy level must not starve the others.
         self._first = (self._first + 1) % count
         delivered = self._max_per_tick - budget
         self._is_behind = budget <= 0
@@ -303,15 +288,15 @@ class DelaySchedule:
         return delivered
 
     def wait_millis(self, now: int) -> int | None:
-        """How long until something is due as far as the last tick saw, in ms: 0 where it left something that
-        is, None where nothing is known to wait. What cannot be delivered now is not counted."""
+        """Return the ms until a message is due, as of the last tick: 0 if it left due ones, None if none is
+        known to wait. Messages that cannot be delivered now are not counted."""
         if self._is_behind:
             return 0
         due = [queue.due for queue in self._queues if queue.due is not None and queue.due > self._ticked_at]
         return max(0, min(due) - now) if due else None
 
     def persist(self) -> None:
-        """Write how far each level has come, if it is news, once the log is durable that it relies on."""
+        """Write changed offsets once the log that they rely on is durable."""
         if self._waiting is None and (self._is_dirty or self._file.has_failed or self._has_grown()):
             self._is_dirty = False
             self._waiting = (self._store.max_physical_offset, self._text())
@@ -325,14 +310,14 @@ class DelaySchedule:
 
     @property
     def _is_used(self) -> bool:
-        """Whether there is, or was, a delayed message."""
+        """True if there is, or was, a delayed message."""
         return any(self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id) for queue in self._queues)
 
     def _has_grown(self) -> bool:
         return self._log_offset() - self._written_to >= LOG_GROWTH_MAX and self._is_used
 
     def close(self) -> None:
-        """Write how far each level has come, here and now; for the end, when the store has stopped."""
+        """Write the offsets synchronously; called at the end, when the store has stopped."""
         is_behind = self._written_to != self._log_offset() and self._is_used
         if self._is_dirty or self._waiting is not None or self._file.has_failed or is_behind:
             self._is_dirty = False
@@ -340,7 +325,7 @@ class DelaySchedule:
             self._file.save(self._text, inline=True)
 
     def _log_offset(self) -> int:
-        """Up to where in the log all that was delivered is counted."""
+        """Return the log offset up to which all deliveries are counted."""
         return self._store.max_physical_offset if self._counted_to is None else self._counted_to
 
     def _text(self) -> bytes:
@@ -348,11 +333,11 @@ class DelaySchedule:
         return dumps(self._members | {LOG_OFFSET: self._written_to} | self.to_json(), indent=True)
 
     def to_json(self) -> dict[str, Any]:
-        """The next message of each level, and the version, as brokers tell slaves."""
+        """Return the next message of each level, and the version, as sent to slaves."""
         return {"dataVersion": self.data_version.to_json(), "offsetTable": self.offsets}
 
     def _deliver_level(self, queue: _Level, now: int, budget: int) -> int:
-        """Deliver from the head of a level; gives how many messages were taken."""
+        """Deliver from the head of a level; return the number of messages taken."""
         taken = 0
         while taken < budget:
             units = self._units(queue, min(UNITS_AT_ONCE, budget - taken))
@@ -372,7 +357,7 @@ class DelaySchedule:
             return []
         start = store.min_offset(SCHEDULE_TOPIC, queue_id)
         if not start <= queue.offset <= end:
-            # Files were deleted, or a crash took the end of the queue.
+            # Files were deleted, or a crash removed the end of the queue.
             corrected = start if queue.offset < start else end
             log.warning("delay level %d resumes at %d instead of %d", queue.number, corrected, queue.offset)
             queue.offset = corrected
@@ -381,7 +366,7 @@ class DelaySchedule:
         return store.consume_queue_units(SCHEDULE_TOPIC, queue_id, queue.offset + skipped, count)
 
     def _take(self, queue: _Level, physical_offset: int, due: int, now: int) -> bool:
-        """Deliver the head, or leave it out where it never can be; false when it has to wait."""
+        """Deliver the head, or skip it if it never can be; return False if it has to wait."""
         if due > now:
             queue.due = due
             return False
@@ -412,12 +397,10 @@ class DelaySchedule:
         return True
 
     def _due(self, queue: _Level, physical_offset: int, written: int, now: int) -> int:
-        """When the head is due, in steady time: as its unit says, unless no message can be due so late.
-
-        That is so when the level was made shorter since, or the unit is damaged: then the message itself
-        decides. One that was stored in the future is due at once: the clock was set back while nobody looked.
-        Standard: `ScheduleMessageService.correctDeliverTimestamp`.
-        """
+        """Return the due time of the head, in steady time: its unit's, unless no message can be due so late.
+        That is so if the level was shortened since, or the unit is damaged: then the message itself decides.
+        One stored in the future is due at once: the clock was set back meanwhile. RocketMQ:
+        `ScheduleMessageService.correctDeliverTimestamp`."""
         delay = self.levels.delay(queue.number)
         due = written + self._store.steady.ahead_at(physical_offset, written - delay)
         if due <= now + delay:
@@ -430,7 +413,7 @@ class DelaySchedule:
         return min(due, right) if right <= now + delay + FUTURE_MILLIS else now
 
     def _give_up(self, queue: _Level, physical_offset: int, now: int) -> bool:
-        """Leave out a head that cannot be read, when it is gone or after some attempts; false: wait."""
+        """Skip an unreadable head if it is gone or after some attempts; return False to wait."""
         is_gone = physical_offset < self._store.min_physical_offset
         queue.attempts += 1
         if not is_gone and queue.attempts < ATTEMPTS_MAX:

@@ -1,4 +1,4 @@
-"""What can go wrong in the engine, by cause; callers branch on the class, people read the text."""
+"""Errors of the engine, by cause. Callers branch on the class; the text is for people."""
 
 
 class EngineError(Exception):
@@ -10,7 +10,7 @@ class ConfigError(EngineError):
 
 
 class StoreError(EngineError):
-    """The store cannot do what was asked."""
+    """The store cannot carry out a request."""
 
 
 class MessageIllegal(StoreError):
@@ -18,7 +18,7 @@ class MessageIllegal(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """The store takes no writes at the moment; the text says why and, where it helps, the path."""
+    """The store refuses writes now; the text has the reason and, if useful, the path."""
 
 
 class CorruptFile(StoreError):
@@ -32,8 +32,8 @@ class CorruptFile(StoreError):
 
 
 class FilterError(EngineError):
-    """A subscription's expression that cannot be read."""
+    """A subscription's expression cannot be parsed."""
 
 
 class LogBusy(EngineError):
-    """A log takes nothing at the moment: too much is under way, or another one is about to write it."""
+    """A log refuses writes now: too much is in flight, or another writer is about to write it."""

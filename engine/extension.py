@@ -1,6 +1,6 @@
-"""The functions of `native*.c`: there where they were built, which is with MQGATEWAY_COMPILE=1.
+"""The functions of `native*.c`; present if they were built, with MQGATEWAY_COMPILE=1.
 
-Each has a form in Python, named here, which it equals and which serves where there is no extension.
+Each is equal to a function in Python, named here, which is the fallback without the extension.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,60 +10,62 @@ from typing import Any, Protocol, TypeVar, cast
 
 _T = TypeVar("_T")
 FieldPlan = tuple[str, str, Mapping[str, Any] | None, int, bool]
-"""Name, name on the wire, texts and their values (None: the text is the value), the bits of a number (0: it
-is none), and whether the field is required."""
+"""Name, name on the wire, texts and their values (None: the text is the value), the bits of a number (0: not
+a number), and whether the field is required.
+"""
 Outline = tuple[int, str, int, int, int, str | None, bytes, int]
-"""Code, language, version, opaque, flag and remark of a command, the object of its fields, and how many these
-are."""
+"""Code, language, version, opaque, flag and remark of a command, the object of its fields, and their
+number.
+"""
 
 
 class Native(Protocol):
-    """What the extension gives. Numbers have 64 bits, sizes 31; bytes are measured before they are read.
-
-    Functions with many arguments take them by name: in a wrong order they would be taken for others."""
+    """Functions of the extension. Numbers have 64 bits, sizes 31; bounds are checked before bytes are read.
+    Functions with many arguments take them by name, as their order is easily confused."""
 
     def crc32(self, data: bytes | memoryview, /) -> int:
-        """The checksum of bytes. `zlib.crc32`."""
+        """Return the checksum of bytes. `zlib.crc32`."""
 
     def crc32c(self, data: bytes | bytearray | memoryview, /) -> int:
-        """The CRC-32C of bytes. `record_batches.crc32c.crc32c_of_crcmod`."""
+        """Return the CRC-32C of bytes. `record_batches.crc32c.crc32c_of_crcmod`."""
 
     def inflate_block(
         self, data: bytes | bytearray | memoryview, at: int, size: int, /
     ) -> bytes | tuple[int, int]:
-        """The bytes of a Snappy block whose elements begin there and inflate to this size; how many come
-        before the first malformed element, and where that is. `record_batches.snappy.decompress_block`."""
+        """Return the bytes of a Snappy block with elements from `at` that inflates to `size`; else the number
+        of bytes before the first malformed element, and its position.
+        `record_batches.snappy.decompress_block`."""
 
     def inflate_frames(
         self, data: bytes | bytearray | memoryview, at: int, limit: int, /
     ) -> tuple[bytes, int]:
-        """The bytes of framed Snappy blocks from `at` on, and where the first one begins that is malformed or
-        beyond the limit. `record_batches.snappy.decompress_snappy`."""
+        """Return the bytes of framed Snappy blocks from `at` on, and the begin of the first one that is
+        malformed or beyond the limit. `record_batches.snappy.decompress_snappy`."""
 
     def deflate_block(self, data: bytes | bytearray | memoryview, /) -> bytes:
-        """A Snappy block of at most 64 KiB. `record_batches.snappy.compress_block`."""
+        """Return a Snappy block of at most 64 KiB. `record_batches.snappy.compress_block`."""
 
     def walk_records(self, data: bytes | memoryview, count: int, /) -> tuple[int, int, int, int, int, int]:
-        """The number of records of a batch that are well-formed and count from 0, and where they end; the
-        elements that are left of a batch's limit, the least and greatest timestamp deltas, and the first
-        record without a key. `record_batches.walk.walk_records`."""
+        """Return the number of a batch's records that are well-formed and numbered from 0, and their end; the
+        elements left of a batch's limit, the least and greatest timestamp deltas, and the first record
+        without a key. `record_batches.walk.walk_records`."""
 
     def cut_records(
         self, data: bytes | memoryview, at: int, count: int, elements: int, records: list[Any], /
     ) -> tuple[int, int]:
-        """Adds the parts of so many records from `at` on to a list, up to the first that is malformed; where
-        that is, and how many of the elements are left. `record_batches.records.read_records`."""
+        """Add the parts of `count` records from `at` on to a list, up to the first malformed one; return its
+        position, and the number of elements left. `record_batches.records.read_records`."""
 
     def ordinary_batch(
         self, data: bytes | memoryview, begin: int, end: int, /
     ) -> tuple[int, int, int, int, int, int, int] | None:
-        """The count, the base and the greatest timestamp, the least and the greatest timestamp delta, the
-        first record without a key (-1: none) and the producer id of the batch between two places; None where
-        it is not an ordinary one. `record_batches.ordinary.ordinary_batch`."""
+        """Return the count, the base and the greatest timestamp, the least and the greatest timestamp delta,
+        the first record without a key (-1: none) and the producer id of the batch between two positions; None
+        if it is not an ordinary one. `record_batches.ordinary.ordinary_batch`."""
 
     def single_batch(self, frame: bytes, /) -> tuple[bytes, int, int, int] | None:
-        """The bytes before the batch of a Produce request that has one, without the correlation id; that id,
-        and where the batch begins and ends. None where the request is not like most.
+        """Return the bytes before the batch of a Produce request with one batch, without the correlation id;
+        that id, and begin and end of the batch. None for an unusual request.
         `kafka.codec.single_batch.read_single_batch`."""
 
     def record_starts(self, data: bytes | memoryview, at: int, count: int, /) -> bytes:
@@ -89,8 +91,8 @@ class Native(Protocol):
         key: bytes,
         found: list[tuple[int, int, int, bytes]],
     ) -> tuple[int, int]:
-        """Adds the messages of a batch's records to a list, up to a record that is not like most; how many
-        records were looked at, and the offset delta of the last. `store.expansion.ExpandedBatch.messages`."""
+        """Add the messages of a batch's records to a list, up to an unusual record; return the number of
+        records read, and the offset delta of the last. `store.expansion.ExpandedBatch.messages`."""
 
     def add_messages(
         self,
@@ -106,8 +108,8 @@ class Native(Protocol):
         is_empty: bool,
         records: bytearray,
     ) -> tuple[int, int, int, int, int, int, int]:
-        """Adds the messages of stored records to those of a batch, up to one that is not like most; where
-        that is, how many were added, the bytes of their bodies, and what is known of the batch.
+        """Add the messages of stored records to those of a batch, up to an unusual one; return its position,
+        the number added, the bytes of their bodies, and the batch's statistics.
         `record_batches.mapping.BatchBuilder.add`."""
 
     def run_of(
@@ -122,21 +124,22 @@ class Native(Protocol):
         ]
         | None
     ):
-        """What is to be dispatched of plain records; None where none begins. `store.runs.run_of`."""
+        """Return the dispatch data of plain records; None if none begins there. `store.runs.run_of`."""
 
     def element_sizes(self, elements: bytes, /) -> list[int] | None:
-        """The bytes each message takes in a client's batch; None where they do not add up. `split_batch`."""
+        """Return the bytes of each message in a client's batch; None if lengths are inconsistent.
+        `split_batch`."""
 
     def batch_records(
         self, elements: bytes, head: bytes, topic: bytes, queue_offset: int, physical_offset: int, /
     ) -> bytes:
-        """The records of a batch, one behind the other, whose heads are like this one. `encode_batch`."""
+        """Return the concatenated records of a batch, whose heads are like `head`. `encode_batch`."""
 
     def batch_from(
         self, messages: list[Any], begin: int, size_max: int, count_max: int, /
     ) -> tuple[bytes, int] | None:
-        """The body of a client's batch of messages from this one on, and how many these are; None where one
-        of them is not plain to see. `client.batches.batch_from`."""
+        """Return the body of a client's batch of messages from `begin` on, and their number; None if one of
+        them is unusual. `client.batches.batch_from`."""
 
     def plain_messages(
         self,
@@ -149,20 +152,20 @@ class Native(Protocol):
         messages: list[_T],
         /,
     ) -> int:
-        """Adds the messages of records to a list, up to one that is not like most; where that one is.
+        """Add the messages of records to a list, up to an unusual one; return its position.
         `client.reading._read_plain`."""
 
     def unique_keys(self, elements: bytes, /) -> list[bytes] | None:
-        """Unique keys of a batch's messages, where their properties say no more. `lone_unique_keys`."""
+        """Return unique keys of a batch's messages, if their properties have no more. `lone_unique_keys`."""
 
     def key_hashes(self, begin: int, keys: Sequence[bytes], /) -> list[int]:
-        """Hashes of keys behind a text that has the hash `begin`. `KeyHashes.of_bytes`."""
+        """Return hashes of keys after a text with the hash `begin`. `KeyHashes.of_bytes`."""
 
     def key_hash(self, begin: int, key: str, /) -> int:
-        """The same of a key of ASCII characters; -1 of any other. `KeyHashes.of_key`."""
+        """Return the hash of a key of ASCII characters; -1 for any other. `KeyHashes.of_key`."""
 
     def queue_units(self, physical_offset: int, sizes: list[int], /) -> bytes:
-        """Units without tags of records that lie one behind the other. `consume_queue.units_of`."""
+        """Return units, without tags codes, of consecutive records. `consume_queue.units_of`."""
 
     def index_entries(
         self,
@@ -173,25 +176,25 @@ class Native(Protocol):
         taken: list[tuple[int, int, int]],
         /,
     ) -> tuple[bytes, int]:
-        """Entries for an index file, and how many slots are new. `index_file.entries_of`."""
+        """Return entries for an index file, and the number of new slots. `index_file.entries_of`."""
 
     def message_ids(self, store_host: bytes, physical_offsets: Sequence[int], /) -> str:
-        """Ids of messages at these places, a list or tuple, none of them negative. `offset_message_ids`."""
+        """Return ids of messages at offsets, a list or tuple, none of them negative. `offset_message_ids`."""
 
     def slices(
         self, buffer: object, begin: int, places: Sequence[tuple[int, int, int]], /
     ) -> list[bytes | None] | None:
-        """The bytes of each (anything, offset, size) of a buffer that begins there; None of what is not
-        memory. `LogOnFiles.read_each`."""
+        """Return the bytes of each (anything, offset, size) of a buffer that begins at `begin`; None if it is
+        not memory. `LogOnFiles.read_each`."""
 
     def gather(
         self, buffer: object, begin: int, end: int, places: Sequence[tuple[int, int, int]], number: int, /
     ) -> tuple[bytes, int] | None:
-        """What lies at places from a number on, back to back, and how many these are; None of what is not
-        memory. `gather` of `log_on_files`."""
+        """Return the concatenated bytes at places from `number` on, and their count; None if the buffer is
+        not memory. `gather` of `log_on_files`."""
 
     def property_values(self, record: bytes, marks: tuple[bytes, ...], /) -> tuple[bytes | None, ...] | None:
-        """Values of properties in a record; None where it is not plain to see. `PropertyChoice.takes`."""
+        """Return values of properties in a record; None if ambiguous. `PropertyChoice.takes`."""
 
     def take_known(
         self,
@@ -209,7 +212,7 @@ class Native(Protocol):
         total: int,
         limits: tuple[int, int, int, int, int, int, int, int],
     ) -> tuple[int, int, int, bool] | None:
-        """Adds what is wanted of records in memory, as far as decisions are known; None of what is not
+        """Add matching records in memory, as far as decisions are cached; return None if the buffer is not
         memory. `Reader._get_accepted`."""
 
     def choose(
@@ -227,26 +230,27 @@ class Native(Protocol):
         old_bytes: int,
         address_max: int,
     ) -> tuple[list[tuple[int, int, int]], int, bool] | None:
-        """The records of an answer; None where it takes a look at them. `Reader._choose`."""
+        """Return the records of a response; None if records have to be read for it. `Reader._choose`."""
 
     def header(self, cls: type[_T], fields: tuple[FieldPlan, ...], ext: dict[str, str], /) -> _T | None:
-        """A typed header; None where a field cannot be read. `decode`, as `codec.fields` makes it."""
+        """Return a typed header; None if a field cannot be parsed. `decode`, as `codec.fields` makes it."""
 
     def properties(self, text: str, /) -> dict[str, str] | None:
-        """What a text of ASCII characters says; None for any other. `parse_properties`."""
+        """Return the properties of a text of ASCII characters; None for any other. `parse_properties`."""
 
     def properties_text(self, properties: dict[str, str], /) -> bytes | None:
-        """The text of properties of ASCII characters; None of any others. `format_properties`."""
+        """Return the text of properties of ASCII characters; None for any others. `format_properties`."""
 
     def json_header(self, payload: bytes, end: int, /) -> Outline | None:
-        """What a header of JSON says that lies in a payload from its fifth byte to `end`; None where it is
-        not written as most clients do. `decode_command`."""
+        """Return the content of a JSON header, from a payload's fifth byte to `end`; None if it is not
+        written as by most clients. `decode_command`."""
 
     def json_texts(self, text: bytes, /) -> dict[str, str]:
-        """The fields that `json_header` gives. `orjson.loads`."""
+        """Return the fields of `json_header`. `orjson.loads`."""
 
     def json_typed(self, cls: type[_T], fields: tuple[FieldPlan, ...], text: bytes, /) -> _T | None:
-        """The same as a typed header; None where a field cannot be read. `decode`, as for `header`."""
+        """Return the fields of `json_header` as a typed header; None if a field cannot be parsed. `decode`,
+        as for `header`."""
 
     def json_answer(
         self,
@@ -258,7 +262,10 @@ class Native(Protocol):
         body: bytes,
         /,
     ) -> bytes | None:
-        """The frame of an answer; None where that needs more than plain characters. `encode_response`."""
+        """Return the frame of a response; None if that needs more than plain characters.
+
+        `encode_response`.
+        """
 
     def record(
         self,
@@ -279,7 +286,7 @@ class Native(Protocol):
         topic: tuple[int, bytes],
         properties: bytes,
     ) -> bytes | None:
-        """A record; None where a number does not fit, or the size. `record.encode`."""
+        """Return a record; None if a number or the size does not fit. `record.encode`."""
 
 
 def _built() -> Native | None:

@@ -1,7 +1,7 @@
-"""Files of which a part is kept in memory, over what a disk has: see `engine.overlay`.
+"""File contents partly kept in memory, over the disk's: see `engine.overlay`.
 
-`Content` is a file's: pages that were written, over as much of the file below as still counts. A part from
-the beginning may be one piece of memory, for windows. Offsets and sizes in bytes.
+`Content` is one file's: written pages over the valid prefix of the file below. A prefix may be one piece of
+memory, for windows. Offsets and sizes in bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PAGE = 4096
 
 
 class Content:
-    """What a file holds; `below` is the file on the disk, if there is one, which is only read."""
+    """Content of a file; `below` is the file on the disk, if there is one, which is only read."""
 
     def __init__(self, below: File | None) -> None:
         self.below = below
@@ -23,11 +23,11 @@ class Content:
 
     @property
     def held(self) -> int:
-        """Bytes of memory that it takes."""
+        """Bytes of memory used."""
         return len(self._pages) * PAGE + len(self.window)
 
     def read(self, offset: int, size: int) -> bytes:
-        """As a file's."""
+        """Read as `File.read`."""
         end = min(offset + size, self.size)
         if end <= offset:
             return b""
@@ -51,7 +51,7 @@ class Content:
         return b"".join(parts)
 
     def _until_next_page(self, number: int, end: int) -> int:
-        """Where bytes that nobody wrote end, from a page on."""
+        """Return the end of the unwritten bytes that begin at a page."""
         last = -(-end // PAGE)
         if last - number > len(self._pages):
             later = [each for each in self._pages if number < each < last]
@@ -66,7 +66,7 @@ class Content:
         return data.ljust(end - offset, b"\0")
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        """As a file's."""
+        """Write as `File.write`."""
         at, end = 0, offset + len(data)
         while offset < end:
             if offset < len(self.window):
@@ -89,7 +89,7 @@ class Content:
         return page
 
     def truncate(self, size: int) -> None:
-        """As a file's."""
+        """Truncate as `File.truncate`."""
         if size < self.size:
             self._valid = min(self._valid, size)
             for number in [each for each in self._pages if each >= size // PAGE]:
@@ -102,7 +102,7 @@ class Content:
         self.size = size
 
     def open_window(self, size: int) -> bytearray:
-        """The first `size` bytes as memory, which stays one and the same."""
+        """Return the first `size` bytes as memory; always the same object."""
         if size > len(self.window):
             self.window.extend(self.read(len(self.window), size).ljust(size - len(self.window), b"\0"))
         self.size = max(self.size, size)

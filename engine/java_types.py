@@ -1,11 +1,10 @@
-"""Values of JSON, taken for the type that Java has them in.
+"""JSON values converted to the types of Java.
 
-The standard's reader is lenient: a number may stand where text is wanted, text where a number is, an enum's
-place in its declaration for its name. What it takes for what was measured, and tests pin the table. Each
-function gives the value, or None for what the reader takes as null, and raises `ValueError` for what it
-refuses.
+RocketMQ's reader is lenient: it accepts a number for text, text for a number, an enum's ordinal for its name.
+The conversions were measured, and tests pin the table. Each function returns the value, or None for what the
+reader takes as null, and raises `ValueError` for what it refuses.
 
-Standard: `RemotingSerializable.decode` over fastjson2.
+RocketMQ: `RemotingSerializable.decode` over fastjson2.
 """
 
 import re
@@ -16,7 +15,7 @@ import orjson
 from mqgateway.engine import lenient_json
 
 INT_BITS, LONG_BITS = 32, 64
-"""Widths of Java's numbers."""
+"""Widths of Java's numbers, in bits."""
 
 _TRUE, _FALSE = ("1", "Y"), ("0", "N")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -24,11 +23,11 @@ _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NUMBER_WORDS = {"true": 1, "false": 0}
 _DIGITS_MAX = 400
-"""Characters of a whole number that are looked at; what is longer does not fit by far."""
+"""Maximum of parsed characters of a whole number; longer ones never fit."""
 
 
 def to_boolean(value: Any) -> bool | None:
-    """A boolean: 1 and -1 are true, other numbers false; text is true, false, 1, 0, Y or N."""
+    """Convert to a boolean: 1 and -1 are true, other numbers false; text is true, false, 1, 0, Y or N."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -47,9 +46,10 @@ def to_boolean(value: Any) -> bool | None:
 
 
 def to_integer(value: Any, bits: int = LONG_BITS) -> int | None:
-    """A whole number: fractions are cut off, and what they overflow by; whole numbers must fit `bits`.
+    """Convert to a whole number that fits `bits`; fractions are truncated and saturate on overflow.
 
-    An object is 0 where an int is wanted, not where a long is. Raises `OverflowError` for those that do not.
+    An object is 0 for an int, and refused for a long. Raises `OverflowError` for whole numbers that do not
+    fit.
     """
     if isinstance(value, list) and len(value) == 1 and _is_plain_number(value[0]):
         value = value[0]
@@ -61,7 +61,7 @@ def to_integer(value: Any, bits: int = LONG_BITS) -> int | None:
         return 0
     if isinstance(value, str):
         if _WHOLE.fullmatch(value) or _GROUPED.fullmatch(value):
-            # More digits are no int, and cost the more to read.
+            # More digits never fit, and cost more to parse.
             value = int(value.replace(",", "")[:_DIGITS_MAX])
         elif value in _NUMBER_WORDS:
             return _NUMBER_WORDS[value]
@@ -75,7 +75,7 @@ def to_integer(value: Any, bits: int = LONG_BITS) -> int | None:
 
 
 def to_double(value: Any) -> float | None:
-    """A number."""
+    """Convert to a number."""
     if isinstance(value, list) and len(value) == 1 and type(value[0]) in (int, float, str):
         value = value[0]
     if value is None or value in ("", "null"):
@@ -94,7 +94,7 @@ def to_double(value: Any) -> float | None:
 
 
 def to_text(value: Any) -> str | None:
-    """Text: the JSON of what is none; an array of one text is that text."""
+    """Convert to text: other values become their JSON; an array of one text is that text."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and len(value) == 1 and (value[0] is None or isinstance(value[0], str)):
@@ -102,15 +102,14 @@ def to_text(value: Any) -> str | None:
         return one
     try:
         return orjson.dumps(value).decode()  # a peer's list may have a hundred thousand items
-    except TypeError:  # keys that are no text, numbers of more than 64 bits, half a surrogate pair
+    except TypeError:  # keys that are not text, numbers of more than 64 bits, half a surrogate pair
         return lenient_json.dumps(value, sort=False).decode()
 
 
 def to_enum(value: Any, names: tuple[str, ...]) -> str | None:
-    """One of the names, which stand in the order of Java's declaration.
+    """Convert to one of the names, which are in the order of Java's declaration.
 
-    Text that is none of them, in whatever case, is null; so is a place out of range in text. As a number it
-    is refused.
+    Unknown text, in any case, is null; so is an ordinal out of range in text. As a number it is refused.
     """
     if isinstance(value, str):
         if value in names:
@@ -130,17 +129,17 @@ def to_enum(value: Any, names: tuple[str, ...]) -> str | None:
 
 
 def is_integer_item(value: Any) -> bool:
-    """Whether a value stands for an array of one whole number."""
+    """Return True if a value counts as an array of one whole number."""
     return isinstance(value, int | float | dict) or _is_plain_number(value)
 
 
 def is_text_item(value: Any) -> bool:
-    """Whether a value stands for an array of one text."""
+    """Return True if a value counts as an array of one text."""
     return isinstance(value, dict) or (isinstance(value, str) and value != "")
 
 
 def to_items(value: Any) -> list[Any] | None:
-    """The items of an array: an object stands for an array of it."""
+    """Convert to the items of an array: an object counts as an array of itself."""
     if value is None or isinstance(value, list):
         return value
     if isinstance(value, dict):
@@ -151,7 +150,7 @@ def to_items(value: Any) -> list[Any] | None:
 
 
 def to_object(value: Any) -> dict[Any, Any] | None:
-    """An object."""
+    """Convert to an object."""
     if value is None or isinstance(value, dict):
         return value
     if value in ("", "null"):
@@ -164,7 +163,7 @@ def _is_plain_number(value: Any) -> bool:
 
 
 def _cut(value: float, bits: int) -> int:
-    """As Java casts a double: no further than the largest and the smallest."""
+    """Cast a double as Java does: it saturates."""
     largest = (1 << bits - 1) - 1
     if value >= largest:
         return largest

@@ -1,8 +1,8 @@
-"""Members of JSON objects that come from a file or a peer, read by the type they must have.
+"""Members of JSON objects from a file or a peer, read with a required type.
 
-What may stand for which type is the standard's leniency, `engine.java_types`. A member that is missing has
-its default; one that is null has it too, or is zero where it is a number or a boolean. `ConfigError` names
-the one that is something else, so that nothing of a wrong type gets into a table, or into its file.
+Conversions are as lenient as RocketMQ's, `engine.java_types`. A missing member has its default. A null one
+has it too, or is zero for a number or a boolean. `ConfigError` names a member of another type, so that no
+value of a wrong type gets into a table, or into its file.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -25,12 +25,12 @@ _READERS: dict[type, Callable[[Any], Any]] = {
 
 
 def others(entry: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """The members that are not known here, such as those of a newer version; written back as they are."""
+    """Return the unknown members, such as those of a newer version; they are written back unchanged."""
     return {name: value for name, value in entry.items() if name not in known}
 
 
 def read(entry: Mapping[str, Any], name: str, default: T, bits: int = INT_BITS) -> T:
-    """The member of the type that `default` has; whole numbers fit `bits`. Raises `ConfigError`."""
+    """Return the member with the type of `default`; whole numbers fit `bits`. Raises `ConfigError`."""
     found: Any = entry.get(name)
     kind = type(default)
     if type(found) is not kind:
@@ -50,9 +50,9 @@ def read(entry: Mapping[str, Any], name: str, default: T, bits: int = INT_BITS) 
 
 
 def read_enum(entry: Mapping[str, Any], name: str, names: tuple[str, ...]) -> str | None:
-    """The member that is one of the names, which stand in the order of Java's; None for another text.
+    """Return the member that is one of the names, in the order of Java's; None for another text.
 
-    Raises `ConfigError`, as for a place where there is none.
+    Raises `ConfigError`, also for an invalid ordinal.
     """
     try:
         return java_types.to_enum(entry.get(name), names)
@@ -61,7 +61,10 @@ def read_enum(entry: Mapping[str, Any], name: str, names: tuple[str, ...]) -> st
 
 
 def read_name(entry: object, name: str) -> str:
-    """The member that an entry is called by, which must be there. Raises `ConfigError`, as for no object."""
+    """Return the required member that names an entry.
+
+    Raises `ConfigError`, also if the entry is not an object.
+    """
     if not isinstance(entry, Mapping):
         raise ConfigError(f"an entry with {name} is not an object")
     found = java_types.to_text(entry.get(name))
@@ -71,7 +74,7 @@ def read_name(entry: object, name: str) -> str:
 
 
 def read_texts(entry: Mapping[str, Any], name: str) -> dict[str, str]:
-    """A member that is an object of texts, a copy without those that are null. Raises `ConfigError`."""
+    """Return a copy of a member that is an object of texts, without nulls. Raises `ConfigError`."""
     given = read(entry, name, dict[str, Any]())
     texts = {str(key): java_types.to_text(value) for key, value in given.items()}
     return {key: text for key, text in texts.items() if text is not None}

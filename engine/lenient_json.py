@@ -1,13 +1,13 @@
-"""The standard's JSON, which is a little more than JSON: keys may be bare numbers or objects.
+"""RocketMQ's dialect of JSON: keys may be bare numbers or objects.
 
     {0:"127.0.0.1:10911"}                        a bare integer key, read as `int`
     {{"queueId":0,"topic":"t"}:{"offset":5}}     an object as key, read as `ObjectKey`
 
-Text that happens to be JSON is read by orjson. The writer gives what the standard gives: keys in
-alphabetical order, null members left out, bare integer keys; with `indent` one member a line,
-indented by tabs, as the tables on disk are.
+Text that is plain JSON is read by orjson. The writer produces RocketMQ's form: keys in alphabetical order,
+null members omitted, bare integer keys; with `indent` one member per line, indented by tabs, as in tables on
+disk.
 
-Standard: `RemotingSerializable` over fastjson.
+RocketMQ: `RemotingSerializable` over fastjson.
 """
 
 import math
@@ -22,26 +22,26 @@ import orjson
 from mqgateway.engine.steps import Steps, run
 
 DEPTH_MAX = 100
-"""Levels of nesting that are read or written."""
+"""Maximum levels of nesting read or written."""
 
 PARTS_MAX = 50_000
-"""Parts (numbers, texts, members) of one value that is handed on while a long text is read."""
+"""Maximum parts (numbers, texts, members) of one value passed to `take` while a long text is read."""
 
 STRING_MAX = 1024 * 1024
-"""Characters of one string with escapes in such a text."""
+"""Maximum characters of one string with escapes in such a text."""
 
 Path = tuple[Any, ...]
-"""The keys, and numbers in arrays, that lead from the outermost value to one inside."""
+"""The keys, and indexes in arrays, from the outermost value to an inner one."""
 
-# Control characters in strings are let through, as the standard does.
+# Control characters in strings are accepted, as RocketMQ does.
 _STRINGS = JSONDecoder(strict=False)
 _BLANKS = re.compile(r"[ \t\n\r]{0,65536}+")
 _NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
 _INTEGER_DIGITS_MAX = 19
 
-# What is looked for in one go is bounded. The simplest kinds of values by the number of their group, and
-# what may follow one:
+# Each match is bounded. The simplest kinds of values by the number of their group, and the marks that may
+# follow one:
 _STRING, _INTEGER, _WORD = 1, 2, 3
 _VALUE = re.compile(
     r'[ \t\n\r]{0,65536}+(?:"([^"\\]{0,65536}+)"|(-?(?:0|[1-9][0-9]{0,18}+))(?![0-9.eE])'
@@ -54,7 +54,7 @@ _PLAIN = re.compile(rf"[{{\[](?:{_FLAT}(?:[{{\[]{_FLAT}[\]}}])?+)*?[\]}}]", re.D
 _WINDOW = 4096
 _PIECES_A_STEP = 256
 _PIECES_TAKEN = 10
-"""What it is to hand over a value, beside its parts, in pieces that are read."""
+"""Cost of passing a value on, besides its parts, in pieces read."""
 _NO_SUCH_KEY = "no string, whole number or object as key"
 _OPENED: Any = object()
 _NO_KEY: Any = object()
@@ -70,7 +70,7 @@ class JsonError(ValueError):
 
 
 class ObjectKey(Mapping[str, Any]):
-    """An object that is a key: a mapping that can be hashed. Equal when their JSON is."""
+    """An object used as key: a hashable mapping. Equal if the JSON is equal."""
 
     __slots__ = ("_members", "text")
 
@@ -98,7 +98,7 @@ class ObjectKey(Mapping[str, Any]):
 
 
 class Prepared:
-    """A value that is text already, made by `dumps` with the same settings; `dumps` writes it as it is."""
+    """A value as text, made by `dumps` with the same settings; `dumps` writes it unchanged."""
 
     __slots__ = ("text",)
 
@@ -107,7 +107,7 @@ class Prepared:
 
 
 def loads(text: bytes | str) -> Any:
-    """Read JSON or the standard's kind of it. Raises `JsonError`."""
+    """Parse JSON or RocketMQ's dialect of it. Raises `JsonError`."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -115,11 +115,11 @@ def loads(text: bytes | str) -> Any:
 
 
 def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool = False) -> bytes:
-    """Write a value as the standard does.
+    """Serialize a value as RocketMQ does.
 
-    Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans, None
-    and `Prepared` text can be written. Without `bare_keys` number and object keys are put in quotes,
-    which makes it plain JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
+    Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans, None and
+    `Prepared` text are supported. Without `bare_keys` number and object keys are quoted, which makes it plain
+    JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
     """
     text = _text(value, bare_keys=bare_keys, sort=sort, indent=indent)
     # Half a surrogate pair cannot be sent; Java sends a question mark too.
@@ -129,10 +129,10 @@ def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool
 def loads_in_steps(
     text: bytes | str, *, depth: int = 0, take: Callable[[Path, Any], None] | None = None
 ) -> Steps[Any]:
-    """What `loads` does, in steps, of text that a peer made long. Raises `JsonError`.
+    """Parse as `loads`, as a cooperative task, for long text from a peer. Raises `JsonError`.
 
-    With `take`, values that lie `depth` containers deep are handed to it as they come, each with the keys
-    (of arrays: the numbers) that lead to it, and are not kept. No single value may have more than `PARTS_MAX`
+    With `take`, values that are `depth` containers deep are passed to it when read, each with the keys (of
+    arrays: the indexes) that lead to it, and are not kept. No single value may have more than `PARTS_MAX`
     parts then, nor a string with escapes more than `STRING_MAX` characters.
     """
     if isinstance(text, bytes):
@@ -148,11 +148,11 @@ def _decoded(text: bytes) -> str:
 
 
 class _Reader:
-    """Reads a value in one pass, without recursion: what is open around the place is a stack.
+    """Parses a value in one pass, without recursion: open containers are on a stack.
 
-    Each piece of the text is looked at once by Python. Where an array or object begins, a look ahead of at
-    most `_WINDOW` characters may find it whole, small and plain; then orjson reads it. Where it does not,
-    there is no other such look until its end, so that all looks together cost no more than the text is long.
+    Each piece of the text is read once by Python. Where an array or object begins, a look-ahead of at most
+    `_WINDOW` characters may find all of it, small and plain; then orjson parses it. If not, the next
+    look-ahead is after its end, so that all look-aheads together are linear in the length of the text.
     """
 
     __slots__ = (
@@ -174,13 +174,13 @@ class _Reader:
         self._depth = depth
         self._take = take
         self._stack: list[tuple[Any, Any]] = []
-        self._holder: Any = None  # the innermost list or dict that is open
-        self._key: Any = _NO_KEY  # the key in it whose value is to come
-        self._in_key = False  # whether it is an object that is a key
-        self._plain_from = 0  # where to look ahead again
-        self._parts = 0  # of the value that `take` is to have
+        self._holder: Any = None  # the innermost open list or dict
+        self._key: Any = _NO_KEY  # the key in it whose value comes next
+        self._in_key = False  # True within an object that is a key
+        self._plain_from = 0  # position of the next look-ahead
+        self._parts = 0  # of the value for `take`
         self._pieces = 0  # read since the last step
-        self._began = 0  # where the value or bracket just read begins, blanks before it included
+        self._began = 0  # begin of the value or bracket just read, with blanks before it
 
     def read(self) -> Steps[Any]:
         position = 0
@@ -215,7 +215,7 @@ class _Reader:
                 return value
 
     def _read_rest(self, position: int) -> tuple[Any, int]:
-        """A value that is neither an opening bracket nor of the simplest kinds."""
+        """Read a value that is neither an opening bracket nor of the simplest kinds."""
         text = self._text
         position = _skip(text, position)
         if text.startswith('"', position):
@@ -225,7 +225,7 @@ class _Reader:
         return _read_number(text, position)
 
     def _open(self, position: int) -> tuple[Any, int]:
-        """An array or object that begins here: its value if that is known at once, else `_OPENED`."""
+        """Begin an array or object: return its value if it can be parsed at once, else `_OPENED`."""
         text = self._text
         is_key = type(self._holder) is dict and self._key is _NO_KEY
         if is_key and text[position] == "[":
@@ -256,7 +256,7 @@ class _Reader:
         return _OPENED, position + 1
 
     def _put(self, value: Any, position: int) -> tuple[Any, int]:
-        """Put a value where it belongs, and all that it closes; the whole value once nothing is open."""
+        """Add a value to its container, and close containers; return the whole value once none is open."""
         text = self._text
         while self._holder is not None:
             match = _MARK.match(text, position)
@@ -296,7 +296,7 @@ class _Reader:
             if len(self._stack) == self._depth:
                 self._take((*[key for _, key in self._stack[1:]], key), value)
                 value = None
-                # Whoever takes it goes through all of it again.
+                # The consumer reads all of it again.
                 self._pieces += self._parts + _PIECES_TAKEN
             self._parts = 0
         self._count(1)
@@ -345,7 +345,7 @@ def _text(value: Any, *, bare_keys: bool, sort: bool, indent: bool = False) -> s
 
 
 class _Writer:
-    """Puts the pieces of a text into a list."""
+    """Appends the pieces of a text to a list."""
 
     __slots__ = ("_bare_keys", "_indent", "_parts", "_sort")
 
@@ -369,7 +369,7 @@ class _Writer:
         elif isinstance(value, list | tuple):
             self._write_all("[", (("", item) for item in value), "]", depth)
         elif isinstance(value, Prepared):
-            # A line's end is none of a string's content, where it would be escaped.
+            # A line break is never inside a string, where it is escaped.
             self._parts.append(value.text.replace("\n", "\n" + "\t" * (depth - 1)))
         else:
             raise TypeError(f"{type(value).__name__} has no JSON")

@@ -1,6 +1,6 @@
-"""The nouns both sides share: messages, their properties, flags and ids, and RocketMQ's own names.
+"""Messages, their properties, flags and ids, and RocketMQ's own names; shared by client and broker.
 
-Standard: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDecoder`, `MixAll`,
+RocketMQ: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDecoder`, `MixAll`,
 `TopicValidator`.
 """
 
@@ -42,9 +42,9 @@ PROPERTY_CONSUME_START_TIMESTAMP: Final = "CONSUME_START_TIME"
 PROPERTY_INNER_NUM: Final = "INNER_NUM"
 PROPERTY_INNER_BASE: Final = "INNER_BASE"
 PROPERTY_KAFKA_PRODUCER: Final = "__KPID"
-"""Ours: the message is the last of a batch of an idempotent producer, which the value names."""
+"""mqgateway's: marks the last message of a batch of an idempotent producer, which the value names."""
 PROPERTY_QUEUE_START: Final = "__QSTART"
-"""Ours: the record is a marker that moves the start of a queue."""
+"""mqgateway's: the record is a marker that moves the start of a queue."""
 PROPERTY_LITE_TOPIC: Final = "__LITE_TOPIC"
 PROPERTY_INNER_MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 PROPERTY_INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
@@ -72,11 +72,11 @@ PROPERTY_TRANSACTION_CHECK_TIMES: Final = "TRANSACTION_CHECK_TIMES"
 PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET: Final = "TRAN_PREPARED_QUEUE_OFFSET"
 PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
-# Fields of Kafka's records that no other property can hold.
+# Fields of Kafka's records that fit no other property.
 KAFKA_PREFIX: Final = "__K"
 PROPERTY_KAFKA: Final = "__KAFKA"
 BATCH_FORMAT: Final = "2"
-"""Value of `__KAFKA`: the format of the record batch that a record holds."""
+"""Value of `__KAFKA`: the format of the record batch in a record."""
 PROPERTY_KAFKA_KEY: Final = "__KKEY"
 PROPERTY_KAFKA_KEY_TOO_LARGE: Final = "__KKEY_TOO_LARGE"
 PROPERTY_KAFKA_NULL: Final = "__KNULL"
@@ -84,7 +84,7 @@ PROPERTY_KAFKA_HEADERS: Final = "__KHDR"
 PROPERTY_KAFKA_HEADERS_TOO_LARGE: Final = "__KHDR_TOO_LARGE"
 PROPERTY_KAFKA_TIME: Final = "__KTIME"
 PROPERTY_KAFKA_LOST: Final = "__KLOST"
-"""Why a message is empty that stands for a record which was lost in a conversion."""
+"""Reason why a message is empty that stands for a record lost in a conversion."""
 
 SYSTEM_PROPERTIES: Final = frozenset(
     {
@@ -152,7 +152,7 @@ SYSTEM_PROPERTIES: Final = frozenset(
         "__BORNHOST",
     }
 )
-"""Properties that have a meaning for brokers or clients, with those that only RocketMQ itself sets."""
+"""Properties that have a meaning for brokers or clients, and those that only RocketMQ sets."""
 
 KEY_SEPARATOR: Final = " "
 TAG_SEPARATOR: Final = "||"
@@ -178,11 +178,11 @@ KAFKA_OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Groups and offsets of Kafka clients."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"
-"""Ours: markers that move the starts of queues; they enter no queue."""
+"""mqgateway's: markers that move the starts of queues; they enter no queue."""
 
 
 class SysFlag:
-    """Bits of a record's sysFlag. Standard: `MessageSysFlag`."""
+    """Bits of a record's sysFlag. RocketMQ: `MessageSysFlag`."""
 
     COMPRESSED: Final = 1
     MULTI_TAGS: Final = 1 << 1
@@ -199,10 +199,10 @@ class SysFlag:
 
 
 class Message:
-    """A message as a broker is about to store it.
+    """A message to be stored by a broker.
 
-    `born_timestamp` is in milliseconds; hosts are packed as in a record: 4 or 16 address bytes
-    and the port as i4 (see `pack_host`).
+    `born_timestamp` is in milliseconds; hosts are packed as in a record: 4 or 16 address bytes and the port
+    as i4 (see `pack_host`).
     """
 
     __slots__ = (
@@ -250,7 +250,7 @@ class Message:
 
 
 class StoredMessage(Message):
-    """A message read back from the log: also where it lies and when it was stored (ms)."""
+    """A message read from the log, with its position and its store time (ms)."""
 
     __slots__ = ("body_crc", "physical_offset", "queue_offset", "size", "store_timestamp")
 
@@ -267,9 +267,9 @@ class StoredMessage(Message):
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Read a properties string; pairs without a name or a separator are ignored, as the standard does.
+    """Parse a properties string; pairs without a name or a separator are ignored.
 
-    Standard: `MessageDecoder.string2messageProperties`.
+    RocketMQ: `MessageDecoder.string2messageProperties`.
     """
     if native is not None:
         found = native.properties(text)
@@ -292,12 +292,15 @@ _DELAYS: Final = frozenset(
     }
 )
 TYPED: Final = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
-"""Properties of which a message has at least one that is not `NORMAL`."""
+"""Properties of which a message that is not `NORMAL` has at least one."""
 NORMAL: Final = "normal"
 
 
 def message_type(properties: Mapping[str, str]) -> str:
-    """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    """Return the type of a message from its properties.
+
+    RocketMQ: `TopicMessageType.parseFromMessageProperty`.
+    """
     if TYPED.isdisjoint(properties):
         return NORMAL
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
@@ -308,15 +311,15 @@ def message_type(properties: Mapping[str, str]) -> str:
 
 
 def format_properties(properties: Mapping[str, str]) -> str:
-    """Write a properties string, with the trailing separator of 5.x.
+    """Format a properties string, with the trailing separator of 5.x.
 
-    Standard: `MessageDecoder.messageProperties2String`.
+    RocketMQ: `MessageDecoder.messageProperties2String`.
     """
     return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
 
 
 def properties_text(properties: dict[str, str]) -> bytes:
-    """The same in UTF-8, as records hold it."""
+    """Return a properties string in UTF-8, as in records."""
     if native is not None:
         text = native.properties_text(properties)
         if text is not None:
@@ -325,13 +328,13 @@ def properties_text(properties: dict[str, str]) -> bytes:
 
 
 def pack_host(ip: str, port: int) -> bytes:
-    """Pack an address as records hold it: 4 or 16 bytes of address, then the port as i4."""
+    """Pack an address as in records: 4 or 16 bytes of address, then the port as i4."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     return socket.inet_pton(family, ip) + struct.pack(">i", port)
 
 
 def unpack_host(packed: bytes) -> tuple[str, int]:
-    """The address text and port of a packed host. Raises `ValueError` for any other length than 8 or 20."""
+    """Return address and port of a packed host. Raises `ValueError` for a length other than 8 or 20."""
     if len(packed) not in (8, 20):
         raise ValueError(f"a packed host has 8 or 20 bytes, not {len(packed)}")
     family = socket.AF_INET if len(packed) == 8 else socket.AF_INET6
@@ -339,7 +342,7 @@ def unpack_host(packed: bytes) -> tuple[str, int]:
 
 
 def format_host(packed: bytes) -> str:
-    """A packed host as `ip:port`."""
+    """Return a packed host as `ip:port`."""
     ip, port = unpack_host(packed)
     return f"{ip}:{port}"
 
@@ -348,9 +351,9 @@ _OFFSET: Final = struct.Struct(">q")
 
 
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
-    """The id the broker gives: 32 hex characters (56 for an IPv6 store host).
+    """Return the id assigned by a broker: 32 hex characters (56 for an IPv6 store host).
 
-    Standard: `MessageDecoder.createMessageId`.
+    RocketMQ: `MessageDecoder.createMessageId`.
     """
     if native is not None and physical_offset >= 0:
         return native.message_ids(store_host, (physical_offset,))
@@ -358,7 +361,7 @@ def offset_message_id(store_host: bytes, physical_offset: int) -> str:
 
 
 def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> str:
-    """As `offset_message_id`, for several messages of one host, separated by commas."""
+    """Return the ids of several messages of one host, separated by commas."""
     if native is not None:
         return native.message_ids(store_host, physical_offsets)
     host = store_host.hex().upper()
@@ -367,7 +370,7 @@ def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> st
 
 
 def parse_offset_message_id(message_id: str) -> tuple[str, int, int]:
-    """Ip, port and log offset of an offset message id. Raises `ValueError` when it is none."""
+    """Return IP, port and log offset of an offset message id. Raises `ValueError` for any other text."""
     if len(message_id) not in (32, 56):
         raise ValueError(f"an offset message id has 32 or 56 characters, not {len(message_id)}")
     raw = bytes.fromhex(message_id)
@@ -380,7 +383,7 @@ _HASH_POWERS: Final[list[int]] = [pow(31, i, 1 << 32) for i in range(512)]
 
 
 def java_hash(text: str) -> int:
-    """Java's `String.hashCode`: a signed 32-bit number over UTF-16 code units."""
+    """Return Java's `String.hashCode`: a signed 32-bit number over UTF-16 code units."""
     if text.isascii():
         units: bytes | tuple[int, ...] = text.encode("ascii")
     else:
@@ -391,7 +394,7 @@ def java_hash(text: str) -> int:
 
 
 def hash_behind(value: int, units: Sequence[int]) -> int:
-    """Java's hash, modulo 2**32, of a text that begins with one whose hash is `value` and ends with these."""
+    """Return Java's hash, modulo 2**32, of a text with a prefix of hash `value` and these units after it."""
     count = len(units)
     if count >= len(_HASH_POWERS):
         _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count + 1))
@@ -401,8 +404,8 @@ def hash_behind(value: int, units: Sequence[int]) -> int:
 
 
 def tags_code(tags: str | None) -> int:
-    """The tag hash of a consume queue unit; 0 without tags.
+    """Return the tag hash of a consume queue unit; 0 without tags.
 
-    Standard: `MessageExtBrokerInner.tagsString2tagsCode`.
+    RocketMQ: `MessageExtBrokerInner.tagsString2tagsCode`.
     """
     return java_hash(tags) if tags else 0

@@ -1,10 +1,10 @@
-"""What is counted on the roads of requests and messages, for who exports metrics, and only then.
+"""Measures of requests and messages, kept only if metrics are exported.
 
-A `Counter` and a `Histogram` hold numbers by the values of their labels. `Meters` are those of one broker,
-each named like the metric it becomes; a road that finds none (`Counting.meters` is None) counts nothing.
-What tables and statistics hold anyway is not counted here a second time.
+A `Counter` and a `Histogram` have numbers by label values. `Meters` are those of one broker, each named like
+its metric. Code that finds none (`Counting.meters` is None) counts nothing. Values that tables and statistics
+have anyway are not counted again.
 
-Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManager`, `RemotingMetricsManager`.
+RocketMQ: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManager`, `RemotingMetricsManager`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from mqgateway.engine.message import NORMAL
 from mqgateway.engine.steps import Steps, in_parts
 
 Labels = tuple[str, ...]
-"""Values of labels, in the order in which the metric declares their names."""
+"""Values of labels, in the order of the names that the metric declares."""
 
 SIZE_BOUNDS: Final = (1024, 4096, 524288, 1048576, 2097152, 4194304)
 """Bytes of a record."""
 LATENCY_BOUNDS: Final = (1, 3, 5, 7, 10, 100, 1000, 2000, 3000)
 """Milliseconds of a request."""
 CREATION_BOUNDS: Final = (10, 100, 1000, 3000, 5000)
-"""Milliseconds in which topics or groups are made."""
+"""Milliseconds to create topics or groups."""
 FINISH_BOUNDS: Final = (5, 60, 600, 3600, 43200, 86400)
 """Seconds of a transaction."""
 SYNC_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Milliseconds of a sync of the log."""
 SYNC_SIZE_BOUNDS: Final = (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
-"""Bytes that one sync is about."""
+"""Bytes of one sync."""
 DELAY_BOUNDS: Final = (60, 600, 3600, 43200, 86400, 259200)
 """Seconds by which a message is delayed."""
 
 
 class Counter:
-    """Numbers that grow. At most `most` combinations of labels are told apart; others are `overflow`."""
+    """Growing numbers by labels, for at most `most` combinations; others are added to `overflow`."""
 
     __slots__ = ("_most", "overflow", "table")
 
@@ -46,7 +46,7 @@ class Counter:
         self.overflow = 0
 
     def add(self, labels: Labels, amount: int = 1) -> None:
-        """Count `amount` more."""
+        """Add `amount`."""
         table = self.table
         if labels in table:
             table[labels] += amount
@@ -56,12 +56,12 @@ class Counter:
             self.overflow += amount
 
     def forget(self, concerns: Callable[[Labels], bool]) -> None:
-        """Drop the numbers of some labels."""
+        """Drop the numbers of the labels for which `concerns` returns True."""
         self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
 
 
 class Distribution:
-    """How often values came that are not above each bound, and above all of them; and their sum."""
+    """Number of values up to each bound, and above all of them; and their sum."""
 
     __slots__ = ("counts", "sum")
 
@@ -82,13 +82,13 @@ class Histogram:
         self.overflow = Distribution(len(self.bounds))
 
     def record(self, labels: Labels, value: int, times: int = 1) -> None:
-        """Note that a value came, or came several times."""
+        """Record a value, once or several times."""
         distribution = self.of(labels)
         distribution.counts[bisect_left(self.bounds, value)] += times
         distribution.sum += value * times
 
     def of(self, labels: Labels) -> Distribution:
-        """The distribution that values with these labels belong to, until the labels are forgotten."""
+        """Return the distribution of values with these labels, valid until the labels are forgotten."""
         distribution = self.table.get(labels)
         return self._new(labels) if distribution is None else distribution
 
@@ -99,20 +99,20 @@ class Histogram:
         return distribution
 
     def forget(self, concerns: Callable[[Labels], bool]) -> None:
-        """Drop the distributions of some labels."""
+        """Drop the distributions of the labels for which `concerns` returns True."""
         self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
 
 
 SETTLED_A_STEP = 4096
-"""Sizes that are counted together: they are sorted for that."""
+"""Sizes that are sorted and counted together."""
 LOOKED_AT_A_STEP: Final = 1000
 
 
 class Incoming(Distribution):
-    """Messages that were stored, by how large their records are; of a batch the mean counts, once.
+    """Stored messages by the size of their records; of a batch the mean is counted, once.
 
-    Sizes of single messages are only noted in `sizes`: `settle` before anything else is read, and every few
-    seconds, lest they become many.
+    Sizes of single messages are only appended to `sizes`: call `settle` before reading, and every few seconds
+    to bound them.
     """
 
     __slots__ = ("_beyond", "messages", "sizes")
@@ -120,12 +120,12 @@ class Incoming(Distribution):
     def __init__(self) -> None:
         super().__init__(len(SIZE_BOUNDS))
         self.messages = 0
-        self._beyond = 0  # bytes of batches that their means leave out
+        self._beyond = 0  # bytes of batches that their means omit
         self.sizes: list[int] = []
-        """Single messages that are not counted yet; the same list always."""
+        """Single messages that are not counted yet; always the same list."""
 
     def settle(self) -> None:
-        """Count the last of `sizes`, as many as do not take long."""
+        """Count the last of `sizes`, a bounded number."""
         some = self.sizes[-SETTLED_A_STEP:]
         del self.sizes[-SETTLED_A_STEP:]
         some.sort()
@@ -139,7 +139,7 @@ class Incoming(Distribution):
         self.counts[-1] += len(some) - below
 
     def put(self, messages: int, size: int) -> None:
-        """Messages were stored together, `size` bytes in all."""
+        """Count messages stored together, `size` bytes in all."""
         self.messages += messages
         if messages > 1:
             mean = size // messages
@@ -171,18 +171,18 @@ class FrontEndMeter:
 
 
 class Meters:
-    """Everything that is counted on the roads. At most `most` combinations of labels of each."""
+    """All measures. At most `most` combinations of labels of each."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.incoming: dict[Labels, Incoming] = {}
-        """By topic and message type; what is beyond the limit is `incoming_overflow`."""
+        """By topic and message type; beyond the limit `incoming_overflow` is used."""
         self.incoming_overflow = Incoming()
         self.messages_popped = Counter(most)
-        """Those of the messages given out that were popped: by the topic read and group; so is the next."""
+        """Popped messages, by the topic read and group; so is the next."""
         self.throughput_popped = Counter(most)
         self.dead_letters = Counter(most)
-        """By group and the topic the messages were first sent to."""
+        """By group and the original topic of the messages."""
         self.commits = Counter(most)
         """By topic; so are the next two."""
         self.rollbacks = Counter(most)
@@ -198,9 +198,9 @@ class Meters:
         self.revive_retries = Counter(most)
         """By group, topic and put status."""
         self.rpc_latency = Histogram(LATENCY_BOUNDS, most)
-        """By request code, response code, whether it was held, and result."""
+        """By request code, response code, whether it was parked, and result."""
         self.front_ends: dict[str, FrontEndMeter] = {}
-        """By the front end's name, of those that were started."""
+        """By the name of each front end that was started."""
         self.topic_creation = Histogram(CREATION_BOUNDS, most)
         """By status, and whether it is a system topic."""
         self.group_creation = Histogram(CREATION_BOUNDS, most)
@@ -210,11 +210,11 @@ class Meters:
         self.sync_size = Histogram(SYNC_SIZE_BOUNDS, 1)
 
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
-        """Messages of a type were stored in a topic, `size` bytes of records in all."""
+        """Count messages of a type stored in a topic, `size` bytes of records in all."""
         self.incoming_of(topic, kind).put(messages, size)
 
     def note(self, topic: str, sizes: list[int]) -> None:
-        """Single messages of the normal type were stored in a topic."""
+        """Count single messages of the normal type stored in a topic."""
         incoming = self.incoming_of(topic, NORMAL)
         if incoming is not self.incoming_overflow:
             incoming.sizes += sizes
@@ -223,7 +223,7 @@ class Meters:
             incoming.put(1, size)
 
     def incoming_of(self, topic: str, kind: str) -> Incoming:
-        """What messages of a type in a topic are counted in, until the topic is deleted."""
+        """Return the counter of messages of a type in a topic, valid until the topic is deleted."""
         incoming = self.incoming.get((topic, kind))
         if incoming is None:
             if len(self.incoming) >= self._most:
@@ -241,22 +241,22 @@ class Meters:
             yield
 
     def synced(self, seconds: float, size: int) -> None:
-        """A sync of the log took so long, and was about so many bytes."""
+        """Record a sync of the log, with its seconds and bytes."""
         self.sync_time.record((), int(seconds * 1000))
         self.sync_size.record((), size)
 
     def popped(self, topic: str, group: str, messages: int, size: int) -> None:
-        """Messages were popped from a topic, which may be one of retries."""
+        """Count messages popped from a topic, possibly a retry topic."""
         self.messages_popped.add((topic, group), messages)
         self.throughput_popped.add((topic, group), size)
 
     def timer_enqueued(self, topic: str, delay_millis: int) -> None:
-        """A timer for a topic came into the wheel; it was asked to wait so long."""
+        """Count a timer for a topic that entered the wheel, and its requested delay."""
         self.timers_enqueued.add((topic,))
         self.delay_latency.record((topic,), max(0, delay_millis) // 1000)
 
     def topic_deleted(self, topic: str) -> None:
-        """Forget what was counted of a topic."""
+        """Drop the numbers of a topic."""
         first: tuple[Counter | Histogram, ...] = (
             self.messages_popped,
             self.throughput_popped,
@@ -274,7 +274,7 @@ class Meters:
             meter.forget(lambda labels: labels[1] == topic)
 
     def group_deleted(self, group: str) -> None:
-        """Forget what was counted of a group."""
+        """Drop the numbers of a group."""
         for meter in (self.messages_popped, self.throughput_popped):
             meter.forget(lambda labels: labels[1] == group)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):

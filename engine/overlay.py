@@ -1,16 +1,17 @@
-"""A disk before another that takes no changes for now: a start goes on, and what it changes waits in memory.
+"""A disk over another that refuses changes for now: a start continues, and its changes wait in memory.
 
-Every start writes something: its mark, repairs, what a crash left to do. On a full or read-only disk it
-would fail, though all that is stored could be read. `Overlay` has three states:
+Every start writes something: its mark, repairs, work left by a crash. On a full or read-only disk it would
+fail, though all stored data could be read. `Overlay` has three states:
 
-    passing   what is asked for is asked of the disk below; files are the disk's own
-    starting  (`begin`) the same; but the first change that fails for want of room, or because the file system
-              is read-only, is kept in memory, and so is each one after it, in order. Who reads sees them
+    passing   requests go to the disk below; files are the disk's own
+    starting  (`begin`) the same. But the first change that fails for lack of space, or because the file
+system
+              is read-only, is kept in memory, and so is each one after it, in order. Readers see them
     refusing  (`end`, if anything is held) a change fails with the error that began it; only old files may be
-              removed. `carry_out` tries what is held, in order, syncs included; when that has been done,
-              `settle` goes back to passing
+              removed. `carry_out` tries held changes, in order, syncs included; after success `settle`
+              returns to passing
 
-A crash at any moment leaves what a crash at an earlier moment of the start would have left.
+A crash at any moment leaves the state of a crash at an earlier moment of the start.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from mqgateway.engine.overlay_files import HeldFile, HeldFileSystem
 log = logging.getLogger(__name__)
 
 CURABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-"""Errors that end when somebody makes room, or mounts the file system for writing."""
+"""Errors that an operator can cure, by freeing space, or by mounting the file system for writing."""
 HELD_MAX = 512 << 20
-"""Bytes that are held at most: a start that has more to write fails as it would without."""
+"""Maximum of held bytes: a start that writes more fails as it would without."""
 
 
 _GONE = None
@@ -40,7 +41,7 @@ _Name = Content | str | None
 
 
 class Overlay:
-    """See the head of the file. `refusal` says why changes are refused; empty while they are not."""
+    """See the module docstring. `refusal` is the reason why changes are refused, or ""."""
 
     def __init__(self, below: Disk) -> None:
         self.below = below
@@ -57,18 +58,18 @@ class Overlay:
     # The states.
 
     def begin(self) -> None:
-        """A start begins: what it cannot write is held."""
+        """Begin a start: writes that fail are held."""
         self._is_starting = True
 
     def end(self) -> None:
-        """The start is over: from now on changes are refused, if any is held."""
+        """End the start: from now on changes are refused, if any is held."""
         self._is_starting = False
         if self._error is not None:
             self.refusal = f"the disk takes no writes: {self._error}"
             log.error("%s; sends are refused, stored messages are served; retried every second", self._error)
 
     def carry_out(self) -> bool:
-        """Do what is held as far as it goes, away from the loop; whether all of it is done."""
+        """Carry out held changes, off the event loop; return True if all are done."""
         try:
             self.held_changes.carry_out()
         except OSError as error:
@@ -79,7 +80,7 @@ class Overlay:
         return True
 
     def settle(self) -> None:
-        """After `carry_out` has done all: the disk below counts again. Raises `OSError`; try again then."""
+        """Return to passing, after `carry_out` has done all. Raises `OSError`; then retry."""
         for held in list(self._files):
             self._bind(held)
         self._error = None
@@ -90,11 +91,11 @@ class Overlay:
         self.refusal = ""
 
     def _bind(self, held: HeldFile) -> None:
-        """Let a file be the disk's own again."""
+        """Bind a file to the disk's own again."""
         if not held.may_write:
             try:
                 held.file = self.held_changes.locked(held.path) or self.below.open(held.path)
-            except FileNotFoundError:  # removed meanwhile; who still reads it may go on
+            except FileNotFoundError:  # removed meanwhile; its readers may continue
                 return
             held.may_write = True
         if held.window_held is not None:
@@ -120,7 +121,7 @@ class Overlay:
                 self._hold(error)
         elif not self._is_starting:
             if held.content is None and held.may_write and not self.below.exists(held.path):
-                at_once(held.below())  # a file that was removed gives back its room
+                at_once(held.below())  # a removed file gives back its space
                 return
             raise self._refused(held.path)
         content = self._content(held)
@@ -143,7 +144,7 @@ class Overlay:
         self._note(change, 0)
 
     def note_sync(self, change: Change) -> bool:
-        """Whether something is held, so that a sync has its turn after it."""
+        """Return True if changes are held, so that the sync is queued after them."""
         if self._error is None:
             return False
         if self._is_starting:
@@ -153,7 +154,7 @@ class Overlay:
         return True
 
     def _hold(self, error: OSError) -> None:
-        """Begin to hold, or let the error out."""
+        """Begin to hold changes, or raise the error."""
         if not self._is_starting or error.errno not in CURABLE:
             raise error
         self._error = error
@@ -185,7 +186,7 @@ class Overlay:
                         other.content = held.content
         return held.content
 
-    # The face of a disk.
+    # The interface of a disk.
 
     def _give(self, path: str, file: File | None, *, may_write: bool = True) -> HeldFile:
         held = HeldFile(self, path, file, may_write=may_write)
@@ -196,7 +197,7 @@ class Overlay:
         return held
 
     def open(self, path: str, create: bool = False) -> File:
-        """As a disk's. What cannot be opened for writing is opened for reading while changes are held."""
+        """Open as `Disk.open`. While changes are held, an unwritable file is opened for reading."""
         if self._error is None and not self._is_starting:
             return self.below.open(path, create)
         known = self._names.get(path, self)
@@ -234,28 +235,28 @@ class Overlay:
         return made[0]
 
     def exists(self, path: str) -> bool:
-        """As a disk's."""
+        """See `Disk`."""
         known = self._names.get(path, self)
         return self.below.exists(path) if known is self else known is not _GONE
 
     def is_dir(self, path: str) -> bool:
-        """As a disk's."""
+        """See `Disk`."""
         known = self._names.get(path, self)
         return self.below.is_dir(path) if known is self else known is _FOLDER
 
     def size(self, path: str) -> int:
-        """As a disk's."""
+        """See `Disk`."""
         known = self._names.get(path, self)
         if known is _GONE:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return known.size if isinstance(known, Content) else self.below.size(path)
 
     def modified(self, path: str) -> int:
-        """As a disk's; what is held counts as of no time."""
+        """See `Disk`; 0 for a held file."""
         return self.below.modified(path) if self.below.exists(path) else 0
 
     def listdir(self, path: str) -> list[str]:
-        """As a disk's."""
+        """See `Disk`."""
         if not self._names:
             return self.below.listdir(path)
         prefix = path.rstrip("/") + "/"
@@ -267,13 +268,13 @@ class Overlay:
         return sorted(names)
 
     def subdirs(self, path: str) -> list[str]:
-        """As a disk's."""
+        """See `Disk`."""
         if not self._names:
             return self.below.subdirs(path)
         return [name for name in self.listdir(path) if self.is_dir(f"{path.rstrip('/')}/{name}")]
 
     def makedirs(self, path: str) -> None:
-        """As a disk's."""
+        """See `Disk`."""
 
         def hold() -> None:
             each = path
@@ -285,7 +286,7 @@ class Overlay:
             self._change_name(Change("makedirs", path), lambda: self.below.makedirs(path), hold)
 
     def rename(self, old: str, new: str) -> None:
-        """As a disk's, for files."""
+        """See `Disk`; only for files."""
 
         def hold() -> None:
             known = self._names.get(old, self)
@@ -300,7 +301,7 @@ class Overlay:
                 held.path = new
 
     def unlink(self, path: str) -> None:
-        """As a disk's; also while changes are refused, for files of which nothing is held."""
+        """See `Disk`; also while changes are refused, for files without held changes."""
         if self._error is not None and not self._is_starting and path not in self._names:
             self.below.unlink(path)
             return
@@ -313,7 +314,7 @@ class Overlay:
         )
 
     def rmtree(self, path: str) -> None:
-        """As a disk's."""
+        """See `Disk`."""
 
         def hide(each: str) -> None:
             for name in self.listdir(each) if self.is_dir(each) else ():
@@ -324,17 +325,17 @@ class Overlay:
             self._change_name(Change("rmtree", path), lambda: self.below.rmtree(path), lambda: hide(path))
 
     def sync_dir(self, path: str) -> None:
-        """As a disk's."""
+        """See `Disk`."""
         if self.note_sync(Change("sync_dir", path)):
             return
         self._change_name(Change("sync_dir", path), lambda: self.below.sync_dir(path), lambda: None)
 
     def file_system(self, path: str) -> FileSystem:
-        """As a disk's."""
+        """See `Disk`."""
         return HeldFileSystem(self, path, self.below.file_system(self._nearest(path)))
 
     def read_bytes(self, path: str) -> bytes:
-        """As a disk's."""
+        """See `Disk`."""
         known = self._names.get(path, self)
         if known is self:
             return self.below.read_bytes(path)
@@ -343,7 +344,7 @@ class Overlay:
         return known.read(0, known.size)
 
     def lock(self, path: str) -> File:
-        """As a disk's; where it cannot be written, several who read may have it at once."""
+        """See `Disk`; if it cannot be written, several readers may have the lock at once."""
         if not self._is_starting:
             return self.below.lock(path)
         made: list[HeldFile] = []
@@ -362,32 +363,32 @@ class Overlay:
         return made[0]
 
     def usage(self, path: str) -> tuple[int, int]:
-        """As a disk's."""
+        """See `Disk`."""
         return self.below.usage(self._nearest(path))
 
     def capacity(self, path: str) -> tuple[int, int]:
-        """As a disk's."""
+        """See `Disk`."""
         return self.below.capacity(self._nearest(path))
 
     def mode(self, path: str) -> int:
-        """As a disk's."""
+        """See `Disk`."""
         return self.below.mode(path)
 
     def resolve(self, path: str) -> str:
-        """As a disk's."""
+        """See `Disk`."""
         return self.below.resolve(path)
 
     def imitate(self, path: str, model: str) -> None:
-        """As a disk's; what is held in memory has no owner yet."""
+        """See `Disk`; held content has no owner yet."""
         if path not in self._names:
             self.below.imitate(path, model)
 
     def read_only(self) -> Disk:
-        """As a disk's."""
+        """See `Disk`."""
         return self.below.read_only()
 
     def _nearest(self, path: str) -> str:
-        """The path, or the folder above it that is there below."""
+        """Return the path, or its nearest parent that exists below."""
         while self._names and path and not self.below.exists(path):
             path = os.path.dirname(path)
         return path or "/"

@@ -1,8 +1,8 @@
-"""Consumer groups that have fallen far behind, so that what they read has to come from the disk.
+"""Slow consumers: groups with such a lag that their reads come from the disk.
 
-Only who is further behind than `consumerFallbehindThreshold` at its last pull is kept, queue by queue. With
-`disableConsumeIfConsumerReadSlowly` such groups are shut out every few minutes, for an administrator to look
-at. Standard: `BrokerController.protectBroker`.
+A queue is recorded only if its lag at the last pull exceeds `consumerFallbehindThreshold`. With
+`disableConsumeIfConsumerReadSlowly` consumption of such groups is disabled every few minutes, for an
+administrator to examine. RocketMQ: `BrokerController.protectBroker`.
 """
 
 import logging
@@ -13,11 +13,11 @@ from mqgateway.engine.tables.groups import GroupTable
 log = logging.getLogger(__name__)
 
 PROTECT_SECONDS = 180.0
-"""How often `shut_out` is due."""
+"""Interval of `shut_out`."""
 
 
 class SlowConsumers:
-    """The groups that are behind; `maxOffsets` bounds the queues that are kept."""
+    """Lags of slow consumers; `maxOffsets` bounds the number of queues."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
@@ -27,7 +27,7 @@ class SlowConsumers:
         return len(self._behind)
 
     def note(self, group: str, topic: str, queue_id: int, behind: int) -> None:
-        """A group reads so many bytes behind the log's end."""
+        """Record the lag of a group, in bytes behind the log's end."""
         key = group, topic, queue_id
         if behind <= self._options.consumer_fallbehind_threshold:
             self._behind.pop(key, None)
@@ -35,7 +35,7 @@ class SlowConsumers:
             self._behind[key] = behind
 
     def shut_out(self, groups: GroupTable) -> None:
-        """Let groups that are behind consume no more; one log line for each says so."""
+        """Disable consumption of slow groups, and log each."""
         behind, self._behind = self._behind, {}
         if not self._options.disable_consume_if_consumer_read_slowly:
             return

@@ -1,12 +1,10 @@
-"""The time by which things are due that were written down with their time: pops, timers, delays, questions.
+"""Steady time, for stored deadlines: pops, timers, delays, transaction checks.
 
-Such a time was read from the wall clock, and that may be set meanwhile. `SteadyClock.now` begins with the
-wall clock and then goes on by the monotonic one: it neither leaps nor goes back, so what it measures lasts as
-long as it should. Store timestamps stay those of the wall clock; `ahead_at` says how much steady time was
-ahead of it where in the log, so that a store timestamp tells steady time too. It is found by looking at both
-clocks with every beat.
-
-After a start both are the same again: who finds a time then that cannot be true corrects it.
+Such a time was read from the wall clock, which may be set meanwhile. `SteadyClock.now` begins with the wall
+clock and then continues by the monotonic one: it neither leaps nor goes back, so durations are exact. Store
+timestamps are those of the wall clock. `ahead_at` returns the lead of steady time over it at a log offset, so
+that a store timestamp can be converted to steady time. The lead is measured with both clocks on every tick.
+After a start both are equal again; a caller that finds an impossible time then corrects it.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from typing import NamedTuple
 from mqgateway.engine.clock import Clock, elapsed_millis
 
 NOISE_MILLIS = 10
-"""Up to this the clocks count as going together: they are not read in the same moment."""
+"""Tolerance in ms within which the clocks agree: they are not read in the same moment."""
 STEPS_MAX = 256
-"""A wall clock that drifts is set again and again; beyond this the smallest steps are forgotten."""
+"""Maximum of steps: a drifting wall clock is set again and again. The smallest are dropped."""
 
 
 class _Step(NamedTuple):
@@ -31,12 +29,16 @@ class _Step(NamedTuple):
     wall: int
 
     def is_later(self, stored: int) -> bool:
-        """Whether a record of that part of the log was stored after the step, by its store timestamp."""
+        """Return True if the store timestamp of a record of that part is later than the step."""
         return abs(stored - self.wall) < abs(stored - (self.wall + self.after - self.before))
 
 
 class SteadyClock:
-    """Times are ms since the epoch, positions offsets of the log."""
+    """The wall clock at the start, continued by the monotonic one.
+
+    Times are ms since the epoch, positions log
+    offsets.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,23 +49,23 @@ class SteadyClock:
         self._steps: list[_Step] = []
 
     def now(self) -> int:
-        """What the wall clock would show, had nobody set it since the start."""
+        """Return the time that the wall clock would show if it had not been set since the start."""
         return self._base + elapsed_millis(self._clock)
 
     def go_on_from(self, time: int) -> None:
-        """Begin no earlier than where an earlier run had come; for the start, before anything is due."""
+        """Begin no earlier than `time`, reached by an earlier run; called before anything is due."""
         self._base += (more := max(0, time - self.now()))
         self._first += more
         self._ahead += more
 
     @property
     def ahead(self) -> int:
-        """How much it is ahead of the wall clock; less than 0 when that was set forward."""
+        """Lead over the wall clock in ms; negative if that was set forward."""
         measured = self.now() - self._clock.millis()
         return self._ahead if abs(measured - self._ahead) <= NOISE_MILLIS else measured
 
     def look(self, position: int) -> None:
-        """Note whether the wall clock was set since the last look, where the log ends now."""
+        """Record a step if the wall clock was set since the last call; `position` is the end of the log."""
         before, after = self._ahead, self.ahead
         if after != before:
             self._ahead = after
@@ -73,7 +75,7 @@ class SteadyClock:
         self._position = position
 
     def ahead_at(self, position: int, stored: int) -> int:
-        """How much it was ahead of the wall clock when a record was stored there, by its store timestamp."""
+        """Return the lead over the wall clock when a record was stored there, by its store timestamp."""
         for step in reversed(self._steps):
             if position >= step.end or (position >= step.begin and step.is_later(stored)):
                 return step.after

@@ -1,7 +1,7 @@
-"""Work that is long, in steps: whoever does it gives way after each, so that nobody else waits.
+"""Cooperative tasks: long work that yields after each step, so that nothing else is blocked.
 
-A function of such work is a generator that yields nothing, after each piece that takes a fraction of a
-millisecond, and returns what came of it.
+Such a task is a generator that yields None after each step of a fraction of a millisecond, and returns the
+result.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ R = TypeVar("R")
 Steps = Generator[None, None, T]
 
 PART = 8
-"""Entries of a list that are worked on in one step, where each takes tens of microseconds."""
+"""Entries of a list processed in one step, if each takes tens of microseconds."""
 
 
 def run(steps: Steps[T]) -> T:
-    """Do all of it in one go."""
+    """Run a task to its end and return its result."""
     while True:
         try:
             next(steps)
@@ -32,7 +32,7 @@ def run(steps: Steps[T]) -> T:
 
 
 def in_parts(entries: Sequence[E], size: int = PART) -> Iterator[Sequence[E]]:
-    """The entries in order, so many at a time as are looked at in one step."""
+    """Yield the entries in order, in chunks for one step each."""
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
 
@@ -48,14 +48,16 @@ def mapped(function: Callable[[E], R], entries: Iterable[E], size: int = PART) -
 
 
 def columns_in_parts(table: Mapping[K, E], size: int = PART) -> Iterator[tuple[list[K], list[E]]]:
-    """Keys and values of a table as it is when it is asked, so many at a time: pairs of all of very many
-    would take longer than one step may."""
+    """Yield keys and values of a snapshot of a table, in chunks.
+
+    Building all pairs of a very large table would take longer than one step may.
+    """
     keys, values = list(table), list(table.values())
     for start in range(0, len(keys), size):
         yield keys[start : start + size], values[start : start + size]
 
 
 def run_for(steps: Steps[T], clock: Clock, seconds: float) -> bool:
-    """Go on for about so long; whether all of it is done."""
+    """Run a task for about `seconds`; return True if it has ended."""
     until = clock.monotonic() + seconds
     return all(clock.monotonic() < until for _ in steps)

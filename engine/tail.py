@@ -1,4 +1,4 @@
-"""What a log got since some place in it, message by message."""
+"""Messages of a log since a position."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from mqgateway.engine.store.record import decode
 def messages_since(
     store: MessageStore, offset: int, file_size: int, hint: bytes
 ) -> Iterator[StoredMessage | None]:
-    """The messages whose records lie at `offset`, where one must begin, or behind it, and hold `hint`; None
-    for each that does not, as it takes its time to read it."""
+    """Yield the messages at and after `offset`, the start of a record, whose records contain `hint`.
+
+    Yields None for each other record, as reading it takes time too.
+    """
     lead = store.lead
     at = max(offset, store.min_physical_offset)
     if lead and at % file_size and store.record_at(at) is not None:
-        at -= lead  # a record's own place, and not where one ends
+        at -= lead  # a record's own position, not the end of one
     while at < store.max_physical_offset:
         record = store.record_at(at + lead) if at % file_size + lead < file_size else None
         if record is None:  # the blank end of a file

@@ -1,7 +1,7 @@
-"""Work that may block (fsync, a cold scan) leaves the loop through a `Worker`.
+"""Blocking work (fsync, a cold scan) leaves the event loop through a `Worker`.
 
-The loop's thread hands over a function and is called back, on the loop's thread, with its value
-or its exception. Nothing else about threads is visible to the engine.
+The event loop's thread passes a function and is called back, on the same thread, with its result or its
+exception. The engine sees nothing else of threads.
 """
 
 from collections import deque
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 class Worker(Protocol):
-    """Runs functions elsewhere, one after another in the order given."""
+    """Runs functions on another thread, one after another in the order given."""
 
     def run(self, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
-        """Run `work` and call `done` with what it returned, or with the exception it raised."""
+        """Run `work` and call `done` with its result, or with the exception it raised."""
         ...
 
 
@@ -34,7 +34,7 @@ class InlineWorker:
 
 
 class MemoryWorker:
-    """Keeps work until it is told to perform a step; for tests that step a thread by hand."""
+    """Queues work until `perform` is called; for tests that step a thread by hand."""
 
     def __init__(self) -> None:
         self._steps: deque[Callable[[], None]] = deque()
@@ -44,17 +44,17 @@ class MemoryWorker:
 
     @property
     def waiting(self) -> int:
-        """How many pieces of work have not been performed yet."""
+        """Number of work items not performed yet."""
         return len(self._steps)
 
     def perform(self) -> bool:
-        """Perform the oldest piece of work; false when there is none."""
+        """Perform the oldest work item; return False if there is none."""
         if not self._steps:
             return False
         self._steps.popleft()()
         return True
 
     def perform_all(self) -> None:
-        """Perform everything, including what is handed over meanwhile."""
+        """Perform all work items, including those added meanwhile."""
         while self.perform():
             pass

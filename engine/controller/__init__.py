@@ -1,14 +1,14 @@
-"""The controller's rules: which replicas a broker set has, which of them are in sync, which one is master.
+"""Rules of the controller: the replicas of each broker set, its in-sync set, and its master.
 
-events       what changes a broker set, called as in the standard's log
-broker_set   one set: replicas, master, set in sync, epochs; and what an event makes of it
-liveness     who is heard of, by the newest connection and the monotonic clock
-election     who becomes master
-decisions    each request as a function of the sets: an answer, a refusal, an event
-state        where sets are kept: what a place must be able to do
-local_state  the place for one controller alone: a table with a journal on disk
-key_values   what a place in common must be able to do: keys, revisions, leases
-shared_state the place for several controllers: one leads, and proves it with every write
-counts       elections and changes, for metrics
-controller   requests one after another, elections when a master is lost: start here
+- `events`: changes of a broker set, named as in RocketMQ's log
+- `broker_set`: one set: replicas, master, in-sync set, epochs; and the result of an event
+- `liveness`: live brokers, by the newest connection and the monotonic clock
+- `election`: choice of the master
+- `decisions`: each request as a function of the sets: an answer, a refusal, an event
+- `state`: storage of the sets: the interface
+- `local_state`: storage for a single controller: a table with a journal on disk
+- `key_values`: interface of a shared store: keys, revisions, leases
+- `shared_state`: storage for several controllers: one leads, and proves it with every write
+- `counts`: elections and changes, for metrics
+- `controller`: requests one after another, elections when a master is lost: start here
 """

@@ -1,8 +1,9 @@
-"""One broker set as the controller keeps it, and what an event makes of it.
+"""One broker set as stored by the controller, and the result of an event on it.
 
-A set is a value: a change is another value, so what was decided on one cannot change meanwhile. Names of sets
-are unique over all clusters, as with the standard.
-Standard: `BrokerReplicaInfo`, `SyncStateInfo`, `ReplicasInfoManager.applyEvent`.
+A set is a value: a change creates another value, so a set cannot change during a decision. Names of sets are
+unique over all clusters, as in RocketMQ.
+
+RocketMQ: `BrokerReplicaInfo`, `SyncStateInfo`, `ReplicasInfoManager.applyEvent`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FIRST_BROKER_ID = 1
 
 
 class Replica(NamedTuple):
-    """Where a replica was last, and by what it proves that its id is its own."""
+    """Last address of a replica, and the code that proves its id."""
 
     address: str
     check_code: str
@@ -32,8 +33,10 @@ class Replica(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BrokerSet:
-    """The replicas of one broker name by id; `master` is None before the first election and when all that are
-    in sync are gone. Ids are not given twice."""
+    """The replicas of one broker name by id.
+
+    `master` is None before the first election and when all replicas in sync are gone. Ids are not reused.
+    """
 
     cluster: str
     name: str
@@ -46,17 +49,17 @@ class BrokerSet:
 
     @property
     def had_master(self) -> bool:
-        """Whether there ever was a master."""
+        """True if there ever was a master."""
         return self.master_epoch > 0
 
     @property
     def master_address(self) -> str | None:
-        """Where the master is; None without one, or when it was forgotten."""
+        """Address of the master; None without one, or if it was removed."""
         replica = None if self.master is None else self.replicas.get(self.master)
         return None if replica is None else replica.address
 
     def to_json(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the stored form."""
         return {
             "cluster": self.cluster,
             "masterBrokerId": self.master,
@@ -72,7 +75,10 @@ class BrokerSet:
 
     @classmethod
     def from_json(cls, name: str, kept: Any) -> BrokerSet:
-        """What was kept. Of something else raises `KeyError`, `TypeError`, `ValueError`, `AttributeError`."""
+        """Parse the stored form.
+
+        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` for other content.
+        """
         master = kept.get("masterBrokerId")
         return cls(
             cluster=str(kept["cluster"]),
@@ -90,7 +96,7 @@ class BrokerSet:
 
 
 def changed(before: BrokerSet | None, event: Event) -> BrokerSet | None:
-    """The set after an event; None: there is none any more, or none yet that the event could change."""
+    """Return the set after an event; None if it is removed, or missing and not created by the event."""
     if isinstance(event, ApplyBrokerId):
         return _with_replica(before or BrokerSet(event.cluster_name, event.broker_name), event)
     if before is None:
@@ -109,7 +115,7 @@ def _with_replica(before: BrokerSet, event: ApplyBrokerId) -> BrokerSet:
     if number in before.replicas:
         return before
     replica = Replica(event.broker_address, event.register_check_code)
-    # Whoever asks for the next id must not be given one that is taken, nor one that was.
+    # The next id must not be one that is or was assigned.
     following = max(before.next_broker_id, number + 1)
     return replace(before, replicas={**before.replicas, number: replica}, next_broker_id=following)
 
@@ -120,7 +126,7 @@ def _with_set(before: BrokerSet, ids: frozenset[int]) -> BrokerSet:
 
 def _with_master(before: BrokerSet, master: int | None) -> BrokerSet:
     after = replace(before, master=master, master_epoch=before.master_epoch + 1)
-    # Who was in sync with the master that is gone has everything that was acknowledged: that is kept.
+    # The in-sync set of the lost master is kept: its members have everything that was acknowledged.
     return after if master is None else _with_set(after, frozenset([master]))
 
 

@@ -1,14 +1,14 @@
-"""The controller: requests one after another, elections when a master is lost; all of it without a socket.
+"""The controller: requests one after another, and elections when a master is lost; without sockets.
 
-A decision is made on sets that are agreed, and the next one waits until what it changes is agreed too, or it
-is confirmed that nobody else has changed them. What is decided is answered then, and brokers are told of a
-new master. Who leads is the state's to say.
+A decision is made on agreed sets. The next one waits until the change is agreed too, or it is confirmed that
+no other controller has changed the sets. Then the decision is answered, and brokers are notified of a new
+master. The state determines the leader.
 
-A master is gone when its connection ends, or when it was not heard of for as long as it said itself. Who
-begins to lead may not have heard of a master that the leader before did hear of: until it could have been
-heard of it counts as there, unless its connection here has ended. So a controller that starts again deposes
-no master that does its work.
-Standard: `DLedgerController.EventScheduler`, `ControllerManager`.
+A master is lost when its connection ends, or when it was silent for its own timeout. A new leader may not
+have heard from a master that the previous leader did hear from: that one counts as live until its timeout,
+unless its connection here has ended. So a restarted controller deposes no working master.
+
+RocketMQ: `DLedgerController.EventScheduler`, `ControllerManager`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mqgateway.engine.options.controller import ControllerOptions
 log = logging.getLogger(__name__)
 
 WAITING_MAX = 1024
-"""Decisions that may wait for the one before. Standard: the capacity of the queue of events."""
+"""Maximum of waiting decisions. RocketMQ: the capacity of the queue of events."""
 
 A = TypeVar("A")
 Decide = Callable[[World], Decision[A]]
@@ -46,18 +46,18 @@ Decided = Callable[[Decision[A] | Exception], None]
 
 
 class TooManyWaiting(EngineError):
-    """So many requests wait that another one is refused."""
+    """A request is refused, as too many are waiting."""
 
 
 class Notice(NamedTuple):
-    """Brokers that are to be told of a new master: their addresses, and the set after the election."""
+    """A notification of a new master: addresses of brokers, and the set after the election."""
 
     receivers: list[str]
     after: BrokerSet
 
 
 class Controller:
-    """One controller. `notify` sends a notice to brokers, who may miss it: they ask anyhow."""
+    """One controller. `notify` sends a notice to brokers, which may miss it: they poll anyway."""
 
     def __init__(
         self, options: ControllerOptions, state: State, clock: Clock, notify: Callable[[Notice], None]
@@ -71,12 +71,12 @@ class Controller:
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_busy = self._is_going_on = self._is_stopping = False
 
-    # What brokers and administrators ask.
+    # Requests of brokers and administrators.
 
     def decide(self, decide: Decide[A], told: Decided[A]) -> None:
-        """Make a decision when those before are through, and tell it when it is agreed.
+        """Make a decision after all earlier ones, and report it when it is agreed.
 
-        Tells `NotLeading`, `TooManyWaiting`, or why it could not be agreed.
+        Reports `NotLeading`, `TooManyWaiting`, or the reason why it could not be agreed.
         """
         if not self.state.is_leader:
             told(NotLeading("The controller is not in leader state"))
@@ -89,7 +89,7 @@ class Controller:
     def elect(
         self, name: str, broker_id: int | None, designate: bool, told: Decided[BrokerSet | None]
     ) -> None:
-        """Elect a master if there is need, as `decide`; brokers are told of a new one."""
+        """Elect a master if needed, as `decide`; brokers are notified of a new one."""
 
         def elected(outcome: Decision[BrokerSet | None] | Exception) -> None:
             self.counts.elections.add((_result(outcome),))
@@ -100,37 +100,37 @@ class Controller:
         self.decide(lambda world: elect_master(world, name, broker_id, designate), elected)
 
     def is_alive(self, key: BrokerKey) -> bool:
-        """Whether a broker is there, as far as this controller has heard."""
+        """Return True if a broker is live, as known by this controller."""
         return self._liveness.is_alive(key, elapsed_millis(self._clock))
 
     def alive_brokers(self) -> list[BrokerKey]:
-        """All brokers that are there."""
+        """Return all live brokers."""
         now = elapsed_millis(self._clock)
         return [key for key in self._liveness if self._liveness.is_alive(key, now)]
 
-    # Who is there.
+    # Liveness.
 
     def start(self) -> None:
         """Take part; to be called once."""
         self.state.start(self._begin_to_lead)
 
     def stop(self) -> None:
-        """Depose nobody from now on: the connections that end are ended by this controller."""
+        """Depose no masters from now on: connections end because this controller closes them."""
         self._is_stopping = True
 
     def hear(self, key: BrokerKey, beat: Beat, peer: object) -> None:
-        """A broker says that it is there, on a connection. Raises `TooManyBrokers`."""
+        """Process a heartbeat on a connection. Raises `TooManyBrokers`."""
         now = elapsed_millis(self._clock)
         self._liveness.hear(key, beat, peer, now, self.options.max_brokers)
 
     def connection_lost(self, peer: object) -> None:
-        """The brokers that were heard on a connection last are gone with it."""
+        """Remove the brokers last heard from on a connection that has ended."""
         for key in self._liveness.lost(peer):
             log.warning("the connection of %s %s %d has ended", *key)
             self._gone(key)
 
     def drop_silent(self) -> list[object]:
-        """Give up the brokers that were not heard of in time; gives their connections, to be closed."""
+        """Remove the brokers whose timeout has passed; return their connections, to be closed."""
         silent = self._liveness.expire(elapsed_millis(self._clock))
         for key, _ in silent:
             log.warning("%s %s %d sent no heartbeat in time", *key)
@@ -138,19 +138,19 @@ class Controller:
         return [peer for _, peer in silent if peer is not None]
 
     def was_stopped(self, millis: int) -> None:
-        """For so long this process did nothing, so that it could not hear of anybody: that does not count."""
+        """Extend timeouts by a pause of this process, in which no heartbeats could arrive."""
         log.warning(
             "this controller was paused for %d ms; brokers are not counted as silent for that time", millis
         )
         self._liveness.move_on(millis, elapsed_millis(self._clock))
 
     def silence_ends_in(self) -> int | None:
-        """Milliseconds until a broker may have been silent too long; None when nobody is heard of."""
+        """Return the ms until the next broker's timeout; None if there are no brokers."""
         end = self._liveness.next_end()
         return None if end is None else max(0, end - elapsed_millis(self._clock))
 
     def elect_where_needed(self) -> None:
-        """Elect masters where one is missing that nobody has noticed, as after a change of leader."""
+        """Elect masters for sets whose loss was not noticed, as after a change of the leader."""
         if self.state.is_leader:
             for name in sets_without_master(self._world()):
                 self._elect_again(name, self.options.elect_master_max_retry_count)
@@ -188,7 +188,7 @@ class Controller:
         ]
         self._notify(Notice(receivers, after))
 
-    # One after another.
+    # Decisions, one after another.
 
     def _world(self) -> World:
         now = elapsed_millis(self._clock)
@@ -248,7 +248,7 @@ class Controller:
 
 
 def _result(outcome: Decision[BrokerSet | None] | Exception) -> str:
-    """What came of an election, in the standard's words."""
+    """Return the result of an election, in RocketMQ's words."""
     if isinstance(outcome, Decision) and outcome.refusal is None:
         return NEW_MASTER
     if (

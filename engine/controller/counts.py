@@ -1,6 +1,6 @@
-"""What a controller counts for who exports metrics: elections, and what it had agreed.
+"""Metrics of a controller: elections, and proposed changes.
 
-Standard: `ControllerMetricsManager`.
+RocketMQ: `ControllerMetricsManager`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FEW = 10
 
 
 class ControllerCounts:
-    """Each named like the metric it becomes."""
+    """Counters, each named like its metric."""
 
     def __init__(self) -> None:
         self.elections = Counter(_FEW)
@@ -28,6 +28,6 @@ class ControllerCounts:
         self.change_times = Histogram(MICROS_BOUNDS, _FEW)
 
     def changed(self, seconds: float, is_agreed: bool) -> None:
-        """A change was agreed, or was not, after so long."""
+        """Count a change, agreed or failed, with its duration in seconds."""
         self.changes.add((AGREED if is_agreed else FAILED,))
         self.change_times.record((), int(seconds * 1_000_000))

@@ -1,9 +1,10 @@
-"""What a controller answers, and what comes of it: pure functions of the broker sets and of who is there.
+"""Decisions of the controller: pure functions of the broker sets and of the live brokers.
 
 A decision has an answer, an event if something changes, and a refusal if not. Nothing has happened yet: the
-answer may be given once the event is agreed. Checks come in the standard's order, with its remarks, in which
-a missing value reads "null".
-Standard: `ReplicasInfoManager`.
+answer may be sent once the event is agreed. Checks are in RocketMQ's order, with its remarks, in which a
+missing value reads "null".
+
+RocketMQ: `ReplicasInfoManager`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mqgateway.engine.controller.liveness import Beat, BrokerKey
 
 LONG_MAX = 2**63 - 1
 NAME_LENGTH_MAX = 1024
-"""Characters of a name, an address or a check code that is kept."""
+"""Maximum of characters of a stored name, address or check code."""
 
 _LONG = re.compile(r"[+-]?[0-9]{1,19}")
 
@@ -36,7 +37,7 @@ A = TypeVar("A")
 
 
 class Reason(Enum):
-    """Why something is refused; called like the standard's response codes, which begin with CONTROLLER_."""
+    """Reason of a refusal; named like RocketMQ's response codes, which begin with CONTROLLER_."""
 
     FENCED_MASTER_EPOCH = auto()
     FENCED_SYNC_STATE_SET_EPOCH = auto()
@@ -54,7 +55,7 @@ class Reason(Enum):
 
 
 class Refusal(NamedTuple):
-    """Why, and the standard's words for it."""
+    """A reason, and RocketMQ's text for it."""
 
     reason: Reason
     remark: str
@@ -62,8 +63,9 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[A]):
-    """What is answered, which even a refusal may have; and what is to happen first. A refusal may have an
-    event too: the master is gone, and there is no other.
+    """The answer, which even a refusal may have; and the event to be agreed first.
+
+    A refusal may have an event too: the master is gone, and there is no other.
     """
 
     answer: A
@@ -73,23 +75,23 @@ class Decision(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """On what is decided: the sets by name, who is there, and what those said last."""
+    """Input of a decision: the sets by name, the live brokers, and their last heartbeats."""
 
     sets: Mapping[str, BrokerSet]
     is_alive: Callable[[BrokerKey], bool]
     said: Callable[[BrokerKey], Beat]
     unclean: bool = False
-    """Whether replicas that are not in sync may become master."""
+    """True if replicas that are not in sync may become master."""
     most_replicas: int = LONG_MAX
-    """How many replicas all sets together may have."""
+    """Maximum of replicas of all sets together."""
 
     def has(self, one: BrokerSet, broker_id: int | None) -> bool:
-        """Whether a replica of a set is there."""
+        """Return True if a replica of a set is live."""
         return broker_id is not None and self.is_alive(BrokerKey(one.cluster, one.name, broker_id))
 
 
 def next_broker_id(world: World, name: str) -> Decision[int]:
-    """1012: the id that a new replica is to ask for."""
+    """Answer 1012: the id that a new replica should request."""
     found = world.sets.get(name)
     return Decision(FIRST_BROKER_ID if found is None else found.next_broker_id)
 
@@ -97,14 +99,14 @@ def next_broker_id(world: World, name: str) -> Decision[int]:
 def apply_broker_id(
     world: World, cluster: str, name: str, broker_id: int | None, check_code: str | None
 ) -> Decision[None]:
-    """1013: a replica wants an id; it may ask again with the same check code, `address;ms`."""
+    """Answer 1013: assign an id to a replica; a retry needs the same check code, `address;ms`."""
     found = world.sets.get(name)
     if found is None and broker_id != FIRST_BROKER_ID:
         remark = f"Broker-set: {name} hasn't been registered in controller, "
         remark += f"but broker try to apply brokerId: {_text(broker_id)}"
         return _refused(None, Reason.BROKER_ID_INVALID, remark)
     remark = f"Fail to apply brokerId: {_text(broker_id)} in broker-set: {name}"
-    # An id of -1 means nobody in an election, and the greatest has none that could follow.
+    # In an election -1 means no broker, and no id could follow the greatest one.
     if broker_id is None or check_code is None or not FIRST_BROKER_ID <= broker_id < LONG_MAX:
         return _refused(None, Reason.BROKER_ID_INVALID, remark)
     replica = None if found is None else found.replicas.get(broker_id)
@@ -125,7 +127,7 @@ def _beyond_limits(world: World, *texts: str) -> str:
 
 
 class Registered(NamedTuple):
-    """What a replica that registers learns: the set, and whether its master is there to be followed."""
+    """Answer to a registration: the set, and True if its master is live."""
 
     found: BrokerSet
     has_master: bool
@@ -134,7 +136,7 @@ class Registered(NamedTuple):
 def register_broker(
     world: World, name: str, broker_id: int | None, address: str | None
 ) -> Decision[Registered | None]:
-    """1003: a replica with an id says where it is, and learns which master it is to follow."""
+    """Answer 1003: register the address of a replica with an id, and return its master."""
     found = world.sets.get(name)
     if found is None:
         remark = f"Broker-set: {_text(name)} hasn't been registered in controller"
@@ -153,7 +155,7 @@ def register_broker(
 
 
 def replica_info(world: World, name: str) -> Decision[BrokerSet | None]:
-    """1004: the master and who is in sync."""
+    """Answer 1004: the master and the in-sync set."""
     found = world.sets.get(name)
     if found is None:
         return _refused(None, Reason.BROKER_METADATA_NOT_EXIST, "Broker metadata is not existed")
@@ -161,17 +163,17 @@ def replica_info(world: World, name: str) -> Decision[BrokerSet | None]:
 
 
 def sync_state_data(world: World, names: Iterable[str]) -> Decision[list[BrokerSet]]:
-    """1006: the sets of these names, as far as they are known."""
+    """Answer 1006: the known sets of these names."""
     return Decision([world.sets[name] for name in names if name in world.sets])
 
 
 def elect_master(
     world: World, name: str, broker_id: int | None, designate: bool
 ) -> Decision[BrokerSet | None]:
-    """1002, and what a lost master leads to (without an id). The answer is the set after it; with the refusal
-    that its master stays, the set as it is.
+    """Answer 1002, and elect after the loss of a master (without an id).
 
-    The first master is whoever asks first.
+    The answer is the set after it; if the refusal is that its master stays, the unchanged set. The first
+    replica that requests an election becomes the first master.
     """
     found = world.sets.get(name)
     if found is None:
@@ -201,8 +203,8 @@ def _nobody_elected(found: BrokerSet, asker: int | None) -> Decision[BrokerSet |
     if asker is not None:
         return _refused(None, Reason.ELECT_MASTER_FAILED, "Failed to elect a new master")
     remark = "Old master has down and failed to elect a new broker master"
-    # That a master is gone is said once. The standard moves the epoch on with each try; before the first
-    # election that would be the end of the set, which then is nobody's to win.
+    # The loss of a master is recorded once. RocketMQ raises the epoch with each try; before the first
+    # election that would end the set, as no replica could win it any more.
     event = None if found.master is None else ElectMaster(found.name, None)
     return Decision(None, event, Refusal(Reason.MASTER_NOT_AVAILABLE, remark))
 
@@ -216,7 +218,7 @@ def alter_sync_state_set(
     ids: frozenset[int],
     ids_epoch: int,
 ) -> Decision[BrokerSet | None]:
-    """1001: a master says who is in sync; `ids_epoch` is that of the set it knows."""
+    """Answer 1001: a master changes its in-sync set; `ids_epoch` is that of the set it knows."""
     found = world.sets.get(name)
     refusal = _why_not_altered(world, found, master, master_epoch, ids, ids_epoch)
     if refusal is not None:
@@ -260,7 +262,7 @@ def _why_not_altered(
 
 
 def clean_broker_data(world: World, name: str, ids_text: str | None, living: bool) -> Decision[None]:
-    """1011: forget replicas that are gone, by ids between semicolons; or, if `living`, the whole set."""
+    """Answer 1011: remove dead replicas, by ids separated by semicolons; or, with `living`, the whole set."""
     found, ids = world.sets.get(name), frozenset[int]()
     named = bool(ids_text and ids_text.strip())
     invalid = Reason.INVALID_CLEAN_BROKER_METADATA
@@ -282,7 +284,7 @@ def clean_broker_data(world: World, name: str, ids_text: str | None, living: boo
 
 
 def _read_ids(text: str) -> frozenset[int]:
-    """Raises `ValueError` of the part that is no id. Empty parts at the end do not count, as with Java."""
+    """Parse ids. Raises `ValueError` with an invalid part. Empty parts at the end are ignored, as in Java."""
     parts = text.rstrip(";").split(";")
     for part in parts:
         if not _LONG.fullmatch(part):
@@ -291,10 +293,10 @@ def _read_ids(text: str) -> frozenset[int]:
 
 
 def sets_without_master(world: World) -> list[str]:
-    """The sets that had a master, which is not there, and have a replica that is: they need an election.
+    """Return the sets that need an election: they had a master, it is not live, and a replica is.
 
-    A set whose master is known to be gone is among them if somebody in sync is back; the standard waits for
-    that one to ask. Standard: `scanNeedReelectBrokerSets`.
+    A set whose master is known to be gone is included if a replica in sync is live again; RocketMQ waits for
+    that replica's request. RocketMQ: `scanNeedReelectBrokerSets`.
     """
     return [
         name

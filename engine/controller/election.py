@@ -1,10 +1,11 @@
-"""Who becomes master: first among those that are in sync, then, if that is allowed, among all that are there.
+"""Choice of the master: first among the replicas in sync, then, if allowed, among all live ones.
 
-In each of the two the old master stays if it is there and nobody else is asked for; who is asked for is
-taken, or nobody; else the newest epoch wins, then the greatest offset, then the least priority. The standard
-compares offsets in 32 bits, so that 2 GiB more may count as less; here they are compared as they are, and
-complete ties go to the least id.
-Standard: `DefaultElectPolicy`.
+In each group the old master stays if it is live and no other is designated. A designated replica wins, or
+none does. Otherwise the newest epoch wins, then the greatest offset, then the lowest priority value. RocketMQ
+compares offsets in 32 bits, so that a lead of 2 GiB may count as a lag; here they are compared correctly, and
+complete ties go to the smallest id.
+
+RocketMQ: `DefaultElectPolicy`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def elect(
     is_alive: IsAlive,
     said: Said,
 ) -> int | None:
-    """The id of the master to be; None when there is none. `others` may win only when nobody in sync can."""
+    """Return the id of the new master, or None. `others` can win only if no replica in sync can."""
     for ids in (in_sync, others):
         alive = [number for number in ids if is_alive(number)]
         winner = _elect_among(alive, old, designated, said)

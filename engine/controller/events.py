@@ -1,8 +1,9 @@
-"""What changes a broker set. Types, names and members are those of the entries in the log of the standard's
-controllers, and `text` is what stands there, so that both makes' log lines read alike.
+"""Events that change a broker set.
 
-Epochs are in no event: each that is applied moves them on.
-Standard: `EventType` and the classes of the same names.
+Types, names and members are those of the entries in the log of RocketMQ's controllers, and `text` is the form
+there, so that log lines of both products are alike. Epochs are in no event: applying one raises them.
+
+RocketMQ: `EventType` and the classes of the same names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mqgateway.engine.lenient_json import dumps
 
 @dataclass(frozen=True, slots=True)
 class AlterSyncStateSet:
-    """These replicas are in sync from now on."""
+    """Replace the in-sync set."""
 
     TYPE: ClassVar[str] = "ALTER_SYNC_STATE_SET_EVENT"
 
@@ -23,13 +24,13 @@ class AlterSyncStateSet:
     new_sync_state_set: frozenset[int]
 
     def members(self) -> dict[str, Any]:
-        """As the standard writes them."""
+        """Return RocketMQ's members."""
         return {"newSyncStateSet": sorted(self.new_sync_state_set)}
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyBrokerId:
-    """A replica has an id; the first one makes the set."""
+    """Assign an id to a replica; the first one creates the set."""
 
     TYPE: ClassVar[str] = "APPLY_BROKER_ID_EVENT"
 
@@ -40,7 +41,7 @@ class ApplyBrokerId:
     register_check_code: str
 
     def members(self) -> dict[str, Any]:
-        """As the standard writes them."""
+        """Return RocketMQ's members."""
         return {
             "brokerAddress": self.broker_address,
             "clusterName": self.cluster_name,
@@ -51,7 +52,7 @@ class ApplyBrokerId:
 
 @dataclass(frozen=True, slots=True)
 class ElectMaster:
-    """A replica is master, and alone in sync; None: the master is gone, and there is no other."""
+    """Make a replica master, and alone in sync; None: the master is gone, and there is no other."""
 
     TYPE: ClassVar[str] = "ELECT_MASTER_EVENT"
 
@@ -59,14 +60,14 @@ class ElectMaster:
     new_master_broker_id: int | None
 
     def members(self) -> dict[str, Any]:
-        """As the standard writes them."""
+        """Return RocketMQ's members."""
         master = self.new_master_broker_id
         return {"newMasterBrokerId": master, "newMasterElected": master is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class CleanBrokerData:
-    """These replicas are forgotten; without ids the whole set is."""
+    """Remove these replicas; without ids the whole set."""
 
     TYPE: ClassVar[str] = "CLEAN_BROKER_DATA_EVENT"
 
@@ -74,13 +75,13 @@ class CleanBrokerData:
     broker_ids: frozenset[int] = frozenset()
 
     def members(self) -> dict[str, Any]:
-        """As the standard writes them."""
+        """Return RocketMQ's members."""
         return {"brokerIdSetToClean": sorted(self.broker_ids) or None}
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateBrokerAddress:
-    """A replica is somewhere else."""
+    """Change the address of a replica."""
 
     TYPE: ClassVar[str] = "UPDATE_BROKER_ADDRESS"
 
@@ -90,7 +91,7 @@ class UpdateBrokerAddress:
     broker_id: int
 
     def members(self) -> dict[str, Any]:
-        """As the standard writes them."""
+        """Return RocketMQ's members."""
         return {
             "brokerAddress": self.broker_address,
             "brokerId": self.broker_id,
@@ -102,6 +103,6 @@ Event = AlterSyncStateSet | ApplyBrokerId | ElectMaster | CleanBrokerData | Upda
 
 
 def text(event: Event) -> str:
-    """The event as JSON, as in the standard's log behind the two bytes of its type."""
+    """Return the event as JSON, as in RocketMQ's log after the two bytes of its type."""
     members = {"brokerName": event.broker_name, "eventType": event.TYPE, **event.members()}
     return dumps(members).decode()

@@ -1,8 +1,8 @@
-"""What a place in common must be able to do that several controllers keep their sets in: keys with revisions,
-transactions that compare them, and leases that keys end with. These are the terms of etcd.
+"""Interface of a store shared by several controllers: keys with revisions, transactions that compare them,
+and leases with which keys expire. The terms are those of etcd.
 
-Every call is answered once, by calling back with the answer or with why there is none; then it is open
-whether it was carried out, or will be yet.
+Every call calls back once, with the answer or with an error; after an error it is unknown whether the request
+was carried out, or will be.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from mqgateway.engine.errors import EngineError
 
 
 class Unanswered(EngineError):
-    """The place did not answer, or answered that it cannot now."""
+    """The store did not answer, or reported that it is unavailable."""
 
 
 class KeyValue(NamedTuple):
-    """A key as it is: `mod_revision` is that of its last change, `lease` 0 for none."""
+    """A key with its value: `mod_revision` is that of its last change, `lease` 0 for none."""
 
     key: str
     value: bytes
@@ -27,7 +27,7 @@ class KeyValue(NamedTuple):
 
 
 class Put(NamedTuple):
-    """Set a key; with a lease it ends with that."""
+    """Set a key; with a lease it expires with that."""
 
     key: str
     value: bytes
@@ -35,7 +35,7 @@ class Put(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete a key, if it is there."""
+    """Delete a key, if it exists."""
 
     key: str
 
@@ -49,7 +49,7 @@ class Range(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """If all keys of `compare` have these revisions (0: no such key), `then` is done, else `otherwise`."""
+    """Run `then` if all keys of `compare` have these revisions (0: no such key), else `otherwise`."""
 
     compare: Mapping[str, int]
     then: Sequence[Put | Delete | Range]
@@ -57,8 +57,11 @@ class Transaction(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a transaction did: whether `then`, at which revision, what each range of it found; and which
-    server of the place says so."""
+    """Result of a transaction:
+
+    True for `then`, the revision, the keys found by each range, and the store's server
+    that answered.
+    """
 
     succeeded: bool
     revision: int
@@ -67,31 +70,34 @@ class Outcome(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A lease, and how many seconds it lasts when it is not kept."""
+    """A lease, and its duration in seconds."""
 
     number: int
     seconds: int
 
 
 class Kept(NamedTuple):
-    """For how many seconds a lease lasts from now on, 0 when it is over; and which server says so."""
+    """Seconds that a lease lasts from now on, 0 if it has expired; and the server that answered."""
 
     seconds: int
     server: str = ""
 
 
 class KeyValues(Protocol):
-    """The place, as one controller reaches it. A transaction that changes or reads something is linear; one
-    that only compares need not be."""
+    """A client of the store.
+
+    A transaction that changes or reads something is linearizable; one that only compares
+    need not be.
+    """
 
     def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
-        """Carry out a transaction."""
+        """Run a transaction."""
 
     def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
-        """A new lease; it may last longer than was wanted."""
+        """Create a lease; it may last longer than requested."""
 
     def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
-        """Let a lease begin anew."""
+        """Renew a lease."""
 
     def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
-        """End a lease, and its keys with it."""
+        """End a lease, and delete its keys."""

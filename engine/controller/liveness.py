@@ -1,9 +1,10 @@
-"""Which brokers are there: who was heard of in time, and whose connection has not ended.
+"""Live brokers: heard from within their timeout, and with an open connection.
 
-A broker is bound to the connection it was heard on last. With the standard it stays bound to the first one,
-whose end, when it is noticed late, takes a broker away that has long come back; there too, what a broker says
-of its log counts only while it grows, which is wrong once a log was cut.
-Standard: `DefaultBrokerHeartbeatManager`, `BrokerLiveInfo`.
+A broker is bound to the connection of its last heartbeat. In RocketMQ it stays bound to the first one, whose
+end, if noticed late, removes a broker that has long reconnected. Also there, a broker's reported offsets
+count only while they grow, which is wrong after its log was truncated.
+
+RocketMQ: `DefaultBrokerHeartbeatManager`, `BrokerLiveInfo`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import NamedTuple
 
 INT_MAX = 2**31 - 1
 DEFAULT_TIMEOUT = 10_000
-"""Milliseconds of silence after which a broker is gone that names no time."""
+"""Timeout in ms of a broker that reports none."""
 ENDED_MAX = 10_000
-"""Brokers of which is kept that their connection has ended."""
+"""Maximum of remembered brokers whose connection has ended."""
 
 
 class BrokerKey(NamedTuple):
-    """A replica by cluster, broker name and the id that the controller gave it."""
+    """A replica by cluster, broker name and its id at the controller."""
 
     cluster: str
     name: str
@@ -29,7 +30,7 @@ class BrokerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What a broker says of itself; `timeout` in ms, offsets are physical, -1 where it does not know."""
+    """A heartbeat; `timeout` in ms, offsets are physical, -1 for unknown."""
 
     address: str = ""
     timeout: int = DEFAULT_TIMEOUT
@@ -40,7 +41,7 @@ class Beat:
 
 
 class TooManyBrokers(Exception):
-    """As many brokers are heard of as may be; the text says how many."""
+    """The maximum of brokers is reached; the text has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,10 @@ class _Heard:
 
 
 class Liveness:
-    """Who was heard of. All times are monotonic ms; `peer` is whatever stands for a connection."""
+    """Heartbeats of brokers.
+
+    All times are monotonic ms; `peer` is any object that stands for a connection.
+    """
 
     def __init__(self) -> None:
         self._heard: dict[BrokerKey, _Heard] = {}
@@ -65,7 +69,7 @@ class Liveness:
         return iter(self._heard)
 
     def hear(self, key: BrokerKey, beat: Beat, peer: object, now: int, most: int) -> None:
-        """A broker was heard of. Raises `TooManyBrokers` for a new one beyond `most`."""
+        """Record a heartbeat. Raises `TooManyBrokers` for a new broker beyond `most`."""
         before = self._heard.get(key)
         if before is None and len(self._heard) >= most:
             raise TooManyBrokers(f"{most} brokers are heard of, as many as maxBrokers allows")
@@ -76,29 +80,28 @@ class Liveness:
         self._ended.pop(key, None)
 
     def expect(self, keys: Iterable[BrokerKey], now: int) -> None:
-        """Count brokers as heard of, for who has just begun, that somebody else may have heard of: not those
-        whose connections have ended."""
+        """Count brokers as heard from by the previous leader, except those with an ended connection."""
         for key in keys:
             if key not in self._ended:
                 self._heard.setdefault(key, _Heard(Beat(), None, now))
 
     def move_on(self, millis: int, now: int) -> None:
-        """Let brokers have been heard of so much later, but not after now."""
+        """Move the time of all heartbeats forward, but not beyond now."""
         for key, heard in self._heard.items():
             self._heard[key] = replace(heard, at=min(heard.at + millis, now))
 
     def is_alive(self, key: BrokerKey, now: int) -> bool:
-        """Whether a broker is there."""
+        """Return True if a broker is live."""
         heard = self._heard.get(key)
         return heard is not None and now - heard.at <= heard.beat.timeout
 
     def said(self, key: BrokerKey) -> Beat:
-        """What a broker said last; of one that was not heard of, that it knows nothing."""
+        """Return the last heartbeat of a broker; an empty one if there is none."""
         heard = self._heard.get(key)
         return Beat() if heard is None else heard.beat
 
     def lost(self, peer: object) -> list[BrokerKey]:
-        """A connection has ended: the brokers that are gone with it."""
+        """Remove and return the brokers of a connection that has ended."""
         keys = sorted(self._by_peer.pop(peer, ()))
         for key in keys:
             del self._heard[key]
@@ -108,7 +111,7 @@ class Liveness:
         return keys
 
     def expire(self, now: int) -> list[tuple[BrokerKey, object]]:
-        """Forget the brokers that have been silent too long; gives them with their connections."""
+        """Remove brokers whose timeout has passed; return them with their connections."""
         silent = [(key, heard.peer) for key, heard in self._heard.items() if not self.is_alive(key, now)]
         for key, peer in silent:
             del self._heard[key]
@@ -116,7 +119,7 @@ class Liveness:
         return silent
 
     def next_end(self) -> int | None:
-        """Until when nobody can be silent too long; None when nobody is heard of."""
+        """Return the earliest timeout; None if there are no brokers."""
         return min((heard.at + heard.beat.timeout for heard in self._heard.values()), default=None)
 
     def _unbind(self, key: BrokerKey, peer: object) -> None:

@@ -1,12 +1,12 @@
-"""The broker sets of one controller alone: a table on disk, and a journal of what has changed since.
+"""Broker sets of a single controller: a table on disk, and a journal of changes since.
 
     controllerStorePath/brokerSets.json             {"brokerSets":{name:{...}},"term":n}
     controllerStorePath/brokerSets.json.journal0    the changes to it; see `engine.tables.journal`
 
-A change is in the journal, and synced, before anybody is answered; the table is the snapshot, and a journal
-is given up only when the table that has its changes is durable. Each start is a term of its own. When
-something could not be made durable it is not known what a start would find; so this controller does not lead
-until the whole table is written: else a master's epoch could be given twice.
+A change is in the journal, and synced, before any request is answered. The table is the snapshot, and a
+journal is removed only when a table with its changes is durable. Each start is a term of its own. After a
+failed sync it is unknown what a start would find. So the controller does not lead then until the whole table
+is written: otherwise a master's epoch could be assigned twice.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SETS, TERM = "brokerSets", "term"
 
 
 class LocalState:
-    """The sets, read from their file on construction. `me` is this controller, which leads.
+    """The sets, loaded from their file on construction. `me` is this controller, which leads.
 
-    Raises `ConfigError` when the file is there and cannot be used, or a new term cannot be written. To begin
-    with no sets then would give epochs a second time, and make master who has not everything.
+    Raises `ConfigError` if the file exists and is unusable, or a new term cannot be written. Starting without
+    sets would assign epochs a second time, and elect a replica that is not in sync.
     """
 
     def __init__(self, me: Leader, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
@@ -61,7 +61,7 @@ class LocalState:
 
     @property
     def is_leader(self) -> bool:
-        """Whether all that was agreed is durable; see above."""
+        """True if all agreed changes are durable; see above."""
         return self._is_durable
 
     @property
@@ -71,7 +71,7 @@ class LocalState:
 
     @property
     def term(self) -> int:
-        """How often this controller was started."""
+        """Number of starts of this controller."""
         return self._term
 
     def propose(self, event: Event, told: OnAgreed) -> None:
@@ -99,11 +99,11 @@ class LocalState:
         told(None if self._is_durable else self._not_leading())
 
     def start(self, leads: Callable[[], None]) -> None:
-        """See `State.start`: who is alone leads at once."""
+        """See `State.start`: a single controller leads at once."""
         leads()
 
     def beat(self) -> None:
-        """See `State.beat`: write the file if it lacks changes."""
+        """Write the file if it lacks changes; see `State.beat`."""
         if self._is_durable:
             self._file.retry(self._pieces)
         else:
@@ -111,7 +111,7 @@ class LocalState:
             self._file.when_durable(self._mended)
 
     def close(self, told: Callable[[], None]) -> None:
-        """See `State.close`: write the file if it lacks changes, here and now."""
+        """Write the file synchronously if it lacks changes; see `State.close`."""
         self._file.close(self._pieces)
         told()
 
@@ -146,7 +146,7 @@ class LocalState:
 
 
 def _check_readable(disk: Disk, path: str) -> None:
-    """Raises `ConfigError` when the file, or what a crash may have left in its place, is no table."""
+    """Raise `ConfigError` if the file, or its rest after a crash, is not a table."""
     name = path if disk.exists(path) else f"{path}.bak"
     if not disk.exists(name):
         return
@@ -164,7 +164,7 @@ def _check_readable(disk: Disk, path: str) -> None:
 
 
 def _read(table: Mapping[str, object], path: str) -> tuple[dict[str, BrokerSet], int]:
-    """The sets and the term of a table. Raises `ConfigError`."""
+    """Return the sets and the term of a table. Raises `ConfigError`."""
     kept, term = table.get(SETS) or {}, table.get(TERM) or 0
     try:
         if not isinstance(kept, dict) or not isinstance(term, int):

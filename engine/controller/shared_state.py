@@ -1,18 +1,18 @@
-"""The broker sets of several controllers, in a place that they have in common.
+"""Broker sets of several controllers, in a shared store.
 
-    PREFIX/leader        {"address":"host:port","id":"n0"}, with a lease: whoever has put it there leads
-    PREFIX/sets/NAME     a set, as `BrokerSet.to_json` has it
+    PREFIX/leader        {"address":"host:port","id":"n0"}, with a lease: the controller that put it leads
+    PREFIX/sets/NAME     a set, in the form of `BrokerSet.to_json`
 
-**Nobody writes but who leads.** The term is the revision of the leader's key. Every write is one transaction
-that compares it, and the revision of the set. When an answer is missing the write may come yet; so the key
-is put once more, which no write of before outlives, and the sets are read again before anything is answered.
+**Only the leader writes.** The term is the revision of the leader's key. Every write is one transaction that
+compares it, and the revision of the set. If an answer is missing the write may still be applied. So the key
+is put again, which fences all earlier writes, and the sets are read again before any request is answered.
 
-**Nobody answers but who leads.** What is answered without a change is confirmed by a read that compares the
-term. Besides, a leader counts on its lease by its own monotonic clock, from before it
-asked, for four fifths of the time; so clocks may differ by a fifth in speed. It reads its key first, which
-takes a majority, and then has the lease begun anew, which counts only if the same server says so: one that
-was cut off, and does not know that it leads the place no more, renews leases that are over. But after the
-read it was no such server; and whichever leads the place later gives every lease its whole time from then on.
+**Only the leader answers.** An answer without a change is confirmed by a read that compares the term. In
+addition, a leader relies on its lease by its own monotonic clock, from before the request, for four fifths of
+the time; so clocks may differ by a fifth in speed. It reads its key first, which needs a majority, and then
+renews the lease. The renewal counts only if the same server answers it: an isolated server that does not know
+that it no longer leads the store renews expired leases. After the read it was no such server, and any later
+leader of the store gives every lease its whole duration from then on.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from mqgateway.engine.lenient_json import dumps, loads
 log = logging.getLogger(__name__)
 
 PAGE = 500
-"""Sets that are read at once."""
+"""Number of sets read at once."""
 CLOCKS_DIFFER = 5
-"""One part in so many of a lease is not counted on."""
+"""One part in this many of a lease is not relied on."""
 BEHIND_ALL = "\U0010ffff"
 
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 
 
 class SharedState:
-    """The sets in `place`, below `prefix`, with a lease of so many `seconds`. `me` is this controller."""
+    """The sets in `place`, below `prefix`, with a lease of `seconds`. `me` is this controller."""
 
     def __init__(self, me: Leader, place: KeyValues, clock: Clock, prefix: str, seconds: int) -> None:
         self._me = me
@@ -69,7 +69,7 @@ class SharedState:
         self._sets: dict[str, BrokerSet] = {}
         self._revisions: dict[str, int] = {}
 
-    # What a controller needs of it.
+    # Interface of the state.
 
     @property
     def sets(self) -> Mapping[str, BrokerSet]:
@@ -83,7 +83,7 @@ class SharedState:
 
     @property
     def leader(self) -> Leader | None:
-        """See `State.leader`; who led when the place last answered, as long as its lease lasts."""
+        """The leader at the last answer of the store, while its lease lasts; see `State.leader`."""
         if self.is_leader:
             return self._me
         is_old = self._now() - self._seen_at > self._seconds * 1000
@@ -91,7 +91,7 @@ class SharedState:
 
     @property
     def term(self) -> int:
-        """The revision at which this controller put the leader's key; 0 when it did not."""
+        """The revision at which this controller put the leader's key; 0 if it did not."""
         return self._term
 
     def start(self, leads: Callable[[], None]) -> None:
@@ -100,7 +100,7 @@ class SharedState:
         self.beat()
 
     def beat(self) -> None:
-        """Look who leads: keep the lease, or try to lead when nobody does; to be called each second."""
+        """Check the leader: renew the lease, or campaign if there is none; to be called each second."""
         if self._is_asking or self._is_over:
             return
         self._is_asking = True
@@ -124,7 +124,7 @@ class SharedState:
         self._place.transact(Transaction({}, [Range(self._leader_key)]), looked)
 
     def propose(self, event: Event, told: OnAgreed) -> None:
-        """See `State.propose`; fails with `NotLeading`, or why there was no answer."""
+        """See `State.propose`; fails with `NotLeading`, or the reason why there was no answer."""
         if not self.is_leader:
             told(NotLeading("the lease of this controller is over"))
             return
@@ -151,8 +151,11 @@ class SharedState:
         self._place.transact(Transaction(compare, [change], [Range(self._leader_key)]), done)
 
     def confirm(self, told: OnAgreed) -> None:
-        """See `State.confirm`. Servers of etcd have ended leases too early (its issue 15247), so that a lease
-        alone would not do."""
+        """See `State.confirm`.
+
+        A lease alone would not suffice: servers of etcd have ended leases too early (etcd
+        issue 15247).
+        """
         if not self.is_leader:
             told(NotLeading("the lease of this controller is over"))
             return
@@ -170,7 +173,7 @@ class SharedState:
         self._place.transact(Transaction({self._leader_key: term}, look, look), done)
 
     def close(self, told: Callable[[], None]) -> None:
-        """See `State.close`: another one may lead at once."""
+        """See `State.close`: another controller may lead at once."""
         self._is_over = True
         lease = self._lease
         self._lose()
@@ -179,7 +182,7 @@ class SharedState:
         else:
             told()
 
-    # Steps of a beat; each ends with `_is_asking` false.
+    # Steps of a check; each ends with `_is_asking` False.
 
     def _keep(self, began: int, server: str) -> None:
         def kept(outcome: Kept | Exception) -> None:
@@ -236,7 +239,7 @@ class SharedState:
         self._place.transact(wanted, claimed)
 
     def _read(self, sets: dict[str, BrokerSet], revisions: dict[str, int], first: str) -> None:
-        """Read the sets from this key on, page by page, while this controller's term lasts."""
+        """Read the sets, starting at this key, page by page, while this controller's term lasts."""
         end = self._sets_prefix + BEHIND_ALL
 
         def read(outcome: Outcome | Exception) -> None:
@@ -262,7 +265,7 @@ class SharedState:
         self._place.transact(Transaction({self._leader_key: self._term}, [Range(first, end, PAGE)]), read)
 
     def _settle(self) -> None:
-        """The end of a beat: whoever waits for it is told once that this controller leads."""
+        """End a check; call back once if this controller leads."""
         self._is_asking = False
         self._complaint = ""
         if self.is_leader and not self._is_told:
@@ -270,7 +273,7 @@ class SharedState:
             log.info("this controller leads in term %d, with %d broker sets", self._term, len(self._sets))
             self._leads()
 
-    # What changes.
+    # Changes of the state.
 
     def _now(self) -> int:
         return elapsed_millis(self._clock)
@@ -293,12 +296,12 @@ class SharedState:
             self._lose()
 
     def _read_again(self) -> None:
-        """What is in memory may not be what was agreed."""
+        """Read the sets again: memory may differ from what was agreed."""
         self._is_read = self._is_told = False
         self.beat()
 
     def _follow(self, found: KeyValue) -> None:
-        """Another one leads."""
+        """Follow another leader."""
         self._lose()
         self._is_asking = False
         self._seen_at, self._seen = self._now(), None
@@ -308,7 +311,7 @@ class SharedState:
         except UNREADABLE as error:
             self._fail(f"{self._leader_key} was not written by a controller", error)
             return
-        # One of its own of before a restart: nobody leads until that lease is over.
+        # Its own key from before a restart: there is no leader until that lease expires.
         self._seen = None if seen.peer_id == self._me.peer_id else seen
 
     def _lose(self) -> None:
@@ -330,5 +333,5 @@ class SharedState:
 
 
 def _first(outcome: Outcome) -> KeyValue | None:
-    """The one key that was read."""
+    """Return the one key that was read, or None."""
     return next((one for found in outcome.found for one in found), None)

@@ -1,8 +1,8 @@
-"""Where broker sets are kept, and who may change them: what a place must be able to do.
+"""Storage of broker sets, and leadership: the interface.
 
-One controller alone keeps them itself (`engine.controller.local_state`); several have a place in common,
-which says who of them leads (`engine.controller.shared_state`). Nothing that was agreed is ever taken back,
-and nobody is answered before that.
+A single controller stores them itself (`engine.controller.local_state`). Several have a shared store, which
+determines the leader (`engine.controller.shared_state`). Agreed changes are never taken back, and no request
+is answered before.
 """
 
 from __future__ import annotations
@@ -18,50 +18,52 @@ OnAgreed = Callable[[Exception | None], None]
 
 
 class NotLeading(EngineError):
-    """This controller does not lead: it may neither change nor tell what the sets are."""
+    """This controller does not lead: it may neither change nor report the sets."""
 
 
 class Leader(NamedTuple):
-    """The controller that leads: its id among the peers, and `host:port`."""
+    """The leading controller: its id among the peers, and `host:port`."""
 
     peer_id: str
     address: str
 
 
 class State(Protocol):
-    """The broker sets as agreed."""
+    """The agreed broker sets."""
 
     @property
     def sets(self) -> Mapping[str, BrokerSet]:
-        """The sets by name; what they are only while `is_leader`."""
+        """The sets by name; valid only while `is_leader`."""
 
     @property
     def is_leader(self) -> bool:
-        """Whether this controller leads, and has all that was agreed before."""
+        """True if this controller leads, and has all earlier changes."""
 
     @property
     def leader(self) -> Leader | None:
-        """Who leads; None when nobody does, or it is not known."""
+        """The leader; None if there is none, or it is unknown."""
 
     @property
     def term(self) -> int:
-        """Which leadership this is; each has a greater one."""
+        """The number of this leadership; each has a greater one."""
 
     def propose(self, event: Event, told: OnAgreed) -> None:
-        """Apply an event once it is agreed, then call back with None; else with why it is not, which leaves
-        open whether it will be. One at a time.
+        """Apply an event once it is agreed, then call back with None; else with the reason.
+
+        After an error it may still be agreed. One at a time.
         """
 
     def confirm(self, told: OnAgreed) -> None:
-        """Call back with None if this controller leads, and `sets` are what is agreed, at some moment from
-        now on; else with why that is not known. Not while something is proposed.
+        """Call back with None if this controller leads, and `sets` are agreed, at some moment from now on.
+
+        Else calls back with the reason why that is unknown. Not while an event is proposed.
         """
 
     def start(self, leads: Callable[[], None]) -> None:
-        """Take part; `leads` is called each time that this controller begins to lead."""
+        """Take part; `leads` is called each time that this controller becomes leader."""
 
     def beat(self) -> None:
-        """Do what time asks for; to be called each second."""
+        """Run periodic work; to be called each second."""
 
     def close(self, told: Callable[[], None]) -> None:
-        """Take part no more, then call back."""
+        """Stop taking part, then call back."""

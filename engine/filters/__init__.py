@@ -1,9 +1,9 @@
-"""What a consumer wants of a topic: by tags, or by an expression over properties (SQL92).
+"""Message filters of consumers: by tags, or by an expression over properties (SQL92).
 
-`tags` reads subscriptions; by tags the store can choose without reading a message. An expression goes through
-`tokens` (text to words), `sql` (words to a tree, with the standard's checks) and `evaluation` (tree to a
-function of a message's properties); `expressions` puts the three together. `consumers` keeps which
-consumer group wants what, across restarts, and `bloom` gives each group its bits in a message's bit map.
+`tags` parses subscriptions; the store can filter by tags without reading a message. An expression goes
+through `tokens` (text to tokens), `sql` (tokens to a tree, with RocketMQ's checks) and `evaluation` (tree to
+a function of a message's properties); `expressions` combines the three. `consumers` stores the filters of
+consumer groups across restarts, and `bloom` assigns each group its bits in a message's bit map.
 """
 
 from mqgateway.engine.filters.consumers import ConsumerFilters, FilterData

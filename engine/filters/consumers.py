@@ -1,8 +1,8 @@
-"""Which consumer group wants which messages of a topic, by expression; kept in a file across restarts.
+"""Filter expressions of consumer groups by topic; kept in a file across restarts.
 
-A heartbeat registers what a group subscribes to; a pull asks for the newest. A group that is gone leaves its
-entry behind, dead, for a day: when it comes back with the same subscription, it finds it. Entries are
-versioned by the time the client subscribed. Standard: `ConsumerFilterManager`, `ConsumerFilterData`.
+A heartbeat registers a group's subscriptions; a pull uses the newest. The entry of a group that is gone is
+kept, dead, for a day: if the group returns with the same subscription, it finds its entry. Entries are
+versioned by the time of the client's subscription. RocketMQ: `ConsumerFilterManager`, `ConsumerFilterData`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOADED_DEAD_MILLIS = 30_000
-"""After a restart all groups count as gone since this time, until they are heard of."""
+"""After a restart all groups count as gone for this time, until they are heard from."""
 
 
 class Subscribed(Protocol):
-    """What is read of a subscription; `sub_version` is in ms since the epoch."""
+    """The fields used of a subscription; `sub_version` is in ms since the epoch."""
 
     @property
     def topic(self) -> str: ...
@@ -50,9 +50,9 @@ class Subscribed(Protocol):
 class FilterData:
     """A group's expression for a topic.
 
-    `client_version` is when the client subscribed, `born_time` when the broker heard of the expression,
-    `dead_time` when the group was gone (0: never); all in ms since the epoch. `bits` are the group's places
-    in the bit maps of messages.
+    `client_version` is the time of the client's subscription, `born_time` when the broker received the
+    expression, `dead_time` when the group was gone (0: never); all in ms since the epoch. `bits` are the
+    group's positions in the bit maps of messages.
     """
 
     topic: str
@@ -65,11 +65,11 @@ class FilterData:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the group is gone."""
+        """True if the group is gone."""
         return self.dead_time >= self.born_time
 
     def to_json(self, bit_count: int) -> dict[str, Any]:
-        """As the file has it."""
+        """Return the entry in the file's format."""
         return {
             "bloomFilterData": {"bitNum": bit_count, "bitPos": list(self.bits)},
             "bornTime": self.born_time,
@@ -108,16 +108,16 @@ class ConsumerFilters:
             yield from topics.values()
 
     def get(self, topic: str, group: str) -> FilterData | None:
-        """What a group wants of a topic, dead or alive."""
+        """Return a group's filter for a topic, dead or alive."""
         topics = self._groups.get(group)
         return None if topics is None else topics.get(topic)
 
     def refusal(self, topic: str, group: str) -> str:
-        """Why the group's last expression is not there; empty when nothing is known."""
+        """Return the reason why the group's last expression was refused, or ""."""
         return self._refusals.get(group, {}).get(topic, "")
 
     def register(self, group: str, subscriptions: Collection[Subscribed]) -> None:
-        """Take over what a member of a group subscribes to; what is no longer among it is dead."""
+        """Register the subscriptions of a member of a group; other entries of the group are marked dead."""
         for subscription in subscriptions:
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
                 self._register(group, subscription, subscription.sub_string)
@@ -130,20 +130,20 @@ class ConsumerFilters:
             self._end(data for data in known.values() if data.topic not in topics)
 
     def unregister(self, group: str) -> None:
-        """The last member of a group is gone."""
+        """Mark the entries dead, as the last member of a group is gone."""
         self._end(self._groups.get(group, {}).values())
         self._refusals.pop(group, None)
 
     def matches_retried(self, group: str, properties: Properties) -> bool:
-        """Whether a message of a group's retry topic is what the group wants of the topic it came from.
+        """Return True if a message of a retry topic matches the group's filter for the original topic.
 
-        Standard: `ExpressionForRetryMessageFilter`.
+        RocketMQ: `ExpressionForRetryMessageFilter`.
         """
         data = self.get(properties.get(PROPERTY_RETRY_TOPIC, ""), group)
         return data is None or data.expression.matches(properties)
 
     def clean(self) -> None:
-        """Forget entries that have been dead for `filterDataCleanTimeSpan`."""
+        """Remove entries that have been dead for `filterDataCleanTimeSpan`."""
         latest = self._clock.millis() - self._options.filter_data_clean_time_span
         for data in [data for data in self if data.is_dead and data.dead_time <= latest]:
             log.info(
@@ -154,9 +154,9 @@ class ConsumerFilters:
             self._remove(data)
 
     def load(self) -> None:
-        """Take over what the file holds; nothing when the bit maps have another size now.
+        """Load the file; nothing is loaded if the size of the bit maps has changed.
 
-        Raises `ConfigError` when the file cannot be read.
+        Raises `ConfigError` if the file cannot be read.
         """
         table = self._file.load() or {}
         dead_since = self._clock.millis() - LOADED_DEAD_MILLIS
@@ -175,7 +175,7 @@ class ConsumerFilters:
                 self._put(data)
 
     def persist(self) -> None:
-        """Forget what is dead for long; write the file if it has changed, or the last write failed."""
+        """Clean up dead entries; write the file if it has changed, or the last write failed."""
         self.clean()
         if self._is_dirty or self._file.has_failed:
             self._is_dirty = False
@@ -259,7 +259,7 @@ class ConsumerFilters:
         self._is_dirty = True
 
     def _make_room(self) -> None:
-        """Forget the entry that is dead for the longest time. Raises `FilterError` when all live."""
+        """Evict the entry that is dead for the longest time. Raises `FilterError` if all live."""
         dead = [data for data in self if data.is_dead]
         if not dead:
             raise FilterError(f"{self._count} expressions are in use, no more are allowed (maxFilterData)")

@@ -1,10 +1,10 @@
-"""From the tree of an expression to a function that asks it of a message's properties.
+"""Compilation of an expression's tree to a function of a message's properties.
 
-The function gives True, False, or None for unknown, and raises `ValueError` where the standard fails: for a
-text that should be a number and is none. A text is read as the kind of number it is compared with, so `a > 5`
-fails for `5.5`, which is no whole number, and for `3000000000`, which has more than 32 bits.
+The function returns True, False, or None for unknown, and raises `ValueError` where RocketMQ fails: for text
+that should be a number and is not. Text is parsed as the kind of number it is compared with, so `a > 5` fails
+for `5.5`, which is not a whole number, and for `3000000000`, which exceeds 32 bits.
 
-Standard: `Expression.evaluate` of `ComparisonExpression`, `LogicExpression` and `UnaryExpression`.
+RocketMQ: `Expression.evaluate` of `ComparisonExpression`, `LogicExpression` and `UnaryExpression`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INT_LIMIT = 2**31
 LONG_LIMIT = 2**63
 
 _SURELY_SHORT = 10
-"""Fewer digits than these are a number of 32 bits."""
+"""Numbers with fewer digits always fit 32 bits."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _REAL = re.compile(
     r"[\x00-\x20]*(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
@@ -70,7 +70,7 @@ _HOLDS: dict[str, Callable[[str, str], bool]] = {
 
 
 def build(root: Node) -> Evaluate:
-    """The function of a tree. Raises `ExpressionError` for one that is too deep to be evaluated."""
+    """Return the function of a tree. Raises `ExpressionError` if it is nested too deep."""
     return _build(root, 0)
 
 
@@ -129,7 +129,10 @@ def _not(operand: Evaluate) -> Evaluate:
 
 
 def _until(decisive: bool, operands: list[Evaluate]) -> Evaluate:
-    """AND is decided by the first False, OR by the first True; else an unknown one leaves all unknown."""
+    """Combine operands:
+
+    AND is decided by the first False, OR by the first True; else one unknown makes all unknown.
+    """
 
     def evaluate(properties: Properties) -> Any:
         answer: bool | None = not decisive
@@ -166,7 +169,7 @@ def _ordered(left: Evaluate, right: Evaluate, compare: Compare, test: Callable[[
 
 
 def _equal_text(name: str, text: str) -> Evaluate:
-    """What most conditions are, in short; see `_equal`."""
+    """Compare a property and a text: the most common condition, faster; see `_equal`."""
 
     def evaluate(properties: Properties) -> Any:
         value = properties.get(name)
@@ -176,7 +179,7 @@ def _equal_text(name: str, text: str) -> Evaluate:
 
 
 def _ordered_number(name: str, read: Convert, holds: Callable[[Any, Any], bool], number: int) -> Evaluate:
-    """The same of a property and a whole number; see `_ordered`."""
+    """Compare a property and a whole number, faster; see `_ordered`."""
 
     def evaluate(properties: Properties) -> Any:
         value = properties.get(name)
@@ -204,7 +207,10 @@ def _holds(operand: Evaluate, test: Callable[[str, str], bool], part: str, is_no
 
 
 def _comparison(left: Kind, right: Kind) -> Compare:
-    """How to compare what is there: negative, 0 or positive. Standard: `ComparisonExpression.__compare`."""
+    """Return a comparison of present values: negative, 0 or positive.
+
+    RocketMQ: `ComparisonExpression.__compare`.
+    """
     if left is right:
         return _compare_doubles if left is Kind.DOUBLE else _compare
     if left is Kind.TEXT and right in _READ:
@@ -227,7 +233,7 @@ def _compare(one: Any, other: Any) -> int:
 
 
 def _compare_doubles(one: float, other: float) -> int:
-    """As Java orders them: -0.0 before 0.0, and NaN behind everything. Standard: `Double.compare`."""
+    """Compare in Java's order: -0.0 before 0.0, and NaN after everything. RocketMQ: `Double.compare`."""
     if one < other:
         return -1
     if one > other:
@@ -246,7 +252,7 @@ def _by_size(one: str, other: str) -> int:
 
 
 def _fail(one: bool, other: str) -> int:
-    """The standard fails where TRUE or FALSE on the left meets a text."""
+    """Fail as RocketMQ does, if TRUE or FALSE on the left is compared with a text."""
     raise ValueError(f"{one} cannot be compared with {other!r}")
 
 
@@ -262,17 +268,17 @@ def _read_whole(text: str, limit: int) -> int:
 
 
 def read_int(text: str) -> int:
-    """Raises `ValueError` for what is no number of 32 bits. Standard: `Integer.valueOf`."""
+    """Parse a number of 32 bits. Raises `ValueError`. RocketMQ: `Integer.valueOf`."""
     return _read_whole(text, INT_LIMIT)
 
 
 def read_long(text: str) -> int:
-    """Raises `ValueError` for what is no number of 64 bits. Standard: `Long.valueOf`."""
+    """Parse a number of 64 bits. Raises `ValueError`. RocketMQ: `Long.valueOf`."""
     return _read_whole(text, LONG_LIMIT)
 
 
 def read_double(text: str) -> float:
-    """Raises `ValueError` for what is no number. Standard: `Double.valueOf`."""
+    """Parse a number. Raises `ValueError`. RocketMQ: `Double.valueOf`."""
     found = _REAL.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not a number")
@@ -296,4 +302,4 @@ _READ: dict[Kind, Convert] = {
     Kind.DOUBLE: read_double,
     Kind.BOOLEAN: _read_boolean,
 }
-"""How a text is read that is compared with something of a kind."""
+"""Parsers of text, by the kind it is compared with."""

@@ -1,6 +1,6 @@
-"""An expression ready for use: compiled once, asked of many messages.
+"""Expressions compiled once and evaluated for many messages.
 
-Standard: `FilterFactory`, `SqlFilter`, `ExpressionMessageFilter`.
+RocketMQ: `FilterFactory`, `SqlFilter`, `ExpressionMessageFilter`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LENGTH_MAX = 65536
-"""Characters of one expression; the longest are those with many texts behind IN."""
+"""Maximum of characters of one expression; the longest have many texts after IN."""
 
 
 class Expression:
-    """A compiled expression; `text` is how it was written, `names` are the properties it looks at."""
+    """A compiled expression; `text` is its source, `names` are the properties it uses."""
 
     __slots__ = ("_choice", "_names", "evaluate", "text")
 
@@ -38,7 +38,7 @@ class Expression:
 
     @property
     def choice(self) -> PropertyChoice:
-        """What `MessageStore.get` takes as `accept`."""
+        """The `accept` argument for `MessageStore.get`."""
         if self._choice is None:
             from mqgateway.engine.store.property_choice import PropertyChoice  # a client reads no store
 
@@ -46,7 +46,7 @@ class Expression:
         return self._choice
 
     def matches(self, properties: Properties) -> bool:
-        """Whether the expression is true of a message; not when it is unknown or fails."""
+        """Return True if the expression is true for a message; False if it is unknown or fails."""
         try:
             return self.evaluate(properties) is True
         except ValueError:
@@ -57,7 +57,7 @@ class Expression:
 
 
 def compile_expression(text: str | None, expression_type: str | None = SQL92_TYPE) -> Expression:
-    """Read an expression that is no list of tags. Raises `FilterError`; the text says what is wrong where."""
+    """Compile an expression that is not a list of tags. Raises `FilterError` with position and reason."""
     if expression_type != SQL92_TYPE:
         raise FilterError(f"expressions of type {expression_type} are not known")
     if not text:

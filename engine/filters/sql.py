@@ -1,19 +1,19 @@
-"""SQL92 expressions: from text to a tree, refused with place and reason where they make no sense.
+"""SQL92 expressions: parsing of text to a tree, with position and reason of errors.
 
-Grammar (`{}` any number of times, `[]` may be left out; words in any case, names as they are written):
+Grammar (`{}` any number of times, `[]` optional; keywords in any case, names case-sensitive):
 
     or         = and { OR and }
     and        = equality { AND equality }
     equality   = comparison { "=" comparison | "<>" comparison | IS [NOT] NULL }
     comparison = sign { (">" | ">=" | "<" | "<=") sign | [NOT] BETWEEN sign AND sign
-                      | [NOT] IN "(" text { "," text } ")"
-                      | [NOT] (CONTAINS | STARTSWITH | ENDSWITH) text }
+                       | [NOT] IN "(" text { "," text } ")"
+                       | [NOT] (CONTAINS | STARTSWITH | ENDSWITH) text }
     sign       = "+" sign | "-" sign | NOT sign | primary
     primary    = text | number | TRUE | FALSE | NULL | name | "(" or ")"
 
-So NOT binds closest: `NOT a = 1` is `(NOT a) = 1`. What follows a whole expression is not looked at, as
-with the standard; `Parsed.ignored` says what that is. Standard: `SelectorParser`, and the checks of
-`ComparisonExpression` and `ConstantExpression`.
+So NOT binds closest: `NOT a = 1` is `(NOT a) = 1`. Text after a complete expression is ignored, as by
+RocketMQ; `Parsed.ignored` contains it. RocketMQ: `SelectorParser`, and the checks of `ComparisonExpression`
+and `ConstantExpression`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from mqgateway.engine.filters.tree import (
 )
 
 NESTING_MAX = 50
-"""Parts inside one another; the standard ends with its stack, at some thousands."""
+"""Maximum of nesting; RocketMQ's limit is its stack, at some thousands."""
 PARTS_MAX = 2000
-"""Names, values and comparisons of one expression; the texts of one IN count as one."""
+"""Maximum of names, values and comparisons of one expression; the texts of one IN count as one."""
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
@@ -57,25 +57,25 @@ _WORDS = {"TRUE": True, "FALSE": False}
 
 
 TextSpan = tuple[int, int]
-"""Where a part begins, and where it has ended."""
+"""Begin of a part, and the position after its end."""
 
 
 class Parsed(NamedTuple):
-    """The tree of an expression, and what stands behind its end."""
+    """The tree of an expression, and the text after its end."""
 
     root: Node
     ignored: str
 
 
 def parse(source: str) -> Parsed:
-    """Read an expression. Raises `ExpressionError`."""
+    """Parse an expression. Raises `ExpressionError`."""
     parser = _Parser(source)
     root = parser.whole()
     return Parsed(root, source[parser.token.start :])
 
 
 class _Parser:
-    """Goes through the words of an expression; a word is cut off when it is asked for, as in the standard."""
+    """Parser of an expression; tokens are read on demand, as in RocketMQ."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -86,7 +86,7 @@ class _Parser:
 
     @property
     def token(self) -> Token:
-        """The next word."""
+        """The next token."""
         if self._next is None:
             self._next = next_token(self._source, self._end)
         return self._next
@@ -113,7 +113,7 @@ class _Parser:
         return joined(tuple(operands))
 
     def _condition(self, node: Node, where: TextSpan) -> Node:
-        """The part as a condition. Raises `ExpressionError` where it is none."""
+        """Return the part as a condition. Raises `ExpressionError` if it is none."""
         if is_boolean(node):
             return node
         if isinstance(node, Property):
@@ -209,7 +209,7 @@ class _Parser:
             raise self._refusal(f"Illegal values of between, {text}", start)
 
     def _check_size(self, node: Node, where: TextSpan) -> None:
-        """What has no size cannot be compared by it; a property has one when its text is a number."""
+        """Raise for operands that cannot be ordered; a property can if its text is a number."""
         if isinstance(node, Constant) and node.kind in NUMBERS:
             return
         if isinstance(node, Constant) or is_boolean(node):

@@ -1,9 +1,9 @@
-"""What a consumer wants of a topic: tags, told by their hashes.
+"""Subscriptions by tags, which are compared by their hashes.
 
-A consume queue unit carries the hash of its message's tags; the store passes the units whose hash is
-wanted (`SubscriptionData.accepted_codes`), and the client compares the tags themselves.
+A consume queue unit has the hash of its message's tags. The store returns the units with a subscribed hash
+(`SubscriptionData.accepted_codes`), and the client compares the tags themselves.
 
-Standard: `FilterAPI`, `SubscriptionData`, `ExpressionMessageFilter`.
+RocketMQ: `FilterAPI`, `SubscriptionData`, `ExpressionMessageFilter`.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ TAG_TYPE = "TAG"
 SQL92_TYPE = "SQL92"
 ALL = "*"
 TAGS_MAX = 1000
-"""Tags in one expression."""
+"""Maximum of tags in one expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionData:
-    """A subscription to a topic; `sub_version` is when the client made it, in ms since the epoch.
+    """A subscription to a topic; `sub_version` is the client's time of subscription, in ms since the epoch.
 
     `code_set` are the Java hashes of `tags_set`; both are empty for `*` and for other types than TAG.
     """
@@ -35,24 +35,24 @@ class SubscriptionData:
 
     @property
     def accepted_codes(self) -> frozenset[int] | None:
-        """The tag hashes to pass, None for all; for the `accept` of `MessageStore.get`."""
+        """The tag hashes to accept, None for all; for the `accept` of `MessageStore.get`."""
         if self.class_filter_mode or self.sub_string == ALL:
             return None
         return self.code_set
 
     def match(self, tags_code: int | None) -> bool:
-        """Whether a consume queue unit with this code passes; without a code it does."""
+        """Return True if a consume queue unit with this code matches, or if there is no code."""
         codes = self.accepted_codes
         return codes is None or tags_code is None or tags_code in codes
 
 
 def is_tag_type(expression_type: str | None) -> bool:
-    """Whether an expression of this type is a list of tags. Standard: `ExpressionType.isTagType`."""
+    """Return True if an expression of this type is a list of tags. RocketMQ: `ExpressionType.isTagType`."""
     return not expression_type or expression_type == TAG_TYPE
 
 
 def takes_all(expression: str | None) -> bool:
-    """Whether a list of tags is none, so that all messages pass."""
+    """Return True if a list of tags matches all messages."""
     return not expression or expression == ALL
 
 
@@ -63,10 +63,10 @@ def compile_subscription(
     sub_version: int = 0,
     tags_max: int = TAGS_MAX,
 ) -> SubscriptionData:
-    """Read an expression: `*`, tags joined by `||`, or the text of another type, kept as it is.
+    """Parse an expression: `*`, tags joined by `||`, or the text of another type, kept unchanged.
 
     Raises `FilterError` for separators without tags, more than `tags_max` tags, or no text of another type.
-    Standard: `FilterAPI.build`.
+    RocketMQ: `FilterAPI.build`.
     """
     if not is_tag_type(expression_type):
         if not expression:

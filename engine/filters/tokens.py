@@ -1,8 +1,9 @@
-"""SQL92 expressions as words: names, keywords, numbers, strings and signs, each with its place.
+"""Tokens of SQL92 expressions: names, keywords, numbers, strings and signs, with their positions.
 
-Words are cut on demand, as the standard does it: what follows the end of an expression is not looked at.
-Blanks, `--` comments up to the end of their line and `/* */` comments lie between words.
-Standard: the token rules of `SelectorParser`.
+Tokens are read on demand, as in RocketMQ: text after the end of an expression is not read. Blanks, `--`
+comments up to the end of their line and `/* */` comments are between tokens.
+
+RocketMQ: the token rules of `SelectorParser`.
 """
 
 import re
@@ -14,7 +15,7 @@ SYNTAX = "org.apache.rocketmq.filter.parser.ParseException"
 NO_WORD = "org.apache.rocketmq.filter.parser.TokenMgrError"
 MEANING = "java.lang.RuntimeException"
 NO_NUMBER = "java.lang.NumberFormatException"
-"""What the remarks of the standard begin with, by what is wrong."""
+"""Beginnings of RocketMQ's remarks, by the kind of error."""
 
 KEYWORDS = frozenset(
     "NOT AND OR BETWEEN IN TRUE FALSE NULL IS CONTAINS STARTSWITH ENDSWITH".split()  # noqa: SIM905
@@ -28,7 +29,7 @@ END = "<EOF>"
 _BETWEEN_WORDS = re.compile(
     r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*[^*]*\*(?:\*|[^*/][^*]*\*)*/)*",
 )
-# Of two that match the first is the longer one.
+# Of two alternatives that match, the first is the longer one.
 _WORD = re.compile(
     r"""(?P<floating>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
     |(?P<decimal>0|[1-9][0-9]*[lL]?)
@@ -41,7 +42,7 @@ _KINDS = {"floating": FLOATING_POINT, "decimal": DECIMAL, "string": STRING}
 
 
 class ExpressionError(FilterError):
-    """An expression that cannot be used; `position` is where, counted from 0, the text says it in words."""
+    """An unusable expression; `position` is counted from 0, and contained in the text."""
 
     def __init__(self, cause: str, text: str, position: int) -> None:
         super().__init__(f"{cause}: {text}")
@@ -49,7 +50,7 @@ class ExpressionError(FilterError):
 
 
 class Token(NamedTuple):
-    """A word: `kind` is a keyword in capitals, a sign, or one of the names in `<>`; `end` is after it."""
+    """A token: `kind` is a keyword in capitals, a sign, or one of the names in `<>`; `end` is after it."""
 
     kind: str
     text: str
@@ -58,14 +59,14 @@ class Token(NamedTuple):
 
 
 def place(source: str, position: int) -> str:
-    """A position in words, line and column counted from 1."""
+    """Return a position as text: line and column, counted from 1."""
     line = source.count("\n", 0, position) + 1
     column = position - source.rfind("\n", 0, position)
     return f"line {line}, column {column}"
 
 
 def next_token(source: str, at: int) -> Token:
-    """The first word from a position on. Raises `ExpressionError` where no word can begin."""
+    """Return the first token from a position on. Raises `ExpressionError` if none can begin there."""
     blank = _BETWEEN_WORDS.match(source, at)
     start = at if blank is None else blank.end()
     if start == len(source):

@@ -1,4 +1,4 @@
-"""What an SQL92 expression is made of, once it is read and checked."""
+"""The tree of a parsed and checked SQL92 expression."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What a part of an expression gives; where a property is missing, nothing.
+    """Type of a part's value; a missing property has no value.
 
-    INT and LONG are Java's numbers of 32 and 64 bits, which read texts differently. NULL gives nothing ever.
+    INT and LONG are Java's numbers of 32 and 64 bits, which parse text differently. NULL never has a value.
     """
 
     TEXT = "text"
@@ -41,19 +41,19 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """A number with its sign changed; of anything else, nothing."""
+    """A number with its sign changed; no value for anything else."""
 
     operand: Node
 
     @property
     def kind(self) -> Kind:
-        """A number of the same kind, or nothing."""
+        """The kind of the number, or NULL."""
         return self.operand.kind if self.operand.kind in NUMBERS else Kind.NULL
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A property in the place of a condition: false where it is there, as a text is not true."""
+    """A property used as a condition: False if it exists, as a text is not true; else unknown."""
 
     operand: Property
     kind = Kind.BOOLEAN
@@ -61,7 +61,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite; of unknown, unknown."""
+    """Negation; unknown if the operand is."""
 
     operand: Node
     kind = Kind.BOOLEAN
@@ -69,7 +69,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """True when all are; false when one is; else unknown."""
+    """True if all are; False if one is; else unknown."""
 
     operands: tuple[Node, ...]
     kind = Kind.BOOLEAN
@@ -77,7 +77,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """False when all are; true when one is; else unknown."""
+    """False if all are; True if one is; else unknown."""
 
     operands: tuple[Node, ...]
     kind = Kind.BOOLEAN
@@ -114,9 +114,9 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """A text has another in it, at its start or at its end; `word` is CONTAINS, STARTSWITH or ENDSWITH.
+    """Search of a text in another, at its start or at its end; `word` is CONTAINS, STARTSWITH or ENDSWITH.
 
-    False, with and without NOT, for what is no text or missing, and for an empty text to look for.
+    False, with and without NOT, if the operand is not a text or is missing, and for an empty search text.
     """
 
     word: str
@@ -130,14 +130,14 @@ Node = Constant | Property | Negated | Truth | Not | And | Or | Equal | Ordered 
 
 
 def is_boolean(node: Node) -> bool:
-    """Whether a part is a condition: TRUE, FALSE and NULL are."""
+    """Return True if a part is a condition, as TRUE, FALSE and NULL are."""
     if isinstance(node, Constant):
         return node.kind in (Kind.BOOLEAN, Kind.NULL)
     return not isinstance(node, Property | Negated)
 
 
 def names_in(node: Node) -> set[str]:
-    """The properties that decide what a tree gives."""
+    """Return the properties that a tree uses."""
     names, waiting = set[str](), [node]
     while waiting:
         match waiting.pop():

@@ -1,13 +1,13 @@
-"""Whom a broker gives its log to: who may be taken for a slave that connects.
+"""Admission of slaves: which connections may receive the log.
 
-A broker that asks who somebody is gives tickets to those who may have one, on its port for clients, where
-requests are signed; a slave shows its ticket before its first report, once and soon:
+A broker with authentication issues tickets to authorized slaves, on its client port, where requests are
+signed. A slave presents its ticket once, before its first report, while it is valid:
 
     slave -> master   mark      8 bytes, which as a report would be an offset below 0
                       ticket    16 bytes
 
-The standard's slaves know of no tickets and are taken by their address, which has to be allowed for that.
-A broker that asks nobody takes who comes from the address of a member of its group. Times are in ms.
+RocketMQ's slaves have no tickets and are accepted by an address allowed in the settings. A broker without
+authentication accepts connections from addresses of members of its group. Times are in ms.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import TypeVar
 from mqgateway.engine.errors import ConfigError
 
 TICKET = "haTicket"
-"""The field of the answer to 906 that has a ticket, in hexadecimal digits; the standard's pass over it."""
+"""Field of the response to 906 with a ticket, in hexadecimal digits; RocketMQ ignores it."""
 MARK = b"\xffMQslave"
 TICKET_SIZE = 16
 TICKET_MILLIS = 10_000
-"""How long a ticket may be shown."""
+"""Validity of a ticket."""
 TICKETS_MAX = 64
-"""Tickets that are out; the oldest is forgotten for one more."""
+"""Maximum of valid tickets; the oldest is dropped for a new one."""
 ASKED_MILLIS = 60_000
-"""How long an address counts that asked for the master's log before name servers knew of it."""
+"""Time for which an address is accepted after it requested the master's log address; name servers lag."""
 REFUSED_MILLIS = 3000
-"""How long an address that is no member's is refused without looking again; slaves come every 5 s."""
+"""Time for which the refusal of an unknown address is cached; slaves reconnect every 5 s."""
 ADDRESSES_MAX = 256
 
 K = TypeVar("K")
@@ -40,16 +40,16 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Entrance(Enum):
-    """What becomes of who stands before the port."""
+    """Outcome of the check of a connection."""
 
     OPEN = auto()
     CLOSED = auto()
     UNKNOWN = auto()
-    """Name servers have to be asked who is in the group."""
+    """The name servers have to be queried for the members of the group."""
 
 
 def networks_of(text: str) -> tuple[Network, ...]:
-    """The addresses and networks in a setting, separated by commas. Raises `ConfigError`."""
+    """Parse the addresses and networks in a setting, separated by commas. Raises `ConfigError`."""
     found = []
     for word in (word.strip() for word in text.split(",")):
         try:
@@ -63,7 +63,7 @@ def networks_of(text: str) -> tuple[Network, ...]:
 
 
 def parted(data: bytes) -> tuple[bytes, bytes] | None:
-    """The ticket, if there is one, and what follows it; None while that is not clear yet."""
+    """Return the ticket, or b"", and the bytes after it; None while incomplete."""
     if not data or (MARK.startswith(data[: len(MARK)]) and len(data) < len(MARK) + TICKET_SIZE):
         return None
     if not data.startswith(MARK):
@@ -73,7 +73,7 @@ def parted(data: bytes) -> tuple[bytes, bytes] | None:
 
 
 def shown_ticket(text: str) -> bytes:
-    """What a slave says first that was given this ticket, in hexadecimal digits; nothing without one."""
+    """Return a slave's first bytes for a ticket in hexadecimal digits; empty without a valid one."""
     try:
         ticket = bytes.fromhex(text)
     except ValueError:
@@ -82,9 +82,9 @@ def shown_ticket(text: str) -> bytes:
 
 
 class Admission:
-    """What a broker knows of those who may follow it. With `asks_who` its members need tickets.
+    """Checks the connections of slaves. With `asks_who` members need tickets.
 
-    Raises `ConfigError` where `allowed`, a setting, is wrong.
+    Raises `ConfigError` if `allowed`, a setting, is invalid.
     """
 
     def __init__(self, allowed: str, *, asks_who: bool) -> None:
@@ -99,7 +99,7 @@ class Admission:
         return len(self._tickets) + len(self._members) + len(self._asked) + len(self._refused)
 
     def issue(self, now: int) -> bytes:
-        """A ticket for who was found to be a slave; empty where none is needed."""
+        """Return a ticket for an authorized slave; empty if none is needed."""
         if not self._asks_who:
             return b""
         ticket = secrets.token_bytes(TICKET_SIZE)
@@ -107,18 +107,18 @@ class Admission:
         return ticket
 
     def asked(self, host: str, now: int) -> None:
-        """Who is to be a slave soon has asked where the log is."""
+        """Note that a future slave at `host` has requested the log address."""
         if not self._asks_who:
             _remember(self._asked, host, now, ADDRESSES_MAX)
 
     def members_are(self, hosts: Collection[str], host: str, now: int) -> None:
-        """Name servers have said where the members are, as somebody has come from `host`."""
+        """Set the members' addresses from name servers, queried because of a connection from `host`."""
         self._members = hosts
         if host not in hosts:
             _remember(self._refused, host, now, ADDRESSES_MAX)
 
     def judge(self, ticket: bytes, host: str, now: int) -> Entrance:
-        """Whether who comes from `host` with this ticket, empty for none, is a slave."""
+        """Decide whether a connection from `host` with this ticket, or b"", is a slave."""
         if any(_ip(host) in network for network in self._allowed):
             return Entrance.OPEN
         if self._asks_who:
@@ -131,7 +131,7 @@ class Admission:
 
     @property
     def reason(self) -> str:
-        """What somebody lacks who is not let in, and what can be done about it."""
+        """Reason for a refusal, and its remedy."""
         if self._asks_who:
             return (
                 "it has no ticket (innerClientAuthenticationCredentials); a slave of Apache's is taken by "

@@ -1,11 +1,10 @@
-"""Which of its master's tables a slave takes over, and what it keeps of its own.
+"""Copying of consumer offsets between master and slave.
 
-Consumer offsets: a client that cannot reach the master commits to the slave, and goes on from there. The
-master, once it is back, knows nothing of that; the standard's slave then takes the master's older offset.
-Here what was committed to the slave stays until the master's own offset changes, which is news: a commit
-there, or somebody who sent the group back. No offset is taken that lies behind the last message the slave
-has: were the slave to take the master's place, messages written then would be passed over. Standard:
-`SlaveSynchronize.syncConsumerOffset`, which puts all.
+A client that cannot reach the master commits to the slave, and continues from there. The returning master
+does not know those commits, and RocketMQ's slave then adopts the master's older offset. Here an offset
+committed to the slave is kept until the master's own offset changes, by a commit there or a reset. An adopted
+offset never exceeds the slave's max offset: if the slave became master, new messages would be skipped.
+RocketMQ: `SlaveSynchronize.syncConsumerOffset`, which copies all.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Place = tuple[str, str, int]
 
 
 class OffsetAdoption:
-    """What the master said last about each group's place; bounded by what the table of offsets takes."""
+    """The master's last reported offsets; bounded by the size of the table of offsets."""
 
     def __init__(self) -> None:
         self._known: dict[Place, int] = {}
@@ -28,7 +27,7 @@ class OffsetAdoption:
         max_offset: Callable[[str, int], int],
         own: Callable[[str, str, int], int],
     ) -> Iterator[tuple[Place, int]]:
-        """What to commit, of all that the master told; `own` gives the slave's offset, -1 for none."""
+        """Yield the offsets to commit after the master's report; `own` returns the slave's, -1 for none."""
         before, self._known = self._known, reported
         for place, offset in reported.items():
             group, topic, queue_id = place
@@ -38,7 +37,7 @@ class OffsetAdoption:
             held = max_offset(topic, queue_id)
             wanted = min(offset, held)
             if wanted < offset:
-                # Looked at again with the next round, when more has come.
+                # Checked again in the next round, when more has been replicated.
                 self._known[place] = -1
             if wanted != mine:
                 yield place, wanted
@@ -49,10 +48,10 @@ def taken_back(
     max_offset: Callable[[str, int], int],
     own: Callable[[str, str, int], int],
 ) -> Iterator[tuple[Place, int]]:
-    """What a master commits that comes back, of all that a slave told: what went on while it was away.
+    """Yield the offsets that a returning master commits, given a slave's report of its time as acting master.
 
-    An offset only ever goes on; none goes beyond what the master has. Standard:
-    `BrokerPreOnlineService.syncMetadataReverse`, which puts all from a newer version.
+    Offsets only advance, and never beyond the master's log. RocketMQ:
+    `BrokerPreOnlineService.syncMetadataReverse`, which copies all from a newer version.
     """
     for place, offset in reported.items():
         group, topic, queue_id = place

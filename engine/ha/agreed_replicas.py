@@ -1,9 +1,9 @@
-"""The replicas of a master under a controller, and the sends that wait for them.
+"""Replicas of a master under a controller, and the sends that wait for them.
 
-A send waits for everybody in sync with `allAckInSyncStateSet`, else for `inSyncReplicas` of them; nothing is
-stored while fewer than `minInSyncReplicas` are in sync. With `allAckInSyncStateSet` the log is confirmed
-up to where all of them have it, and that never goes back: who is in sync and not connected stops it.
-Nobody is answered once the master's authority is over. Standard: `AutoSwitchHAService.computeConfirmOffset`,
+With `allAckInSyncStateSet` a send waits for all replicas in sync, else for `inSyncReplicas` of them. Nothing
+is stored while fewer than `minInSyncReplicas` are in sync. With `allAckInSyncStateSet` the confirm offset is
+the minimum of all replicas in sync, and never decreases; a replica in sync that is not connected stops it. No
+send is acknowledged after the master's lease has ended. RocketMQ: `AutoSwitchHAService.computeConfirmOffset`,
 `CommitLog.handleHA`, `GroupTransferService`.
 """
 
@@ -20,13 +20,15 @@ from mqgateway.engine.store.log import Agreement
 from mqgateway.engine.store.results import PutStatus
 
 EVERYBODY = 1 << 30
-"""As many logs as are in sync."""
+"""Stands for the number of replicas in sync."""
 
 
 class AgreedReplicas(Replicas):
-    """`in_sync` is who is in sync, `agreement` says how far the log is confirmed. `may_answer` says
-    whether this broker is the master beyond doubt; `on_confirmed` is called when the log may be confirmed
-    further, before those are answered who waited for that."""
+    """Replicas with an in-sync set, `in_sync_set`, and an `agreement`, the confirm offset.
+
+    `may_answer` returns True while this broker is certainly the master. `on_confirmed` is called when the
+    confirm offset may have moved, before sends that waited for it are answered.
+    """
 
     def __init__(self, options: StoreOptions, ends: LogEnds, agreement: Agreement) -> None:
         super().__init__(options, ends)
@@ -37,35 +39,34 @@ class AgreedReplicas(Replicas):
 
     @property
     def wanted(self) -> int:
-        """How many logs a send is to be in by the settings."""
+        """Number of replicas that must hold a send, by the settings."""
         return EVERYBODY if self._options.all_ack_in_sync_state_set else super().wanted
 
     @property
     def confirmed(self) -> int:
-        """Up to where everybody who counts has the log."""
+        """The offset up to which all replicas that count have the log."""
         limit = self.agreement.limit
         return self._log.position if limit is None else min(limit, self._log.position)
 
     def begin(self, own_id: int, ids: frozenset[int], epoch: int) -> None:
-        """This broker is made master: its log is the log, once others in sync, if there are any, have it."""
+        """Become master: this log is the truth, once the others in sync, if any, have it."""
         self.in_sync_set.begin(own_id, ids, epoch)
         self.confirm()
 
     def confirm(self) -> None:
-        """Find out how far the log is confirmed: something was acknowledged, or who is in sync has
-        changed."""
+        """Update the confirm offset after an acknowledgement, or a change of the in-sync set."""
         agreement, members = self.agreement, self.in_sync_set.members
         if not self._options.all_ack_in_sync_state_set or len(members) == 1:
             agreement.limit = None
         elif agreement.limit is None:
-            # Until now this log alone counted.
+            # Until now only this log counted.
             agreement.limit = self._log.position
         else:
             agreement.limit = max(agreement.limit, self._common(members))
         self.on_confirmed()
 
     def _common(self, members: frozenset[int]) -> int:
-        """Up to where all others who count have the log; -1 while one of them is not connected."""
+        """Return the minimum of the other members' acknowledged offsets; -1 if one is not connected."""
         acks = dict.fromkeys(members - {self.in_sync_set.own_id}, -1)
         for feed in self.feeds:
             if feed.replica_id in acks:
@@ -73,17 +74,16 @@ class AgreedReplicas(Replicas):
         return min(acks.values())
 
     def followers(self) -> list[EpochFeed]:
-        """The replicas that are connected and have said who they are, each once: its newest connection."""
+        """Return the connected replicas that are identified, each by its newest connection."""
         newest = {feed.replica_id: feed for feed in self.feeds if isinstance(feed, EpochFeed)}
         return [feed for number, feed in newest.items() if number > 0]
 
     def in_sync(self) -> int:
-        """How many are in sync, this broker counted."""
+        """Return the number of replicas in sync, including this broker."""
         return self.in_sync_set.size
 
     def need(self, now: int) -> int | None:
-        """How many logs a send of now must be in; None when too few are in sync, and nothing may be
-        stored."""
+        """Return the number of replicas that must hold a send; None if too few are in sync to store it."""
         options, there = self._options, self.in_sync_set.size
         if there < options.min_in_sync_replicas:
             return None
@@ -94,21 +94,21 @@ class AgreedReplicas(Replicas):
         return super().wanted
 
     def high_water_mark(self, need: int) -> int:
-        """Up to where at least `need` logs agree, our own counted; only those of members count."""
+        """Return the offset that at least `need` logs have, including this one; only members count."""
         return self.confirmed if need >= EVERYBODY else super().high_water_mark(need)
 
     def wait(self, end: int, now: int, need: int, done: Done) -> None:
-        """Call `done` once `need` logs have everything before `end`, or it has taken `slaveTimeout`."""
+        """Call `done` once `need` logs have everything before `end`, or after `slaveTimeout`."""
         if self.may_answer():
             super().wait(end, now, need, done)
         else:
             done(PutStatus.FLUSH_SLAVE_TIMEOUT)
 
     def acknowledged(self) -> None:
-        """A replica has acknowledged more: answer those who waited for that."""
+        """Answer the waiting sends after an acknowledgement of a replica."""
         if self.may_answer():
             self.confirm()
             super().acknowledged()
 
-    def _counted(self) -> list[EpochFeed]:  # type: ignore[override]  # its feeds are of this kind
+    def _counted(self) -> list[EpochFeed]:  # type: ignore[override]  # its feeds are of this type
         return [feed for feed in self.followers() if feed.replica_id in self.in_sync_set.members]

@@ -1,15 +1,14 @@
-"""Until when a master knows that it is the master: a lease on its own monotonic clock.
+"""Lease of a master on its own monotonic clock.
 
-The controller makes another one master when it has not heard of this one for
-`controllerHeartBeatTimeoutMills`. So this one counts from when it sent what the controller answered, and
-stops before. Who is in sync and follows this master cannot be another one's, nor be one itself: as long as
-all of them are heard of, the controller may be away. And who is in sync alone cannot be succeeded by anybody.
+The controller elects another master if it has not heard from this one for `controllerHeartBeatTimeoutMills`.
+So the lease begins when an answered heartbeat was sent, and ends earlier. A replica in sync that follows this
+master cannot follow another, nor be master itself: while all of them are heard from, the controller may be
+unreachable. A master that is alone in sync cannot be succeeded at all.
 
-A process that did not run for a while finds what came before in its sockets, and would take it for news.
-So it looks at its clock before it listens: after a gap nothing that was heard counts, and connections are
-made anew. Lease and gap together are less than the controller's time-out. That is what the controller was
-told last: a shorter one counts from the moment it is sent, a longer one once it is answered. The standard has
-no lease: a master that was frozen goes on when it wakes up.
+A process that was paused finds older data in its sockets, and would take it for news. So it checks its clock
+before it reads: after a gap nothing that was received counts, and connections are reopened. Lease plus gap
+are less than the controller's timeout as last announced: a shorter timeout applies from when it is sent, a
+longer one once it is answered. RocketMQ has no lease: a paused master continues when it wakes up.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ GAP_TENTHS = 3
 
 
 class Authority:
-    """Times in ms; `timeout` is the controller's. With `is_endless` there is no lease, as in the standard."""
+    """The lease. Times in ms; `timeout` is the controller's. `is_endless` disables it, as in RocketMQ."""
 
     def __init__(self, timeout: int, now: int, *, is_endless: bool = False) -> None:
         self.timeout = timeout
@@ -31,35 +30,39 @@ class Authority:
 
     @property
     def lease(self) -> int:
-        """How long a word counts."""
+        """Duration of the lease."""
         return self.timeout * LEASE_TENTHS // 10
 
     @property
     def gap(self) -> int:
-        """How long this process may not run without losing what it has heard."""
+        """Maximum pause of this process before received data is discarded."""
         return self.timeout * GAP_TENTHS // 10
 
     def was_away(self, now: int) -> bool:
-        """Whether this process did not run for so long that nothing it hears counts. To be asked before
-        anything is taken for heard."""
+        """Return True if this process was paused so long that received data does not count.
+
+        To be called before any data is processed.
+        """
         gap, self._looked = now - self._looked, now
         return gap > self.gap and not self._is_endless
 
     def asks(self, timeout: int, now: int) -> None:
-        """The controllers are told to wait so long, and may do so from now on."""
+        """Note that this timeout is being announced to the controllers, and may apply from now on."""
         if timeout <= self.timeout:
             self.timeout, self._shortened = timeout, now
             self._until = min(self._until, now + self.lease)
 
     def heard(self, asked: int, timeout: int) -> None:
-        """The controller that leads has answered that it waits so long, which it was told at a time."""
+        """Renew the lease: the active controller has confirmed the timeout, announced at `asked`."""
         if timeout > self.timeout and asked > self._shortened:
             self.timeout = timeout
         self._until = max(self._until, asked + self.lease)
 
     def holds(self, now: int, in_sync: Iterable[int | None]) -> bool:
-        """Whether this broker is the master beyond doubt. `in_sync` says when each of the others was heard
-        of, None of who is not connected."""
+        """Return True if this broker is certainly the master.
+
+        `in_sync` has the time of the last data of each other replica in sync, None if it is not connected.
+        """
         if self._is_endless or now < self._until:
             return True
         return all(heard is not None and now - heard < self.lease for heard in in_sync)

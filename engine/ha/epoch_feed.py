@@ -1,9 +1,10 @@
 """A master's side of one connection under a controller.
 
-The slave says who it is and is told the epochs; it cuts what our log does not have, and reports where it goes
-on. From there the log goes out, no piece of two epochs. A slave with nothing gets the whole log, or the
-newest file if it asks for that. The first frame leaves with the first report, even if it has no bytes: the
-slave knows the epoch and how far the log is confirmed from then on. Standard: `AutoSwitchHAConnection`.
+The slave identifies itself and is sent the epochs. It truncates what this log does not have, and reports
+where it continues. From there the log is sent; no transfer spans two epochs. A slave with an empty log gets
+the whole log, or the newest file if it requests that. The first frame is sent with the first report, even
+without bytes: from then on the slave knows the epoch and the confirm offset. RocketMQ:
+`AutoSwitchHAConnection`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from mqgateway.engine.options import StoreOptions
 
 NEVER = -(2**62)
 NEWS_MILLIS = 50
-"""How long a slave that has everything may not know how far it is confirmed; the standard's wait for the next
-frame, up to `haSendHeartbeatInterval`."""
+"""Maximum delay in ms after which a caught-up slave is sent the confirm offset.
+
+RocketMQ's slaves wait for the
+next frame, up to `haSendHeartbeatInterval`.
+"""
 NO_OFFSET = -1
-"""In place of where bytes lie: what is sent is the answer to a hello."""
+"""In place of an offset: the answer to a hello is sent."""
 
 
 class EpochFeed(Feed):
-    """What one replica has, wants and gets; `confirmed` tells how far the log is."""
+    """State of one replica; `confirmed` returns the confirm offset."""
 
     def __init__(
         self,
@@ -52,19 +56,19 @@ class EpochFeed(Feed):
         self._answer = b""
         self._told = -1
         self.since = now
-        # Before its first report nobody knows what it has.
+        # Its offset is unknown before its first report.
         self.caught_up = NEVER
         self.is_prompt = False
-        """Whether it shows often that it is there."""
+        """True if it reports often enough that silence is a fault."""
         self._said = (-1, now)
 
     @property
     def is_learner(self) -> bool:
-        """Whether the slave does not want to count as in sync, or has not said who it is."""
+        """True if the slave must not count as in sync, or has not identified itself."""
         return self._hello is None or self._hello.is_learner
 
     def receive(self, data: bytes, now: int) -> bool:
-        """Take what the slave sent; whether it acknowledged more. Raises `StreamBroken`."""
+        """Process data of the slave; return True if it acknowledged more. Raises `StreamBroken`."""
         self.heard = now
         hello, offsets = self._hellos.feed(data)
         if hello is not None:
@@ -77,7 +81,7 @@ class EpochFeed(Feed):
         return bool(offsets) and self._reported(offsets[-1], now)
 
     def is_silent(self, patience: int, now: int) -> bool:
-        """Whether it shows often that it is there, and has not for so long."""
+        """Return True if a prompt slave was silent for longer than `patience`."""
         return self.is_prompt and now - self.heard > patience
 
     def _reported(self, offset: int, now: int) -> bool:
@@ -91,7 +95,7 @@ class EpochFeed(Feed):
         return self._log.min_offset
 
     def take(self, now: int) -> Outgoing | None:
-        """What is to be sent now, which counts as sent; None when there is nothing, or not yet."""
+        """Return what to send now, counted as sent; None if there is nothing, or not yet."""
         if self._answer:
             return Outgoing(NO_OFFSET, 0)
         outgoing = super().take(now)
@@ -101,7 +105,7 @@ class EpochFeed(Feed):
         return outgoing
 
     def _has_news(self, now: int) -> bool:
-        """Whether more is confirmed than the slave knows: its readers see no more than that."""
+        """Return True if the confirm offset has moved beyond what the slave and its readers know."""
         is_time = self.next_offset >= 0 and now - self._last_write >= NEWS_MILLIS
         return is_time and self._confirmed() > self._told
 
@@ -109,7 +113,7 @@ class EpochFeed(Feed):
         return self._epochs.at(self.next_offset)[1]
 
     def header(self, outgoing: Outgoing) -> bytes:
-        """What goes before the bytes of the log."""
+        """Return the header for bytes of the log."""
         if outgoing.offset == NO_OFFSET:
             answer, self._answer = self._answer, b""
             return answer
@@ -118,5 +122,5 @@ class EpochFeed(Feed):
         return encode_epoch_header(*outgoing, epoch, self._told)
 
     def is_in_sync(self) -> bool:
-        """Whether the slave is one of those in sync."""
+        """Return True if the slave is in sync."""
         return self.replica_id in self._in_sync.ids

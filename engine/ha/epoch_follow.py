@@ -1,9 +1,9 @@
 """A slave's side of one connection to its master under a controller.
 
-It says who it is and is told the master's epochs; cuts its own log where the two part, and only then reports,
-at once, and again at least each `REPORT_MILLIS`. What comes afterwards must begin where the log ends, and
-says in which epoch it lies and how far the log is confirmed. A log without epochs has nothing to compare: the
-caller has asked in another way whether it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
+It identifies itself and receives the master's epochs. It truncates its own log where the two diverge, and
+only then reports: at once, and at least every `REPORT_MILLIS`. Transfers must begin where the log ends, and
+contain their epoch and the confirm offset. A log without epochs has nothing to compare: the caller has
+checked in another way that it is a prefix of the master's. RocketMQ: `AutoSwitchHAClient`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from mqgateway.engine.options import StoreOptions
 
 
 class Log(Protocol):
-    """Where what comes is appended."""
+    """The log that transfers are appended to."""
 
     @property
     def position(self) -> int: ...
 
     def append(self, offset: int, data: bytes) -> None:
-        """Raises `StreamBroken` or `OSError`, and then has taken nothing."""
+        """Append bytes. Raises `StreamBroken` or `OSError`; then nothing was appended."""
         ...
 
 
 class EpochFollow:
-    """One connection. `cut` ends the log somewhere, or says that this cannot be done yet; `confirm` is
-    told how far it is confirmed."""
+    """One connection.
+
+    `cut` truncates the log, or returns False to retry later; `confirm` gets the confirm offset.
+    """
 
     def __init__(
         self,
@@ -68,9 +70,9 @@ class EpochFollow:
         self.flow = Flow(now)
 
     def receive(self, data: bytes, now: int) -> int:
-        """Take what the master sent, append it; how many bytes of the log that was.
+        """Process data of the master and append it; return the number of bytes of the log.
 
-        Raises `StreamBroken`, and `OSError` and `StoreError` where the log cannot be written or cut.
+        Raises `StreamBroken`, and `OSError` and `StoreError` if the log cannot be written or truncated.
         """
         self.last_read = now
         self.flow.add(len(data), now)
@@ -85,7 +87,7 @@ class EpochFollow:
         return sum(self._append(transfer) for transfer in self._cutter.transfers())
 
     def _common(self, master: MasterEpochs) -> int | None:
-        """Where to go on; None: where the log ends."""
+        """Return the offset to continue from; None for the end of the log."""
         position = self._log.position
         if not position or not self._epochs.entries:
             return position or 0
@@ -99,7 +101,7 @@ class EpochFollow:
         return point
 
     def _go_back(self) -> None:
-        """Cut what the master does not have, once the disk allows it."""
+        """Truncate what the master does not have, once the disk allows it."""
         if self._point is not None and self._cut(self._point):
             self._epochs.cut_from(self._point)
             self._point = None
@@ -123,8 +125,7 @@ class EpochFollow:
         return len(body)
 
     def report(self, acknowledged: int, now: int) -> bytes:
-        """What to send now, empty for nothing, where everything before `acknowledged` is safe. Raises as
-        `receive`."""
+        """Return the bytes to send now, if everything before `acknowledged` is safe. Raises as `receive`."""
         if not self._is_greeted:
             self._is_greeted = True
             self.last_write = now
@@ -145,7 +146,7 @@ class EpochFollow:
         return encode_epoch_report(self._reported) * times
 
     def is_expired(self, now: int) -> bool:
-        """Whether the master was silent for too long."""
+        """Return True if the master was silent for too long."""
         return now - self.last_read > self._options.ha_housekeeping_interval
 
 

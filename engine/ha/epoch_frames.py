@@ -7,12 +7,12 @@
     master -> slave   transfer  state i4 (2), size i4, offset i8, epoch i4, start of the epoch i8,
                                 confirmed i8, then size bytes of the commit log
 
-A transfer never crosses the border of an epoch or a file. One of no bytes only shows that the master is
-there, and how far the log is confirmed.
+A transfer never crosses the border of an epoch or a file. One without bytes is a heartbeat with the confirm
+offset.
 
-A slave that reports one offset again within `PROMPT_MILLIS` is *prompt*: it shows so often that it is there
-that its silence means something. Ours says its first report twice; the standard's repeats a report each 5 s.
-Standard: `AutoSwitchHAClient`, `AutoSwitchHAConnection`.
+A slave that reports one offset again within `PROMPT_MILLIS` is *prompt*: it reports so often that its silence
+is a fault. Ours sends its first report twice; RocketMQ's repeats a report every 5 s. RocketMQ:
+`AutoSwitchHAClient`, `AutoSwitchHAConnection`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mqgateway.engine.ha.frames import StreamBroken
 
 PROMPT_MILLIS = 750
 REPORT_MILLIS = 400
-"""How often ours reports at least."""
+"""Maximum interval between our reports."""
 
 HANDSHAKE = 1
 TRANSFER = 2
@@ -42,8 +42,9 @@ assert (REPORT_FRAME.size, TRANSFER_FRAME.size) == (12, 36)
 
 
 class Hello(NamedTuple):
-    """What a slave says of itself: its id at the controller, whether it wants the newest file only where its
-    log is empty, and whether it is never to count as in sync."""
+    """A slave's identification: its id at the controller, whether an empty log wants only the newest file,
+    and whether it must never count as in sync.
+    """
 
     replica_id: int
     from_last_file: bool = False
@@ -51,14 +52,14 @@ class Hello(NamedTuple):
 
 
 class MasterEpochs(NamedTuple):
-    """What a master answers: where its log ends, and its epochs."""
+    """A master's answer: the end of its log, and its epochs."""
 
     end: int
     epochs: tuple[Epoch, ...]
 
 
 class EpochTransfer(NamedTuple):
-    """Bytes of the master's log, where they lie, in which epoch that is, and how far the log is confirmed."""
+    """Bytes of the master's log with their offset, their epoch, and the confirm offset."""
 
     offset: int
     epoch: Epoch
@@ -67,36 +68,36 @@ class EpochTransfer(NamedTuple):
 
 
 def encode_hello(hello: Hello) -> bytes:
-    """A slave's first words; they must leave in one write, as the standard's master reads them at once."""
+    """Encode a slave's hello; it must be sent with one write, as RocketMQ's master reads it at once."""
     return HELLO_FRAME.pack(HANDSHAKE, hello.from_last_file, hello.is_learner, hello.replica_id)
 
 
 def encode_epochs(end: int, epochs: Sequence[Epoch]) -> bytes:
-    """A master's answer to that."""
+    """Encode a master's answer to a hello."""
     last = epochs[-1].number if epochs else 0
     body = b"".join(EPOCH_ENTRY.pack(*epoch) for epoch in epochs)
     return EPOCHS_FRAME.pack(HANDSHAKE, len(body), end, last) + body
 
 
 def encode_epoch_report(offset: int) -> bytes:
-    """A slave's report that its log ends at `offset`."""
+    """Encode a slave's report that its log ends at `offset`."""
     return REPORT_FRAME.pack(TRANSFER, offset)
 
 
 def encode_epoch_header(offset: int, size: int, epoch: Epoch, confirmed: int) -> bytes:
-    """What goes before `size` bytes of the log from `offset` on."""
+    """Encode the header of `size` bytes of the log at `offset`."""
     return TRANSFER_FRAME.pack(TRANSFER, size, offset, epoch.number, epoch.start, confirmed)
 
 
 class SlaveCutter:
-    """Cuts what a slave sends: its hello, and then reports."""
+    """Parser of a slave's bytes: its hello, and then reports."""
 
     def __init__(self) -> None:
         self._buffer = b""
         self._is_greeted = False
 
     def feed(self, data: bytes) -> tuple[Hello | None, list[int]]:
-        """The hello if it became complete, and the reports that did. Raises `StreamBroken`."""
+        """Return the hello if it became complete, and complete reports. Raises `StreamBroken`."""
         self._buffer += data
         hello = None
         if not self._is_greeted:
@@ -123,18 +124,18 @@ class SlaveCutter:
 
 
 class MasterCutter:
-    """Cuts what a master sends: its epochs, and then transfers of at most `limit` bytes each."""
+    """Parser of a master's bytes: its epochs, and then transfers of at most `limit` bytes each."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take what has come."""
+        """Buffer received bytes."""
         self._buffer += data
 
     def epochs(self) -> MasterEpochs | None:
-        """The master's epochs, once they are complete. Raises `StreamBroken`."""
+        """Return the master's epochs, once they are complete. Raises `StreamBroken`."""
         buffer = self._buffer
         if len(buffer) < EPOCHS_FRAME.size:
             return None
@@ -149,7 +150,7 @@ class MasterCutter:
         return MasterEpochs(end, tuple(Epoch(number, start) for number, start in entries))
 
     def transfers(self) -> list[EpochTransfer]:
-        """The transfers that became complete. Raises `StreamBroken` for one that cannot be."""
+        """Return the complete transfers. Raises `StreamBroken` for an invalid one."""
         buffer, found, at = self._buffer, list[EpochTransfer](), 0
         while len(buffer) - at >= TRANSFER_FRAME.size:
             state, size, offset, number, start, confirmed = TRANSFER_FRAME.unpack_from(buffer, at)

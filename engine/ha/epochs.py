@@ -1,12 +1,12 @@
-"""Where each epoch of a log begins: the file that a log of changing masters keeps beside it.
+"""Start offsets of a log's epochs, in a file beside it.
 
-A master that begins an epoch writes down where its log ends, before the first record of that epoch. Logs are
-compared by that later: they are one up to where they have the same epochs. The file is written where epochs
-are used, and only there: a broker that nobody gives an epoch has none.
+A master that begins an epoch records the end of its log, before the first record of that epoch. Logs are
+compared by it later: they are equal as far as they have the same epochs. The file is written only where
+epochs are used: a broker without epochs has none.
 
-It is text: how many epochs there are, the CRC-32 of their lines (without its highest bit; 0 is not checked),
-and a line `epoch-start` for each; what it held before is `.bak`, and counts where the file is damaged.
-Standard: `EpochFileCache`, `CheckpointFile`.
+It is text: the number of epochs, the CRC-32 of their lines (without its highest bit; 0 is not checked), and a
+line `epoch-start` for each. The previous content is in `.bak`, and is used if the file is damaged. RocketMQ:
+`EpochFileCache`, `CheckpointFile`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 FILE_NAME = "epochFileCheckpoint"
 CRC_MASK = 0x7FFFFFFF
 ENDLESS = 2**63 - 1
-"""Where the newest epoch of a log ends, as long as there is no newer one."""
+"""End of the newest epoch of a log."""
 
 
 class Epoch(NamedTuple):
@@ -47,40 +47,41 @@ class Epochs:
 
     @property
     def last(self) -> int:
-        """The newest epoch, 0 as long as there was none."""
+        """The newest epoch; 0 if there is none."""
         return self.entries[-1].number if self.entries else 0
 
     def load(self, end: int) -> None:
-        """Read what there is, of a log that ends at `end`: it may have lost its end in a crash.
+        """Load the epochs of a log that ends at `end`: it may have lost its end in a crash.
 
-        Raises `ConfigError` where neither the file nor its backup can be understood, and `OSError`.
+        Raises `ConfigError` if neither the file nor its backup can be parsed, and `OSError`.
         """
         self.entries = self._read()
         self.cut(end)
 
     def begin(self, number: int, start: int) -> None:
-        """An epoch begins at `start`, which is where the log ends. Once this returns it is on disk.
+        """Begin an epoch at `start`, the end of the log; durable on return.
 
-        One that is known is not begun again. An epoch of which this log has nothing gives way to the next:
-        its master may have written what nobody else has, and that log must not count as one with this. The
-        standard keeps it, and takes such logs for one. Raises `OSError`, and then has begun nothing.
+        A known epoch is not begun again. An epoch without records is replaced by the next: its master may
+        have written records that no other log has, and that log must not count as equal to this one. RocketMQ
+        keeps it, and takes such logs for equal. Raises `OSError`; then nothing has begun.
         """
         if number <= self.last:
             return
         self._keep([*(entry for entry in self.entries if entry.start < start), Epoch(number, start)])
 
     def cut(self, end: int) -> None:
-        """The log ends at `end` now: what began behind that has never been. Raises `OSError`."""
+        """Remove the epochs that begin after `end`, the new end of the log. Raises `OSError`."""
         self._keep([entry for entry in self.entries if entry.start <= end])
 
     def cut_from(self, offset: int) -> None:
-        """A slave goes on at `offset` behind its master: an epoch of ours that begins there has nothing, and
-        the master says which one does. Raises `OSError`."""
+        """Remove the epochs from `offset` on, where a slave continues from its master. Raises `OSError`.
+
+        One of ours that begins there is empty, and the master sends the right one.
+        """
         self._keep([entry for entry in self.entries if entry.start < offset])
 
     def at(self, offset: int) -> tuple[Epoch, int]:
-        """The epoch in which a byte of the log lies, and where that ends; what is older than all epochs lies
-        in epoch 0."""
+        """Return the epoch of a byte of the log, and its end; bytes before all epochs are in epoch 0."""
         begin, end = Epoch(0, 0), ENDLESS
         for entry in self.entries:
             if entry.start > offset:
@@ -95,12 +96,12 @@ class Epochs:
         if entries:
             write_table(self._disk, self._path, format_epochs(entries))
         else:
-            # An empty list would send the standard's broker to the backup.
+            # An empty list would make RocketMQ's broker read the backup.
             self._remove()
         self.entries = entries
 
     def _remove(self) -> None:
-        """The backup goes first: it may not count once more because the file is gone."""
+        """Delete both files. The backup goes first: it must not be used because the file is gone."""
         for path in (f"{self._path}.bak", self._path):
             if self._disk.exists(path):
                 self._disk.unlink(path)
@@ -122,13 +123,13 @@ class Epochs:
 
 
 def format_epochs(entries: list[Epoch]) -> bytes:
-    """The text of the file."""
+    """Return the text of the file."""
     lines = "".join(f"{entry.number}-{entry.start}\n" for entry in entries).encode()
     return b"%d\n%d\n" % (len(entries), zlib.crc32(lines) & CRC_MASK) + lines
 
 
 def parse_epochs(text: bytes) -> list[Epoch]:
-    """The epochs of a file's text. Raises `ConfigError`."""
+    """Parse the text of a file. Raises `ConfigError`."""
     lines = text.split()
     try:
         count, crc = int(lines[0]), int(lines[1])
@@ -145,8 +146,10 @@ def parse_epochs(text: bytes) -> list[Epoch]:
 
 
 def consistent_point(own: Sequence[Epoch], own_end: int, masters: Sequence[Epoch], master_end: int) -> int:
-    """Up to where two logs are one: the end of the newest epoch that both have with the same beginning, in
-    the log where that ends first; -1 where they have none. Standard: `EpochFileCache.findConsistentPoint`.
+    """Return the offset up to which two logs are equal; -1 if there is none.
+
+    It is the end, in the log where it ends first, of the newest epoch that both have with the same start.
+    RocketMQ: `EpochFileCache.findConsistentPoint`.
     """
     ends = dict(zip(masters, _ends(masters, master_end), strict=True))
     for epoch, end in reversed(list(zip(own, _ends(own, own_end), strict=True))):

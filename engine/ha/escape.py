@@ -1,10 +1,10 @@
-"""What a slave that acts for its master would write goes to another broker: its own log is its master's.
+"""Messages that an acting slave sends to other brokers, as its own log is its master's.
 
-Who puts a message asks again until it has arrived: `put` answers PUT_TO_REMOTE_BROKER_FAIL while a message is
-under way or could not be sent, and PUT_OK once, when another broker has stored it. Messages are told apart by
-what they say, without the notes that change each time. Who has a client waiting is told instead (`carry`).
-Half messages and timers that are set anew arrive as their producers sent them. Standard: `EscapeBridge`,
-`TransactionalMessageUtil`.
+A caller repeats `put` until the message has arrived. It returns PUT_TO_REMOTE_BROKER_FAIL while a message is
+in flight or could not be sent, and PUT_OK once, when another broker has stored it. Messages are identified by
+their content, without the properties that change each time. A caller with a waiting client uses a callback
+instead (`carry`). Half messages and rescheduled timers are sent as their producers sent them. RocketMQ:
+`EscapeBridge`, `TransactionalMessageUtil`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.timers.messages import TIMED
 
 PAUSE_MILLIS = 1000
-"""How long after a failure nothing is sent."""
+"""Pause after a failure."""
 _NOTES = (PROPERTY_TIMER_ENQUEUE_MS, PROPERTY_TIMER_DEQUEUE_MS)
 _TIMING = (PROPERTY_DELAY_TIME_LEVEL, *TIMED, PROPERTY_TIMER_OUT_MS, PROPERTY_TIMER_ROLL_TIMES, *_NOTES)
 
 Sent = Callable[[bool], None]
-"""Told whether another broker has stored the message."""
+"""Called with True if another broker has stored the message."""
 
 _Key = tuple[str, int, int, int, bytes, frozenset[tuple[str, str]]]
 
@@ -49,7 +49,7 @@ class _State(Enum):
 
 
 class Escape:
-    """Messages on their way; `send` takes one, and says how that ended. At most `limit` at a time."""
+    """Messages in flight; `send` sends one, and reports the result. At most `limit` at a time."""
 
     def __init__(self, send: Callable[[Message, Sent], None], limit: int) -> None:
         self._send = send
@@ -59,20 +59,20 @@ class Escape:
         self._pause_until = 0
         self._now = 0
         self.on_ended: Callable[[], None] = lambda: None
-        """Called when a message has arrived: who put it may ask."""
+        """Called when a message has arrived, so that its put is repeated."""
         self.count = 0
-        """Messages that arrived."""
+        """Number of messages that arrived."""
 
     def __len__(self) -> int:
-        """How many are under way, or have arrived and were not asked about since."""
+        """Return the number of messages in flight, or arrived without a repeated put since."""
         return len(self._states) + self._carried
 
     def tick(self, now: int) -> None:
-        """It is `now`, in ms of a clock that never goes back."""
+        """Set the time, in ms of a monotonic clock."""
         self._now = now
 
     def put(self, message: Message) -> PutResult:
-        """Whether the message has arrived; if it is not even under way, it is sent."""
+        """Return the state of a message; send it if it is not in flight."""
         key = _key(message)
         if key not in self._states and self._takes:
             self._states[key] = _State.UNDER_WAY
@@ -84,7 +84,7 @@ class Escape:
         return PutResult(PutStatus.PUT_OK)
 
     def carry(self, message: Message, sent: Sent) -> None:
-        """Send the message, and tell once whether it has arrived; at once where it is not even sent."""
+        """Send a message, and call `sent` once with the result; at once if it cannot be sent."""
         if not self._takes:
             sent(False)
             return
@@ -105,7 +105,7 @@ class Escape:
         return self._now >= self._pause_until and len(self) < self._limit
 
     def forget(self) -> None:
-        """Nobody asks any more about what is under way."""
+        """Drop all messages in flight: their puts will not be repeated."""
         self._states = {}
         self._pause_until = 0
 
@@ -128,7 +128,7 @@ def _key(message: Message) -> _Key:
 
 
 def as_sent(message: Message) -> Message:
-    """The message as another broker is to get it: as a producer would send it, whatever the queue."""
+    """Return the message for another broker: as a producer would send it, for any queue."""
     properties = dict(message.properties)
     topic, sys_flag = message.topic, message.sys_flag
     out_time = properties.get(PROPERTY_TIMER_OUT_MS, "")
@@ -145,7 +145,7 @@ def as_sent(message: Message) -> Message:
             properties.pop(PROPERTY_TRANSACTION_CHECK_TIMES, None)
             sys_flag = sys_flag & ~SysFlag.TRANSACTION_MASK | SysFlag.TRANSACTION_PREPARED
         elif out_time:
-            # The other broker makes the same slot of it.
+            # The other broker computes the same slot from it.
             properties[PROPERTY_TIMER_DELIVER_MS] = str(int(out_time) + 1)
     return Message(
         topic,

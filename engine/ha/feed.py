@@ -1,11 +1,12 @@
 """A master's side of one connection.
 
-Nothing goes out before the slave's first report, which says where to start: at the offset reported, or for a
-slave with nothing (0) at the beginning of the newest log file, or with `haCopyWholeLog` at the oldest byte.
-Each report acknowledges everything before its offset. A slave that reports an offset the log does not have is
-refused: its log went on where ours did not, or what it lacks is gone. The standard answers such a slave with
-keep-alives until its own log has grown past that offset, and then sends what does not fit.
-Standard: `DefaultHAConnection`.
+Nothing is sent before the slave's first report, which sets the start: the offset reported, or for a slave
+with an empty log (0) the beginning of the newest log file, or with `haCopyWholeLog` the oldest byte. Each
+report acknowledges everything before its offset. A slave that reports an offset that this log does not have
+is refused: its log has diverged, or the data it lacks was deleted. RocketMQ answers such a slave with
+keep-alives until its own log has grown past that offset, and then sends data that does not fit.
+
+RocketMQ: `DefaultHAConnection`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from mqgateway.engine.options import StoreOptions
 
 
 class LogEnds(Protocol):
-    """What is asked about the log: where it begins and ends, and how long its files are."""
+    """The log's begin and end, and the length of its files."""
 
     @property
     def min_offset(self) -> int: ...
@@ -32,14 +33,14 @@ class LogEnds(Protocol):
 
 
 class Outgoing(NamedTuple):
-    """What is to be sent: a header, and `size` bytes of the log from `offset` on."""
+    """A transfer to send: a header, and `size` bytes of the log at `offset`."""
 
     offset: int
     size: int
 
 
 class Feed:
-    """What one slave has, wants and gets. `address` is where it is connected from, as `ip:port`."""
+    """State of one slave. `address` is its remote address, as `ip:port`."""
 
     replica_id = -1
     """The slave's id at the controller; -1 without one."""
@@ -47,13 +48,13 @@ class Feed:
     def __init__(self, options: StoreOptions, log: LogEnds, address: str, now: int) -> None:
         self.address = address
         self.ack_offset = -1
-        """Everything before it lies in the slave's log; -1 before the first report."""
+        """The slave's log has everything before it; -1 before the first report."""
         self.next_offset = -1
-        """What is sent next; -1 before the first report."""
+        """The offset to send next; -1 before the first report."""
         self.heard = now
-        """When the slave was last heard of."""
+        """Time of the last data from the slave."""
         self.caught_up = now
-        """When there was no more than what the slave has by now; it may always lack the very newest."""
+        """Latest time at which the log had no more than the slave has now; it may always lag slightly."""
         self._mark = (log.position, now)
         self._options = options
         self._log = log
@@ -66,13 +67,16 @@ class Feed:
         return options.max_ha_transfer_byte_in_second if options.ha_flow_control_enable else None
 
     def receive(self, data: bytes, now: int) -> bool:
-        """Take what the slave sent; whether it acknowledged more. Raises `StreamBroken`."""
+        """Process data of the slave; return True if it acknowledged more. Raises `StreamBroken`."""
         self.heard = now
         offset = self._cutter.feed(data)
         return offset is not None and self._reported(offset, now)
 
     def _reported(self, offset: int, now: int) -> bool:
-        """The slave's log ends at `offset`; whether that is more than before. Raises `StreamBroken`."""
+        """Process a report that the slave's log ends at `offset`; return True if that is more than before.
+
+        Raises `StreamBroken`.
+        """
         if self.next_offset < 0:
             self.next_offset = self._start(offset)
         elif offset > self.next_offset:
@@ -110,7 +114,7 @@ class Feed:
         return offset
 
     def take(self, now: int) -> Outgoing | None:
-        """What is to be sent now, which counts as sent; None when there is nothing, or not yet."""
+        """Return what to send now, counted as sent; None if there is nothing, or not yet."""
         if self.next_offset < 0:
             return None
         log, offset = self._log, self.next_offset
@@ -130,22 +134,22 @@ class Feed:
         return Outgoing(offset, size)
 
     def _border(self) -> int:
-        """What no piece goes beyond, besides the log's end and its files'."""
+        """Return a limit of the next transfer, besides the end of the log and of the file."""
         return ENDLESS
 
     def header(self, outgoing: Outgoing) -> bytes:
-        """What goes before the bytes of the log."""
+        """Return the header for bytes of the log."""
         return encode_header(*outgoing)
 
     def give_back(self, outgoing: Outgoing) -> None:
-        """What was taken last could not be read yet, and is not sent."""
+        """Undo the last `take`: its bytes could not be read yet."""
         self.next_offset = outgoing.offset
 
     def is_expired(self, now: int) -> bool:
-        """Whether the slave was silent for too long."""
+        """Return True if the slave was silent for too long."""
         return now - self.heard > self._options.ha_housekeeping_interval
 
     def is_in_sync(self) -> bool:
-        """Whether the slave is not too far behind. Standard: `DefaultHAService.isInSyncSlave`."""
+        """Return True if the slave's lag is small enough. RocketMQ: `DefaultHAService.isInSyncSlave`."""
         behind = self._log.position - self.ack_offset
         return self.ack_offset >= 0 and behind < self._options.ha_max_gap_not_in_sync

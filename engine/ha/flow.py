@@ -1,6 +1,6 @@
-"""How many bytes went over a connection in the last second, and how many more may in this one.
+"""Rate of a connection in bytes per second, and its limit.
 
-Standard: `FlowMonitor`, with haFlowControlEnable and maxHaTransferByteInSecond.
+RocketMQ: `FlowMonitor`, with haFlowControlEnable and maxHaTransferByteInSecond.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ _WINDOW_MILLIS = 1000
 
 
 class Flow:
-    """Counts bytes in windows of a second; `limit` is what one window may have, None for no limit."""
+    """Counts bytes in windows of a second; `limit` is the maximum of one window, None for no limit."""
 
     def __init__(self, now: int, limit: int | None = None) -> None:
         self.limit = limit
@@ -18,19 +18,19 @@ class Flow:
         self._last = 0
 
     def add(self, size: int, now: int) -> None:
-        """Note that `size` bytes went."""
+        """Count transferred bytes."""
         self._turn(now)
         self._count += size
 
     def room(self, now: int) -> int | None:
-        """How many bytes may still go in this window; None for any number."""
+        """Return the bytes that may still be sent in this window; None for any number."""
         if self.limit is None:
             return None
         self._turn(now)
         return max(0, self.limit - self._count)
 
     def per_second(self, now: int) -> int:
-        """Bytes of the last whole window."""
+        """Return the bytes of the last whole window."""
         self._turn(now)
         return self._last
 

@@ -1,14 +1,14 @@
 """A slave's side of one connection to its master.
 
-It reports where its log ends, which is where the master starts, as soon as all of that is acknowledged;
-reports again whenever it has acknowledged more, and every `haSendHeartbeatInterval`. What comes must begin
-where the log ends: anything else is no continuation of this log, and the connection is given up. A slave with
-an empty log takes what comes first, wherever in the log that lies. Acknowledged is what is written, or with
-SYNC_FLUSH what is on disk: the caller says how far that is.
+It reports the end of its log, where the master starts, as soon as all of that is acknowledged. It reports
+again whenever it has acknowledged more, and every `haSendHeartbeatInterval`. Transfers must begin where the
+log ends: others do not continue this log, and the connection is closed. A slave with an empty log accepts the
+first transfer at any offset. Acknowledged is what is written, or with SYNC_FLUSH what is flushed; the caller
+passes that offset.
 
-To copy the whole log of a master whose oldest byte is byte 0, the slave asks for byte 1, as asking for 0
-means the newest file. It knows byte 0: the first of a record's size, which is 0 for every size that is
-allowed. Standard: `DefaultHAClient`.
+To copy the whole log of a master whose oldest byte is byte 0, the slave requests byte 1, as a request for 0
+means the newest file. It knows byte 0: the first of a record's size, which is 0 for every allowed size.
+RocketMQ: `DefaultHAClient`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ KNOWN_BYTE = b"\0"
 
 
 class Log(Protocol):
-    """Where what comes is appended."""
+    """The log that transfers are appended to."""
 
     @property
     def position(self) -> int: ...
 
     def append(self, offset: int, data: bytes) -> None:
-        """Raises `StreamBroken` or `OSError`, and then has taken nothing."""
+        """Append bytes. Raises `StreamBroken` or `OSError`; then nothing was appended."""
         ...
 
 
 class Follow:
-    """One connection: what to report, what to take. `begin` is where an empty log is to begin, 0 to leave
-    that to the master."""
+    """One connection. `begin` is the start requested for an empty log, 0 to leave that to the master."""
 
     def __init__(self, options: StoreOptions, log: Log, now: int, begin: int = 0) -> None:
         self._options = options
@@ -48,9 +47,9 @@ class Follow:
         self.flow = Flow(now)
 
     def receive(self, data: bytes, now: int) -> int:
-        """Take what the master sent, append it; how many bytes that was.
+        """Process data of the master and append it; return the number of bytes of the log.
 
-        Raises `StreamBroken`, and `OSError` where the log cannot be written.
+        Raises `StreamBroken`, and `OSError` if the log cannot be written.
         """
         self.last_read = now
         self.flow.add(len(data), now)
@@ -68,7 +67,7 @@ class Follow:
         return len(body)
 
     def report(self, acknowledged: int, now: int) -> bytes:
-        """What to send now, empty for nothing, where everything before `acknowledged` is safe."""
+        """Return the bytes to send now, if everything before `acknowledged` is safe; empty for nothing."""
         if self._reported < 0:
             if acknowledged < self._log.position:
                 return b""
@@ -81,5 +80,5 @@ class Follow:
         return encode_report(self._reported)
 
     def is_expired(self, now: int) -> bool:
-        """Whether the master was silent for too long."""
+        """Return True if the master was silent for too long."""
         return now - self.last_read > self._options.ha_housekeeping_interval

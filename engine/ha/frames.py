@@ -3,10 +3,9 @@
     slave -> master   report    max-offset i8
     master -> slave   transfer  start-offset i8, size i4, size bytes of the commit log
 
-A report says where the slave's log ends; of several that came together the last counts. A transfer of no
-bytes only shows that the master is there. A transfer may begin and end inside a record, but never crosses a
-border of the log's files. Standard: `DefaultHAClient.REPORT_HEADER_SIZE`,
-`DefaultHAConnection.TRANSFER_HEADER_SIZE`.
+A report has the end of the slave's log; of several received together the last counts. A transfer without
+bytes is a heartbeat. A transfer may begin and end inside a record, but never crosses a border of the log's
+files. RocketMQ: `DefaultHAClient.REPORT_HEADER_SIZE`, `DefaultHAConnection.TRANSFER_HEADER_SIZE`.
 """
 
 from __future__ import annotations
@@ -24,34 +23,34 @@ assert TRANSFER_HEADER_SIZE == 12
 
 
 class StreamBroken(Exception):
-    """The connection must be given up; the text says why."""
+    """The connection must be closed; the text gives the reason."""
 
 
 class Transfer(NamedTuple):
-    """Bytes of the master's log, and where they lie in it."""
+    """Bytes of the master's log, and their offset in it."""
 
     offset: int
     body: bytes
 
 
 def encode_report(offset: int) -> bytes:
-    """A slave's report that its log ends at `offset`."""
+    """Encode a slave's report that its log ends at `offset`."""
     return REPORT.pack(offset)
 
 
 def encode_header(offset: int, size: int) -> bytes:
-    """What goes before `size` bytes of the log from `offset` on."""
+    """Encode the header of `size` bytes of the log at `offset`."""
     return TRANSFER.pack(offset, size)
 
 
 class ReportCutter:
-    """Cuts a slave's reports out of what arrives."""
+    """Parser of a slave's reports."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> int | None:
-        """The newest complete report, if one became complete."""
+        """Return the newest complete report, if one became complete."""
         data = self._rest + data
         whole = len(data) - len(data) % REPORT_SIZE
         self._rest = data[whole:]
@@ -62,7 +61,7 @@ class ReportCutter:
 
 
 class TransferCutter:
-    """Cuts a master's transfers out of what arrives; none may have more than `limit` bytes."""
+    """Parser of a master's transfers; none may have more than `limit` bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -70,11 +69,11 @@ class TransferCutter:
 
     @property
     def buffered(self) -> int:
-        """Bytes of a transfer that is not complete."""
+        """Bytes of an incomplete transfer."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> list[Transfer]:
-        """The transfers that became complete. Raises `StreamBroken` for a size that cannot be."""
+        """Return the complete transfers. Raises `StreamBroken` for an invalid size."""
         buffer = self._buffer
         buffer += data
         found = []

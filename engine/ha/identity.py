@@ -1,7 +1,7 @@
-"""Who a broker is at the controller: a number that it asked for once, kept beside its store.
+"""Identity of a broker at the controller: an id requested once, stored beside its store.
 
-Before it asks it writes down what it is going to say, so that a broker that dies in between asks for the same
-once more. Both files are one line: `cluster#broker#id`, and `cluster#broker#id#address;ms`. Standard:
+Before the request the broker writes what it will request, so that after a crash in between it requests the
+same again. Both files are one line: `cluster#broker#id`, and `cluster#broker#id#address;ms`. RocketMQ:
 `BrokerMetadata`, `TempBrokerMetadata`.
 """
 
@@ -27,15 +27,14 @@ class Identity(NamedTuple):
 
 
 class Application(NamedTuple):
-    """An id that was asked for, with what shows that it was this broker who did: `address;ms`."""
+    """A requested id, with proof that this broker requested it: `address;ms`."""
 
     identity: Identity
     check_code: str
 
 
 class IdentityFiles:
-    """The two files at a path, of the broker of a name. Everything raises `OSError`; reading
-    `ConfigError`."""
+    """The two files of a broker. All methods raise `OSError`; reading raises `ConfigError`."""
 
     def __init__(self, disk: Disk, path: str, cluster: str, broker: str) -> None:
         self._disk = disk
@@ -43,32 +42,32 @@ class IdentityFiles:
         self._cluster, self._broker = cluster, broker
 
     def read(self) -> Identity | None:
-        """Who this broker is; None as long as it has no id."""
+        """Return this broker's identity; None if it has no id yet."""
         parts = self._read(self._path, 3)
         return None if parts is None else self._identity(self._path, parts)
 
     def applied(self) -> Application | None:
-        """What was asked for without an answer."""
+        """Return the request that was not answered; None if there is none."""
         path = f"{self._path}-temp"
         try:
             parts = self._read(path, 4)
             return None if parts is None else Application(self._identity(path, parts), parts[3])
         except ConfigError:
-            return None  # cut short by a crash: it is asked for anew
+            return None  # cut short by a crash: it is requested again
 
     def apply(self, number: int, check_code: str) -> Application:
-        """Write down what is going to be asked for."""
+        """Write a request before it is sent."""
         identity = Identity(self._cluster, self._broker, number)
         self._write(f"{self._path}-temp", (*map(str, identity), check_code))
         return Application(identity, check_code)
 
     def keep(self, identity: Identity) -> None:
-        """The id is this broker's."""
+        """Store the id of this broker."""
         self._write(self._path, tuple(map(str, identity)))
         self.give_up()
 
     def give_up(self) -> None:
-        """What was asked for is not this broker's, or is no more to be asked for."""
+        """Delete the request: its id is not this broker's, or is no longer to be requested."""
         if self._disk.exists(f"{self._path}-temp"):
             self._disk.unlink(f"{self._path}-temp")
             self._disk.sync_dir(os.path.dirname(self._path))

@@ -1,10 +1,9 @@
-"""Who is in sync with a master: the set that the controller keeps, and the changes that the master asks for.
+"""Replicas in sync with a master: the controller's set, and the changes that the master requests.
 
-Only who is in sync may be elected, so a message is safe once all of them have it. What counts while a
-change is asked for, and while nobody knows what became of one, is everybody who is in the set or in a
-change: whichever of them the controller keeps, nobody in it lacks anything. The standard takes who lost
-its connection out of the set before the controller has agreed, and can lose what it acknowledges then.
-Standard: `AutoSwitchHAService`, `SyncStateSet`.
+Only a replica in sync may be elected, so a message is safe once all of them have it. While a change is
+requested, or its result is unknown, all replicas in the set or in a requested change count: whichever set the
+controller keeps, no member lacks anything. RocketMQ removes a disconnected replica before the controller has
+agreed, and can lose what it acknowledges then. RocketMQ: `AutoSwitchHAService`, `SyncStateSet`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from mqgateway.engine.options import StoreOptions
 
 
 class Follower(Protocol):
-    """What is known of a replica that is connected since `since`. Times in ms, offsets of the log."""
+    """State of a replica connected since `since`. Times in ms, offsets of the log."""
 
     replica_id: int
     ack_offset: int
@@ -30,27 +29,29 @@ class Follower(Protocol):
 
 
 class InSyncSet:
-    """The set `ids` in its `epoch`, as the controller said last; `own_id` is the master's."""
+    """The set `ids` in its `epoch`, as last sent by the controller; `own_id` is the master's."""
 
     def __init__(self, own_id: int) -> None:
         self.own_id = own_id
         self.ids = frozenset([own_id])
         self.epoch = 0
         self.members = self.ids
-        """Everybody who may be in the set by now, or is about to be asked for."""
+        """All replicas that may be in the set now, or will be requested."""
         self._asked: frozenset[int] = frozenset()
         self._is_open = False
 
     def begin(self, own_id: int, ids: Iterable[int], epoch: int) -> None:
-        """The controller has made this broker master: what was asked for before is over."""
+        """Adopt the set as new master; earlier requests are void."""
         self.own_id = own_id
         self.ids, self.epoch = frozenset(ids) | {own_id}, epoch
         self._asked, self._is_open = frozenset(), False
         self.members = self.ids
 
     def take(self, ids: Iterable[int], epoch: int) -> bool:
-        """The controller says what the set is; whether that was news. What was asked for is settled by a
-        newer one, as the controller changes no set twice in one epoch of it."""
+        """Adopt the controller's set; return True if it is newer.
+
+        A newer one settles all requests, as the controller changes a set only once per epoch.
+        """
         if epoch <= self.epoch:
             return False
         self.begin(self.own_id, ids, epoch)
@@ -58,34 +59,36 @@ class InSyncSet:
 
     @property
     def size(self) -> int:
-        """How many are in sync; the larger number while a change is asked for. Standard: the same."""
+        """Number of replicas in sync; the larger one while a change is requested. RocketMQ does the same."""
         return max(len(self.ids), len(self._asked))
 
     def ask(self, wanted: frozenset[int]) -> None:
-        """The controller is asked for another set."""
+        """Note a request for another set."""
         self._asked |= wanted
         self.members |= wanted
 
     def refused(self) -> None:
-        """The controller has said that it does not change the set. That settles it only if no earlier
-        question is without an answer."""
+        """Note that the controller refused a change.
+
+        It is settled only if no earlier request is unanswered.
+        """
         if not self._is_open:
             self._asked = frozenset()
             self.members = self.ids
 
     def unanswered(self) -> None:
-        """Nobody knows what became of the last question: it may yet be agreed."""
+        """Note that the result of the last request is unknown: it may still be applied."""
         self._is_open = True
 
     def consider(
         self, followers: Iterable[Follower], place: int, now: int, patience: int, options: StoreOptions
     ) -> frozenset[int] | None:
-        """The set as it should be, None where it is: without who is not connected, was silent for longer than
-        `patience` or had not everything for `haMaxTimeSlaveNotCatchup`; with who keeps up and has
-        everything before `place`.
+        """Return the set to request; None if it is right.
 
-        Who keeps up, but lacks something before `place`, is waited for from now on, so that it soon has all:
-        under load a replica that nobody waits for is never quite there.
+        A member is removed if it is not connected, was silent for longer than `patience`, or was not caught
+        up for `haMaxTimeSlaveNotCatchup`. A replica is added if it keeps up and has everything before
+        `place`. Sends wait from now on for a replica that keeps up but lacks something before `place`: under
+        load a replica that no send waits for never quite catches up.
         """
         limit = now - options.ha_max_time_slave_not_catchup
         wanted, waited_for = {self.own_id}, set[int]()

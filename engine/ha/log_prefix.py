@@ -1,11 +1,11 @@
-"""Whether a slave's log is the beginning of its master's.
+"""Check that a slave's log is a prefix of its master's.
 
-The stream cannot tell: it carries offsets, and a master that lost the end of its log (a power cut, or another
-one's disk) has written other records at offsets that the slave has too. So before a slave follows, it asks
-its master for the record that is the last in its own log (33 VIEW_MESSAGE_BY_ID, which every broker answers).
-The same bytes there mean the same log before them, as a record holds its place and its time. Where the master
-does not have it, its figures (28) say why. A log that parted from the master's is never cut by itself: what
-it holds may be the only copy.
+The stream cannot tell: it has offsets only, and a master that lost the end of its log (a power cut, or
+another disk) has written other records at offsets that the slave has too. So before it follows, a slave
+requests from its master the record at the offset of its own last record (33 VIEW_MESSAGE_BY_ID, which every
+broker answers). Equal bytes there mean equal logs before, as a record contains its position and its time. If
+the master does not have it, its figures (28) give the reason. A log that has diverged from the master's is
+never truncated automatically: it may be the only copy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Own(NamedTuple):
-    """The slave's log: where its last whole record starts, that record, and where the log ends."""
+    """The slave's log: offset and bytes of its last complete record, and its end."""
 
     start: int
     record: bytes
@@ -22,7 +22,7 @@ class Own(NamedTuple):
 
 
 class Masters(NamedTuple):
-    """What the master said: its record at the slave's last place, if it has one, and its log's ends."""
+    """The master's answers: its record at that offset, if any, and its log's ends."""
 
     record: bytes | None
     first: int
@@ -30,7 +30,7 @@ class Masters(NamedTuple):
 
 
 def why_not(own: Own, master: Masters) -> str:
-    """Why the slave must not follow; empty when it may."""
+    """Return the reason why the slave must not follow; empty if it may."""
     if master.record == own.record:
         return ""
     if own.end > master.end:
@@ -51,9 +51,10 @@ def why_not(own: Own, master: Masters) -> str:
 
 
 def where_to_begin(first: int, end: int, file_size: int) -> int:
-    """What a slave asks for that wants its master's whole log, which has [first, end).
+    """Return the offset to request for a copy of the master's whole log, which has [first, end).
 
-    An empty log of Apache's broker begins at -1."""
+    An empty log of RocketMQ's broker begins at -1.
+    """
     if end - end % file_size <= max(first, 0):
         return 0
     return first or 1

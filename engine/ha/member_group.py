@@ -1,11 +1,11 @@
-"""A broker's group as the name servers tell of it: who has the smallest id, and who acts for a master.
+"""A broker's group as reported by name servers: the smallest id, and whether a slave acts for the master.
 
-While the master is gone, the slave with the smallest id acts in its place: readers come to it, and it goes on
-with what a master does of its own accord (delayed messages, timers, transactions, popped messages). It learns
-of it from name servers, by being told (905) or by asking for the members of its group. A slave whose stream
-from the master is alive does none of it whatever name servers say: the master does, and cannot be reached by
-them. Nor does it from the moment on when a master that comes back has announced itself (906), for as long as
-that may take to become known. Standard: `BrokerController.updateMinBroker`, `onMinBrokerChange`.
+While the master is down, the slave with the smallest id acts in its place: consumers read from it, and it
+continues the master's background work (delayed messages, timers, transactions, popped messages). It learns
+this from name servers, by notification (905) or by querying the members of its group. A slave with a live
+stream from its master does none of it, whatever name servers report: the master does, and only they cannot
+reach it. Nor does it after a returning master has announced itself (906), for as long as that may take to
+become known. RocketMQ: `BrokerController.updateMinBroker`, `onMinBrokerChange`.
 """
 
 from __future__ import annotations
@@ -15,40 +15,44 @@ from typing import NamedTuple
 
 MASTER_ID = 0
 QUIET_MILLIS = 30_000
-"""How long a slave does nothing in its master's place after the master has announced itself."""
+"""Time for which a slave does not act after the master has announced itself."""
 
 
 class Change(NamedTuple):
-    """Somebody else has the smallest id now: `master` is the address of a master that is there again, and
-    `ha_address` where its log is, empty where that was not said."""
+    """A change of the smallest id:
+
+    `master` is the address of a returned master, `ha_address` that of its log, or "".
+    """
 
     master: str = ""
     ha_address: str = ""
 
 
 class MemberGroup:
-    """What one member, `own_id`, knows of its group. Times in ms."""
+    """View of its group by one member, `own_id`. Times in ms."""
 
     def __init__(self, own_id: int) -> None:
         self.own_id = own_id
         self.min_id = MASTER_ID
         self.min_address = ""
         self.alive = 1
-        """Members that are there, this one counted."""
+        """Number of live members, including this one."""
         self._quiet_until = 0
 
     @property
     def acts(self) -> bool:
-        """Whether this slave stands in for its master."""
+        """True if this slave stands in for its master."""
         return self.own_id != MASTER_ID and self.min_id == self.own_id
 
     def serves(self, now: int, *, follows: bool) -> bool:
-        """Whether this slave does at `now` what its master does of its own accord; `follows` says that the
-        stream from the master is alive."""
+        """Return True if this slave does the master's background work at `now`.
+
+        `follows` is True while the stream from the master is alive.
+        """
         return self.acts and not follows and now >= self._quiet_until
 
     def update(self, members: Mapping[int, str]) -> Change | None:
-        """A name server said who is there, by id; what has changed, None for nothing."""
+        """Process the members reported by a name server, by id; return the change, or None."""
         if not members:
             return None
         self.alive = len(members.keys() | {self.own_id})
@@ -56,12 +60,12 @@ class MemberGroup:
         return self.noticed(first, members[first], "")
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> Change | None:
-        """The member with the smallest id is this one; what has changed, None for nothing."""
+        """Process the member with the smallest id; return the change, or None."""
         before, self.min_id, self.min_address = self.min_id, min_id, address
         if self.own_id == MASTER_ID or before == min_id:
             return None
         return Change(address, ha_address) if min_id == MASTER_ID else Change()
 
     def announced(self, now: int) -> None:
-        """The master has said that it comes back: it goes on with everything."""
+        """Note that the master returns: it continues with all its work."""
         self._quiet_until = now + QUIET_MILLIS

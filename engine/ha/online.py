@@ -1,13 +1,14 @@
-"""What a member of a group does before name servers hear of it, so that nothing is done twice or forgotten.
+"""Steps of a member before it registers with name servers, so that no work is done twice or forgotten.
 
-A master announces itself to every other member, one after the other, and waits until that one's log follows
-its own; then it takes back what the member knows better: how far consumers, delayed messages and timers went
-while the master was away. A slave asks its master where its log is, and waits until it follows. Who is alone
-has nothing to wait for, nor has a slave without a master. Who cannot be reached or does not follow in time is
-tried again a few times, and then left out, and said so: a group without a master serves nobody.
+A master announces itself to the other members, one by one, and waits until each one's log follows its own. It
+then takes back newer state: offsets of consumers, delayed messages and timers from the time it was away. A
+slave requests the log address from its master, and waits until it follows. A single member has nothing to
+wait for, nor has a slave without a master. A member that is unreachable or does not follow in time is retried
+a few times, and then left out and reported: a group without a master serves no one.
 
-The caller does what `next` says, one thing at a time, and reports with `members_are`, `done` or `failed`.
-Standard: `BrokerPreOnlineService`, which waits for ever.
+The caller carries out `next`, one step at a time, and reports with `members_are`, `done` or `failed`.
+
+RocketMQ: `BrokerPreOnlineService`, which waits forever.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from mqgateway.engine.ha.member_group import MASTER_ID
 
 PAUSE_MILLIS = 1000
 FOLLOWING_MILLIS = 15_000
-"""How long a member may take until its log follows."""
+"""Maximum time until a member's log follows."""
 ATTEMPTS_MAX = 3
 
 
 class Task(Enum):
-    """What is to be done next."""
+    """Kind of the next step."""
 
     ASK_MEMBERS = auto()
-    """Ask a name server who is there."""
+    """Query a name server for the members."""
     ANNOUNCE = auto()
-    """Tell the member where our log is."""
+    """Send the member the address of our log."""
     ASK_MASTER = auto()
-    """Ask the master where its log is, and follow it."""
+    """Request the master's log address, and follow it."""
     TAKE_BACK = auto()
-    """Ask the member for its tables."""
+    """Request the member's tables."""
     REGISTER = auto()
-    """All is done: name servers may hear of us."""
+    """All is done: register with name servers."""
 
 
 class Step(NamedTuple):
-    """A task, and the address of the member it is about."""
+    """A task, and the address of the member it concerns."""
 
     task: Task
     address: str = ""
 
 
 class ComingOnline:
-    """The way of one member; `left_out` are the addresses of those that were waited for in vain."""
+    """Progress of one member; `left_out` has the addresses of members that were given up."""
 
     def __init__(self, own_id: int) -> None:
         self._own_id = own_id
@@ -63,8 +64,10 @@ class ComingOnline:
         self.is_online = False
 
     def next(self, now: int, following: int) -> Step | None:
-        """What is to be done at `now` (ms); None for nothing yet. `following` is how many logs follow ours,
-        for a slave 1 when ours follows its master's."""
+        """Return the next step at `now` (ms); None for nothing yet.
+
+        `following` is the number of logs that follow ours; for a slave 1 if ours follows its master's.
+        """
         if self.is_online or self._is_busy or now < self._pause_until:
             return None
         if self._others is None:
@@ -96,7 +99,7 @@ class ComingOnline:
         return step
 
     def members_are(self, members: Mapping[int, str]) -> None:
-        """A name server said who is there, by id."""
+        """Set the members reported by a name server, by id."""
         self._is_busy = False
         others = sorted((number, address) for number, address in members.items() if number != self._own_id)
         if not self._is_master:
@@ -104,7 +107,7 @@ class ComingOnline:
         self._others = others
 
     def done(self) -> None:
-        """The step was taken."""
+        """Note that the step succeeded."""
         self._is_busy = False
         task, address = self._doing
         if task is Task.TAKE_BACK:
@@ -118,7 +121,7 @@ class ComingOnline:
         self._follows_until = None
 
     def failed(self, now: int) -> None:
-        """The step could not be taken, or took too long: begin again with who is there, after a while."""
+        """Note that the step failed or timed out: restart with a query of the members, after a pause."""
         self._is_busy = False
         self._pause_until = now + PAUSE_MILLIS
         self._announced = ""

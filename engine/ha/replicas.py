@@ -1,16 +1,16 @@
 """All slaves of a master, and the sends that wait for them.
 
-A send waits until so many logs have it, the master's own counted: `inSyncReplicas`, or with
-`allAckInSyncStateSet` every slave that keeps up. `enableAutoInSyncReplicas` asks for no more logs than are in
-sync, but for `minInSyncReplicas` at least; where there are fewer than that, or than are asked for, nothing is
-stored. Who keeps up: a slave that lacks less than `haMaxGapNotInSync` bytes, and for all-of-them one that had
-everything within `haMaxTimeSlaveNotCatchup` too.
+A send waits until a number of logs have it, including the master's: `inSyncReplicas`, or with
+`allAckInSyncStateSet` every slave that keeps up. With `enableAutoInSyncReplicas` it waits for no more logs
+than are in sync, but for at least `minInSyncReplicas`. If fewer than that, or than required, are in sync,
+nothing is stored. A slave keeps up if its lag is less than `haMaxGapNotInSync` bytes, and for
+`allAckInSyncStateSet` if it was caught up within `haMaxTimeSlaveNotCatchup` too.
 
-What counts is the log, not the connection: a slave that came again while its old connection still hangs would
-count twice. So of connections from one address the older ones count only once they were heard of after the
-newest one came; a connection that hangs is never heard of again.
+Logs count, not connections: a slave that reconnected while its old connection hangs would count twice. So of
+connections from one address the older ones count only if data arrived on them after the newest was opened; a
+hanging connection never has any.
 
-Standard: `CommitLog.calcNeedAckNums`, `handleHA`, `GroupTransferService`.
+RocketMQ: `CommitLog.calcNeedAckNums`, `handleHA`, `GroupTransferService`.
 """
 
 from __future__ import annotations
@@ -36,51 +36,55 @@ class _Waiter(NamedTuple):
 
 
 class Replicas:
-    """The slaves of a master, each with its `Feed`, and the sends that wait. Times in ms."""
+    """The slaves of a master, each with its `Feed`, and the waiting sends. Times in ms."""
 
     def __init__(self, options: StoreOptions, ends: LogEnds) -> None:
         self._options = options
         self._log = ends
         self.feeds: list[Feed] = []
         self.alive: int | None = None
-        """How many members name servers say are there, this one counted: no more can be in sync. None where
-        they are not asked, which they are where slaves may act for their master."""
+        """Number of live members reported by name servers, with this one; an upper limit of those in sync.
+
+        None if they are not queried; they are where slaves may act for their master.
+        """
         self._came: dict[Feed, int] = {}
         self._waiting: dict[int, deque[_Waiter]] = {}
 
     @property
     def waiting(self) -> int:
-        """How many sends wait."""
+        """Number of waiting sends."""
         return sum(map(len, self._waiting.values()))
 
     @property
     def wanted(self) -> int:
-        """How many logs a send is to be in by the settings."""
+        """Number of replicas that must hold a send, by the settings."""
         return max(self._options.in_sync_replicas, self._options.min_in_sync_replicas)
 
     @property
     def patience(self) -> int:
-        """How long a send waits, in ms."""
+        """Timeout of a waiting send, in ms."""
         return self._options.slave_timeout
 
     def add(self, feed: Feed, now: int) -> None:
-        """A slave has come."""
+        """Add a connected slave."""
         self.feeds.append(feed)
         self._came[feed] = now
 
     def remove(self, feed: Feed) -> None:
-        """A slave has gone."""
+        """Remove a disconnected slave."""
         self.feeds.remove(feed)
         del self._came[feed]
 
     def in_sync(self) -> int:
-        """How many logs keep up, our own counted. Standard: `inSyncReplicasNums`,
-        `getAliveReplicaNumInGroup`."""
+        """Return the number of logs that keep up, including ours.
+
+        RocketMQ: `inSyncReplicasNums`, `getAliveReplicaNumInGroup`.
+        """
         keeping_up = 1 + sum(feed.is_in_sync() for feed in self._counted())
         return keeping_up if self.alive is None else min(keeping_up, self.alive)
 
     def need(self, now: int) -> int | None:
-        """How many logs a send of now must be in; None when too few keep up, and nothing may be stored."""
+        """Return the number of logs that must hold a send now; None if too few keep up to store it."""
         options = self._options
         least = options.min_in_sync_replicas
         wanted = options.in_sync_replicas
@@ -91,19 +95,19 @@ class Replicas:
             wanted = max(min(wanted, self.in_sync()), least)
             return None if wanted > self.in_sync() else wanted
         need = max(wanted, least)
-        # Where slaves may act for their master, nobody waits for more logs than there are.
+        # Where slaves may act for their master, no send waits for more logs than there are.
         lacking = need if self.alive is not None else least
         return None if lacking > 1 and self.in_sync() < lacking else need
 
     def high_water_mark(self, need: int) -> int:
-        """Up to where at least `need` logs agree, our own counted."""
+        """Return the offset that at least `need` logs have, including ours."""
         if need <= 1:
             return self._log.position
         acks = sorted((feed.ack_offset for feed in self._counted()), reverse=True)
         return acks[need - 2] if len(acks) >= need - 1 else 0
 
     def wait(self, end: int, now: int, need: int, done: Done) -> None:
-        """Call `done` once `need` logs have everything before `end`, or it has taken `slaveTimeout`."""
+        """Call `done` once `need` logs have everything before `end`, or after `slaveTimeout`."""
         if need <= 1 or self.high_water_mark(need) >= end:
             done(PutStatus.PUT_OK)
             return
@@ -111,7 +115,7 @@ class Replicas:
         self._waiting.setdefault(need, deque()).append(waiter)
 
     def acknowledged(self) -> None:
-        """A slave has acknowledged more: answer those who waited for that."""
+        """Answer the waiting sends after an acknowledgement of a slave."""
         for need, waiting in list(self._waiting.items()):
             mark = self.high_water_mark(need)
             while waiting and waiting[0].end <= mark:
@@ -120,7 +124,7 @@ class Replicas:
                 self._waiting.pop(need, None)
 
     def expire(self, now: int) -> None:
-        """Answer those that have waited too long."""
+        """Answer sends whose deadline has passed."""
         for need, waiting in list(self._waiting.items()):
             late = 0
             while waiting and waiting[0].deadline <= now:
@@ -132,19 +136,19 @@ class Replicas:
                 self._waiting.pop(need, None)
 
     def release(self) -> None:
-        """Answer everybody: this broker's role has changed, and nothing is known any more of what waits."""
+        """Answer all sends with a timeout: the role has changed, and their result is unknown."""
         waiting, self._waiting = self._waiting, {}
         for waiters in waiting.values():
             for waiter in waiters:
                 waiter.done(PutStatus.FLUSH_SLAVE_TIMEOUT)
 
     def give_up(self) -> None:
-        """Answer everybody: the broker stops."""
+        """Answer all sends, as the broker stops."""
         self.acknowledged()
         self.expire(max((one.deadline for waiting in self._waiting.values() for one in waiting), default=0))
 
     def _counted(self) -> list[Feed]:
-        """The connections that stand for different logs, as far as can be told."""
+        """Return the connections that stand for different logs, by the heuristic above."""
         newest: dict[str, int] = {}
         for feed in self.feeds:
             newest[_host(feed)] = max(newest.get(_host(feed), 0), self._came[feed])

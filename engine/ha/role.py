@@ -1,13 +1,14 @@
-"""Who a broker is to its replicas, as a value that changes while it runs.
+"""Role of a broker towards its replicas, as a value that changes at run time.
 
-A *master* takes messages and does what is due. A *slave* follows one. One that is *acting* is a slave that
-does what is due in its master's place, without writing to its own log. One that is *fenced* is nobody for
-now: a master whose lease or epoch is over, which must not acknowledge anything, as another may be master
-already. The epoch grows with each election and never goes back: whoever brings an older one is late.
+A *master* accepts messages and does background work. A *slave* follows one. An *acting* master is a slave
+that does its master's background work, without writing to its own log. A *fenced* broker is neither for now:
+a master whose lease or epoch has ended, which must not acknowledge anything, as another may be master
+already. The epoch grows with each election and never decreases: a change with an older one is stale.
 
-`Role` holds the value and tells whoever subscribed, each of every change, in the order they happened, also
-where one that is told changes the role again. One that fails is logged, and the others are told all the same.
-Standard: `BrokerController.changeSpecialServiceStatus`, `ReplicasManager.changeToMaster`, `changeToSlave`.
+`Role` notifies its subscribers of every change, in order, also if a subscriber changes the role again. An
+exception of a subscriber is logged, and the others are notified all the same.
+
+RocketMQ: `BrokerController.changeSpecialServiceStatus`, `ReplicasManager.changeToMaster`, `changeToSlave`.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ log = logging.getLogger(__name__)
 
 
 UNKNOWN_ID = -1
-"""The id of a broker that the controller has told none yet."""
+"""The id of a broker to which the controller has assigned none yet."""
 
 
 class RoleKind(Enum):
-    """What a broker may do."""
+    """Kind of a role."""
 
     MASTER = "master"
     SLAVE = "slave"
@@ -39,7 +40,7 @@ class RoleKind(Enum):
 
 
 class RoleState(NamedTuple):
-    """The role at one time. Name servers know the broker by `broker_id`: a master's is 0."""
+    """The role at one time. `broker_id` is the id at name servers: a master's is 0."""
 
     kind: RoleKind
     broker_id: int
@@ -47,15 +48,15 @@ class RoleState(NamedTuple):
 
 
 class RoleError(EngineError):
-    """A change of role that cannot be: to an older epoch, or to what the broker cannot become from here."""
+    """An invalid change of role: to an older epoch, or to a role that the broker cannot take from here."""
 
 
 Changed = Callable[[RoleState, RoleState], None]
-"""Told what the role was, and what it is."""
+"""Called with the state before and the state after."""
 
 
 class Role:
-    """The role of one broker, `state`; `is_slave` also holds of one that acts."""
+    """The role of one broker, `state`; `is_slave` is True for an acting one too."""
 
     def __init__(self, kind: RoleKind, broker_id: int, epoch: int = 0) -> None:
         self._subscribers: list[Changed] = []
@@ -64,8 +65,10 @@ class Role:
 
     @staticmethod
     def initial(configured: BrokerRole, broker_id: int, *, is_told: bool = False) -> Role:
-        """The role a broker starts in, as `brokerRole` and `brokerId` say; where a controller or an election
-        decides it has neither role nor id yet."""
+        """Return the role at the start, from `brokerRole` and `brokerId`.
+
+        With `is_told` a controller or an election decides, and there is neither role nor id yet.
+        """
         if is_told:
             return Role(RoleKind.FENCED, UNKNOWN_ID)
         kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
@@ -79,21 +82,23 @@ class Role:
         self.is_fenced = kind is RoleKind.FENCED
 
     def as_broker_role(self, configured: BrokerRole) -> BrokerRole:
-        """The role in the words of `brokerRole`: one that was configured as a slave is a SYNC_MASTER now, if
-        it is master; one that is fenced is what its id says."""
+        """Return the role as a value of `brokerRole`.
+
+        A master that was configured as a slave is a SYNC_MASTER; a fenced broker is what its id implies.
+        """
         if self.is_slave or (self.is_fenced and self.state.broker_id != MASTER_ID):
             return BrokerRole.SLAVE
         return BrokerRole.SYNC_MASTER if configured is BrokerRole.SLAVE else configured
 
     def on_change(self, callback: Changed) -> None:
-        """Tell `callback` of every change from now on, after those that asked before."""
+        """Notify `callback` of every later change, after earlier subscribers."""
         self._subscribers.append(callback)
 
     def become(self, kind: RoleKind, *, broker_id: int | None = None, epoch: int | None = None) -> None:
-        """Change the role, and tell of it; nothing happens where it is so already.
+        """Change the role, and notify subscribers; do nothing if it is the same.
 
-        Without an epoch it stays. A master's id is 0; a slave that was none before must be given one, any
-        other keeps its own. Raises `RoleError`, and then nothing has changed.
+        Without an epoch it is kept. A master's id is 0; a slave that was none before needs one, any other
+        keeps its own. Raises `RoleError`; then nothing has changed.
         """
         after = _next(self.state, kind, broker_id, epoch)
         before = self.state

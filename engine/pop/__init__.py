@@ -1,6 +1,6 @@
 """POP: the broker gives out messages, which are invisible for a while, and wants each acknowledged.
 
-`pop_log.PopLog` keeps check points and acknowledgements in the log and brings back what was not acknowledged
+`pop_log.PopLog` keeps checkpoints and acknowledgements in the log and brings back what was not acknowledged
 (it is not taken in here, because clients, who need the names and receipts, have no store);
 `Orders` is the table of what was popped in order; `Receipt` and its neighbours are texts that clients see.
 """

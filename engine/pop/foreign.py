@@ -1,7 +1,7 @@
-"""Messages of another broker group, whose check points came here: a slave acts there for its master.
+"""Messages of another broker group, whose checkpoints were written here by a slave acting for its master.
 
-Who needs one asks again until it has come, or is known not to; `ask` is told what to fetch, and tells how
-that ended. Standard: `EscapeBridge.getMessageFromRemote`.
+A caller repeats `find` until the message has arrived, or is known to be missing. `ask` fetches one, and
+reports the result. RocketMQ: `EscapeBridge.getMessageFromRemote`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mqgateway.engine.message import StoredMessage
 
 
 class MessageLocation(NamedTuple):
-    """Where a message lies: the broker's name, topic, queue and offset."""
+    """Location of a message: the broker's name, topic, queue and offset."""
 
     broker_name: str
     topic: str
@@ -23,23 +23,26 @@ class MessageLocation(NamedTuple):
 
 
 class Missing(Enum):
-    """Why there is no message."""
+    """Reason why there is no message."""
 
     UNDER_WAY = auto()
-    """It may come yet."""
+    """The fetch is in flight."""
     GONE = auto()
     """Its broker does not have it."""
     FAILED = auto()
-    """Its broker could not be asked."""
+    """Its broker could not be reached."""
 
 
 Found = StoredMessage | Missing
 Ended = Callable[[Found], None]
-"""Told the message, or why there is none."""
+"""Called with the message, or the reason why there is none."""
 
 
 class ForeignMessages:
-    """One that was found is given once. At most `limit` are under way, or have come and were not taken."""
+    """Fetches messages; each one is returned once.
+
+    At most `limit` are in flight, or arrived and not taken.
+    """
 
     def __init__(self, ask: Callable[[MessageLocation, Ended], None], limit: int) -> None:
         self._ask = ask
@@ -50,7 +53,7 @@ class ForeignMessages:
         return len(self._found)
 
     def find(self, place: MessageLocation) -> Found:
-        """The message, or why there is none yet."""
+        """Return the message, or the reason why there is none yet."""
         if place not in self._found:
             if len(self._found) >= self._limit:
                 return Missing.UNDER_WAY

@@ -1,7 +1,7 @@
-"""How many messages of a queue a group has popped and not acknowledged, counted since the start.
+"""Number of messages of a queue that a group has popped and not acknowledged since the start.
 
-The counts hold groups back that acknowledge nothing (`enablePopMessageThreshold`); they decide nothing else.
-Standard: `PopInflightMessageCounter`.
+The counts throttle groups that do not acknowledge (`enablePopMessageThreshold`); they have no other use.
+RocketMQ: `PopInflightMessageCounter`.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,20 +22,20 @@ class InFlight:
         return len(self._counts)
 
     def count(self, key: Key) -> int:
-        """Messages that are out."""
+        """Return the number of messages in flight."""
         return self._counts.get(key, 0)
 
     def items(self) -> Iterable[tuple[Key, int]]:
-        """All queues of which messages are out, with how many; as they are now."""
+        """Return a snapshot of all queues with messages in flight, and their numbers."""
         return list(self._counts.items())
 
     def add(self, key: Key, number: int) -> None:
-        """Messages were popped."""
+        """Count popped messages."""
         if number > 0 and (key in self._counts or len(self._counts) < self._limit):
             self._counts[key] = self._counts.get(key, 0) + number
 
     def remove(self, key: Key, number: int, pop_time: int) -> None:
-        """Messages popped at a time (ms) were acknowledged, or are visible again."""
+        """Subtract messages popped at a time (ms) that were acknowledged, or are visible again."""
         if pop_time < self._started or key not in self._counts:
             return
         self._counts[key] -= number
@@ -43,6 +43,6 @@ class InFlight:
             del self._counts[key]
 
     def forget(self, concerns: Callable[[Key], bool]) -> None:
-        """Begin anew for some queues."""
+        """Reset the counts of some queues."""
         for key in [key for key in self._counts if concerns(key)]:
             del self._counts[key]

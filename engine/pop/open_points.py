@@ -2,8 +2,8 @@
 
 A receipt is current from the pop, or the change of invisible time, that gave it until its message is
 acknowledged, gets another receipt, or is visible again. `OpenPoints` knows that of all messages popped since
-it began. Of older receipts the log knows: it holds the check points and acknowledgements (`state_in_log`).
-Standard: `PopBufferMergeService`, which knows check points of the last seconds, if it is enabled.
+it began. Of older receipts the log knows: it has the checkpoints and acknowledgements (`state_in_log`).
+RocketMQ: `PopBufferMergeService`, which knows checkpoints of the last seconds, if it is enabled.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class OpenPoints:
         self._replaced[key, offset] = until
 
     def done(self, key: PointKey) -> None:
-        """Note that the messages of a check point are visible again."""
+        """Note that the messages of a checkpoint are visible again."""
         self._open.pop(key, None)
 
     def forget(self, concerns: Callable[[PointKey], bool]) -> None:
@@ -123,7 +123,7 @@ def state_in_log(
 
 
 def _records(store: MessageStore, key: PointKey, first: int, kind: str) -> Iterator[StoredMessage]:
-    """The check points or acknowledgements that bear a key, as they were put aside."""
+    """Yield the checkpoints or acknowledgements with a key, as they were moved to the timer topic."""
     unique_key = unique_key_of(
         (key.topic, key.queue_id, first, key.group, key.pop_time, key.broker_name), kind
     )

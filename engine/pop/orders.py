@@ -1,8 +1,8 @@
-"""What groups popped in order: of each queue the messages that are out, and which of them were consumed.
+"""Ordered pops: the messages of each queue in flight for a group, and which of them were consumed.
 
-A queue is blocked for its group as long as any of them is neither consumed nor visible again. Then the next
-pop starts at the first one that was not consumed. A client that repeats an attempt, by its id, is not blocked
-and gets the same messages again. The table is the file consumerOrderInfo.json. Standard:
+A queue is blocked for its group while any of them is neither consumed nor visible again. Then the next pop
+starts at the first one that was not consumed. A client that repeats an attempt, with the same id, is not
+blocked and gets the same messages again. The table is the file consumerOrderInfo.json. RocketMQ:
 `QueueLevelConsumerManager`, `QueueLevelConsumerOrderInfoLockManager`.
 """
 
@@ -29,11 +29,11 @@ log = logging.getLogger(__name__)
 
 SEPARATOR = "@"
 KEPT_MILLIS = 24 * 3_600_000
-"""A queue that nobody popped for so long is forgotten."""
+"""Time after which a queue without pops is forgotten."""
 
 
 class OrderKey(NamedTuple):
-    """A queue as a group reads it."""
+    """A queue as read by a group."""
 
     topic: str
     group: str
@@ -41,7 +41,7 @@ class OrderKey(NamedTuple):
 
 
 class Order:
-    """The messages of one queue that are out. Times are steady, in ms since the epoch."""
+    """The messages of one queue in flight. Times are steady, in ms since the epoch."""
 
     __slots__ = (
         "attempt_id",
@@ -64,12 +64,12 @@ class Order:
         self.popped_at = now
         self.consumed: set[int] = set()
         self.counts: dict[int, int] = {}
-        """How often a message was given out before, where it was."""
+        """Number of earlier deliveries of a message, if any."""
         self.visible: dict[int, int] = {}
-        """When a message is visible again, where that was changed."""
+        """Time at which a message is visible again, if that was changed."""
 
     def follow(self, before: Order) -> None:
-        """Count what was out before and is out once more."""
+        """Count the messages that were in flight before and are delivered again."""
         if before.attempt_id is not None and before.attempt_id == self.attempt_id:
             self.counts = before.counts
             return
@@ -77,7 +77,7 @@ class Order:
         self.counts = {offset: before.counts.get(offset, 0) + 1 for offset in self.offsets if offset in again}
 
     def free_time(self, now: int) -> int:
-        """When a message that blocks now is visible again; `now` where none does."""
+        """Return the time at which the blocking message is visible again; `now` if none blocks."""
         usual = self.pop_time + self.invisible_time
         for offset in self.offsets:
             if offset not in self.consumed:
@@ -87,7 +87,7 @@ class Order:
         return now
 
     def shorten(self, now: int) -> None:
-        """Let no message be invisible for longer than it can be."""
+        """Limit invisible times after the clock was set back."""
         if self.pop_time > now:
             usual, longest = self.pop_time + self.invisible_time, now + self.invisible_time
             self.visible = {each: min(self.visible.get(each, usual), longest) for each in self.offsets}
@@ -95,11 +95,11 @@ class Order:
 
     @property
     def next_offset(self) -> int:
-        """Where the group goes on."""
+        """The offset at which the group continues."""
         return next((each for each in self.offsets if each not in self.consumed), self.offsets[-1] + 1)
 
     def to_json(self) -> dict[str, Any]:
-        """As the standard writes it: the offsets as distances from the first, the consumed ones as bits."""
+        """Return RocketMQ's format: the offsets as distances from the first, the consumed ones as bits."""
         first = self.offsets[0]
         bits = sum(1 << place for place, offset in enumerate(self.offsets) if offset in self.consumed)
         shape: dict[str, Any] = {
@@ -116,7 +116,7 @@ class Order:
 
     @classmethod
     def from_json(cls, shape: Mapping[str, Any]) -> Order | None:
-        """Read it; None where no message is out. Raises `ConfigError`."""
+        """Parse an entry; return None if no message is in flight. Raises `ConfigError`."""
         given = json_members.read(shape, "o", list[Any]())
         if not given or len(given) > 63 or not all(type(each) is int for each in given):
             return None
@@ -145,7 +145,7 @@ class Orders:
         self._file = TableFile(disk, path, worker)
         self._table: dict[OrderKey, Order] = {}
         self._is_dirty = False
-        # When a queue may be free: one entry in force for each, and old ones that mean nothing.
+        # Times at which queues may be unblocked: one valid entry for each, and stale ones.
         self._alarms: list[tuple[int, OrderKey]] = []
         self._alarm_of: dict[OrderKey, int] = {}
 
@@ -153,10 +153,10 @@ class Orders:
         return len(self._table)
 
     def load(self, now: int) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read.
+        """Load the file. Raises `ConfigError` if it cannot be read.
 
-        What was popped later than `now` is visible again no later than if it were popped now: the clock was
-        set back.
+        Messages popped later than `now` are visible again no later than if they were popped now: the clock
+        was set back.
         """
         for name, queues in ((self._file.load() or {}).get("table") or {}).items():
             topic, _, group = str(name).partition(SEPARATOR)
@@ -175,14 +175,14 @@ class Orders:
                     self._set_alarm(key, order, 0)
 
     def is_blocked(self, key: OrderKey, attempt_id: str | None, now: int) -> bool:
-        """Whether the group has to wait: something is out, and not by this attempt."""
+        """Return True if the group has to wait: messages are in flight, of another attempt."""
         order = self._table.get(key)
         if order is None or (order.attempt_id is not None and order.attempt_id == attempt_id):
             return False
         return order.free_time(now) > now
 
     def has_room(self, key: OrderKey, others: int = 0) -> bool:
-        """Whether something may be given out of this queue, beside that many others."""
+        """Return True if messages of this queue may be delivered, in addition to `others` queues."""
         return key in self._table or len(self._table) + others < self._options.max_ordered_queues
 
     def take(
@@ -194,7 +194,7 @@ class Orders:
         offsets: tuple[int, ...],
         now: int,
     ) -> Order:
-        """Note that messages are out."""
+        """Note that messages are in flight."""
         assert 0 < len(offsets) <= MESSAGES_MAX
         order = Order(attempt_id, pop_time, invisible_time, offsets, now)
         before = self._table.get(key)
@@ -205,10 +205,10 @@ class Orders:
         return order
 
     def consume(self, key: OrderKey, offset: int, pop_time: int, now: int) -> int | None:
-        """Note that a message was consumed; gives where the group goes on.
+        """Note that a message was consumed; return the offset at which the group continues.
 
-        None where that does not change: it was popped again meanwhile. Raises `ValueError` for a message that
-        is not out. Standard: `commitAndNext`.
+        Returns None if that does not change, as it was popped again meanwhile. Raises `ValueError` for a
+        message that is not in flight. RocketMQ: `commitAndNext`.
         """
         order = self._table.get(key)
         if order is None:
@@ -222,17 +222,16 @@ class Orders:
         return order.next_offset
 
     def is_out(self, key: OrderKey, offset: int, pop_time: int) -> bool:
-        """Return True if a message is out since it was popped at a time; also where that is not known, as
-        after a kill."""
+        """Return True if a message popped at `pop_time` is in flight, or may be, as after a kill."""
         order = self._table.get(key)
         if order is None:
             return True
         return order.pop_time == pop_time and offset in order.offsets and offset not in order.consumed
 
     def hide(self, key: OrderKey, offset: int, pop_time: int, until: int, now: int) -> None:
-        """Change when a message is visible again; nothing for one that was popped again meanwhile.
+        """Change the time at which a message is visible again; do nothing if it was popped again meanwhile.
 
-        Standard: `updateNextVisibleTime`.
+        RocketMQ: `updateNextVisibleTime`.
         """
         order = self._table.get(key)
         if order is not None and order.pop_time == pop_time and offset in order.offsets:
@@ -240,8 +239,10 @@ class Orders:
             self._set_alarm(key, order, now)
 
     def suspend(self, key: OrderKey, pop_time: int, until: int, now: int) -> None:
-        """Let nothing of the queue be visible until a time, and this turn not count; nothing where it was
-        popped again meanwhile. Standard: `MemoryConsumerOrderInfoManager.suspendQueue`.
+        """Hide the queue's messages until a time, without counting this delivery.
+
+        Does nothing if it was popped again meanwhile. RocketMQ:
+        `MemoryConsumerOrderInfoManager.suspendQueue`.
         """
         order = self._table.get(key)
         if order is not None and order.pop_time == pop_time:
@@ -251,18 +252,18 @@ class Orders:
             self._set_alarm(key, order, now)
 
     def forget(self, key: OrderKey) -> None:
-        """Let the queue block nobody."""
+        """Unblock a queue and forget its messages."""
         if self._table.pop(key, None) is not None:
             self._is_dirty = True
         self._alarm_of.pop(key, None)
 
     def forget_topic(self, topic: str) -> None:
-        """Forget the queues of a topic that is gone."""
+        """Forget the queues of a deleted topic."""
         for key in [key for key in self._table if key.topic == topic]:
             self.forget(key)
 
     def freed(self, now: int) -> Iterator[OrderKey]:
-        """The queues that are free since the last call, or were set free at once."""
+        """Yield the queues that were unblocked since the last call."""
         while self._alarms and self._alarms[0][0] <= now:
             time, key = heapq.heappop(self._alarms)
             if self._alarm_of.get(key) != time:
@@ -278,7 +279,7 @@ class Orders:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a queue is still to be free."""
+        """True if a queue is still to be unblocked."""
         return bool(self._alarm_of)
 
     def _set_alarm(self, key: OrderKey, order: Order, now: int) -> None:
@@ -292,7 +293,7 @@ class Orders:
             heapq.heapify(self._alarms)
 
     def clean(self, now: int, has_queue: Callable[[OrderKey], bool]) -> None:
-        """Forget queues that are there no more, and those that nobody popped for a day."""
+        """Forget deleted queues, and those without pops for a day."""
         for key in list(self._table):
             if not has_queue(key) or now - self._table[key].popped_at > KEPT_MILLIS:
                 self.forget(key)

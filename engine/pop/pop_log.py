@@ -1,14 +1,15 @@
-"""POP in the log: check points and acknowledgements go in, what was not acknowledged comes out again.
+"""POP in the log: checkpoints and acknowledgements are appended, unacknowledged messages are revived.
 
-    pop            the check point, then the group's offset and the answer
-    ack            the acknowledgement, then the answer
-    change         a new check point, then an acknowledgement for the old one, then the answer
-    revival        the copies in the retry topic, then how far the check points are done with
+    pop            the checkpoint, then the group's offset and the response
+    ack            the acknowledgement, then the response
+    change         a new checkpoint, then an acknowledgement for the old one, then the response
+    revival        the copies in the retry topic, then the progress in the revive queue
 
-Everything goes through the log at once; nothing is merged in memory. Offsets of groups that are not on disk
-yet are recovered from the log (`pop_offsets`). So what was answered survives a kill: messages that were
-popped and not acknowledged come again, acknowledged ones do not.
-Standard: `PopMessageProcessor`, `AckMessageProcessor`, `PopReviveService`.
+Everything is appended to the log at once; nothing is merged in memory. Offsets of groups that are not on disk
+yet are recovered from the log (`pop_offsets`). So answered requests survive a kill: messages that were popped
+and not acknowledged are delivered again, acknowledged ones are not.
+
+RocketMQ: `PopMessageProcessor`, `AckMessageProcessor`, `PopReviveService`.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ log = logging.getLogger(__name__)
 
 _UNITS = 512
 CK, ACK = "CK", "ACK"
-"""Kinds of records of the revive topic, as metrics call them."""
+"""Kinds of records of the revive topic, as labels of metrics."""
 
 
 class PopLog:
-    """`load` once store, offsets and timers are loaded, `tick` with every beat.
+    """POP of a broker. Call `load` once store, offsets and timers are loaded, and `tick` periodically.
 
-    `has_group` tells whether there is a group, `make_group` whether there is one now, made if it may be;
-    `counts` is told of check points read and copies made.
+    `has_group` returns True if a group exists; `make_group` creates it if allowed, and returns True if it
+    exists now. `counts` counts checkpoints read and copies made.
     """
 
     def __init__(
@@ -99,25 +100,25 @@ class PopLog:
         self.in_flight = InFlight(store.steady.now(), options.max_offsets)
         self.points = OpenPoints(store.steady.now())
         self.foreign: ForeignMessages | None = None
-        """How messages of other broker groups are read."""
+        """Reader of messages of other broker groups."""
         self.is_behind = False
-        """Whether `tick` left something undone that is due: it should be called again soon."""
+        """True if `tick` left due work: it should be called again soon."""
 
-    # What requests do.
+    # Requests.
 
     def next_revive_queue(self) -> int:
-        """The revive queue of the next pop: all in turn."""
+        """Return the revive queue of the next pop, round-robin."""
         self._turn = (self._turn + 1) % self._options.revive_queue_num
         return self._turn
 
     def has_revive_queue(self, queue_id: int) -> bool:
-        """Whether check points may lie in this queue."""
+        """Return True if this queue may contain checkpoints."""
         config = self._topics.get(self.topic)
         known = 0 if config is None else config.write_queue_nums
         return 0 <= queue_id < max(known, self._options.revive_queue_num)
 
     def pop(self, point: CheckPoint, queue_id: int, next_offset: int) -> PutResult:
-        """Store the check point of a pop, and let the group go on at an offset if that succeeded."""
+        """Store the checkpoint of a pop, and advance the group's offset if that succeeded."""
         self.pop_offsets.prepare()
         result = self._put(self.message_of(point, queue_id, next_offset=next_offset))
         self._count_in(point.key, CK, result)
@@ -127,14 +128,14 @@ class PopLog:
         return result
 
     def popped(self, point: CheckPoint, next_offset: int) -> None:
-        """A check point is stored, here or elsewhere: let the group go on at an offset."""
+        """Advance the group's offset after a checkpoint was stored, here or elsewhere."""
         key = point.key
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
         self.in_flight.add((key.topic, key.group, key.queue_id), len(point.distances))
         self.points.popped(point, self._store.steady.now())
 
     def acknowledge(self, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
-        """Store an acknowledgement of messages that are visible again at a time (ms)."""
+        """Store an acknowledgement of messages whose visibility returns at a time (ms)."""
         result = self._put(self.message_of(ack, queue_id, revive_time))
         self._count_in(ack.key, ACK, result)
         if result.status is PutStatus.PUT_OK:
@@ -142,13 +143,13 @@ class PopLog:
         return result
 
     def acknowledged(self, ack: Ack) -> None:
-        """An acknowledgement is stored, here or elsewhere."""
+        """Note an acknowledgement that was stored, here or elsewhere."""
         key = ack.key
         self.in_flight.remove((key.topic, key.group, key.queue_id), len(ack.offsets), key.pop_time)
         self.points.acknowledged(key, ack.offsets)
 
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
-        """Store the check point that a message has from now on, and end the one it had."""
+        """Store the new checkpoint of a message, and end the old one."""
         result = self._put(self.message_of(point, queue_id))
         self._count_in(point.key, CK, result)
         if result.status is PutStatus.PUT_OK:
@@ -159,12 +160,12 @@ class PopLog:
         return result
 
     def changed(self, point: CheckPoint, ack: Ack, revive_time: int) -> None:
-        """A message has a new check point; that and the end of its old one are stored, here or elsewhere."""
+        """Note that the new checkpoint of a message and the end of its old one were stored anywhere."""
         self.points.replaced(ack.key, ack.offsets[0], revive_time)
         self.points.popped(point, self._store.steady.now())
 
     def state(self, key: PointKey, offset: int, revive_time: int) -> ReceiptState:
-        """Return what the receipt of a message is worth that is visible again at a time (ms)."""
+        """Return the state of the receipt of a message whose visibility returns at a time (ms)."""
         known = self.points.state(key, offset, revive_time, self._store.steady.now())
         if known is not None:
             return known
@@ -179,8 +180,10 @@ class PopLog:
         next_offset: int | None = None,
         is_replaced: bool = False,
     ) -> Message:
-        """The message that stores a check point, or an acknowledgement of what is visible again at a time
-        (ms). `put_aside` is to follow.
+        """Return the message that stores a checkpoint, or an acknowledgement of messages visible again at a
+        time (ms).
+
+        `put_aside` must follow.
         """
         now, host = self._store.steady.now(), self._store_host
         if isinstance(what, Ack):
@@ -188,7 +191,7 @@ class PopLog:
         return check_point_message(what, self.topic, queue_id, host, now, next_offset)
 
     def put_aside(self, message: Message) -> PutStatus | None:
-        """Give the message to the timers; None when it may be stored, else why it is refused."""
+        """Move the message to the timer topic; return None if it may be stored, else the refusal."""
         return self._timers.rewrite_steady(message)
 
     def _put(self, message: Message) -> PutResult:
@@ -208,15 +211,15 @@ class PopLog:
     # Starting and stopping.
 
     def load(self) -> None:
-        """Go on where the offsets say; check points that they do not contain are read again."""
+        """Resume at the stored offsets; later checkpoints are read again."""
         run(self.loading())
 
     def loading(self) -> Steps[None]:
-        """What `load` does, in steps."""
+        """Resume as `load`, as a cooperative task."""
         self.in_flight = InFlight(self._store.steady.now(), self._options.max_offsets)
         self._retries.forget_copies()
         newest = yield from self.pop_offsets.recover()
-        # Steady time may have gone back with the start, and receipts of before must not count as known.
+        # Steady time may have gone back with the start, and earlier receipts must not count as known.
         self.points = OpenPoints(max(self._store.steady.now(), newest + 1))
         self._queues = []
         self._recovered = []
@@ -226,7 +229,7 @@ class PopLog:
                 each(self.topic, queue_id) for each in (self._store.min_offset, self._store.max_offset)
             )
             progress = self._offsets.query(REVIVE_GROUP, self.topic, queue_id)
-            # The standard commits the last offset that is done with.
+            # RocketMQ commits the last offset that is done.
             progress = min(max(progress, low - 1), high - 1)
             self._queues.append(ReviveQueue(progress, self._timers.precision))
             self._recovered.append(high)
@@ -236,10 +239,10 @@ class PopLog:
         if oldest:
             self._retries.expect_copies(min(oldest))
 
-    # Living.
+    # Periodic work.
 
     def tick(self, now: int) -> None:
-        """Make visible what is due, every `reviveInterval`."""
+        """Revive due messages, every `reviveInterval`."""
         elapsed = self._clock.monotonic()
         if not self._timers.is_enabled or (elapsed < self._next_revival and not self.is_behind):
             return
@@ -254,7 +257,7 @@ class PopLog:
                 self._committed[queue_id] = queue.progress
                 self.pop_offsets.commit_progress(queue_id, queue.progress)
         self.pop_offsets.move_mark()
-        # Where nothing can be done, trying at once again does not help.
+        # If no progress is possible, an immediate retry does not help.
         self.is_behind = self.is_behind and budget < self._options.max_revived_per_tick
         if all(q.progress + 1 >= end for q, end in zip(self._queues, self._recovered, strict=True)):
             self._retries.forget_copies()
@@ -262,16 +265,16 @@ class PopLog:
 
     @property
     def open_points(self) -> list[int]:
-        """Of each revive queue, how many check points were read whose time has not come."""
+        """Number of pending checkpoints of each revive queue."""
         return [len(queue) for queue in self._queues]
 
     @property
     def is_waiting(self) -> bool:
-        """Whether check points were read whose time has not come."""
+        """True if checkpoints are pending."""
         return any(map(len, self._queues))
 
     def _read(self, queue_id: int, queue: ReviveQueue, budget: int) -> int:
-        """Read on in a revive queue; gives how many messages."""
+        """Read messages of a revive queue; return their number."""
         store = self._store
         low = store.min_offset(self.topic, queue_id)
         if queue.cursor < low:
@@ -292,7 +295,7 @@ class PopLog:
         return read
 
     def _understood(self, stored: StoredMessage) -> tuple[CheckPoint | Ack | None, int]:
-        """What a message of the revive topic says, and when it was due (ms)."""
+        """Decode a message of the revive topic; return it with its due time (ms)."""
         tag = stored.properties.get(PROPERTY_TAGS)
         due = stored.properties.get(PROPERTY_TIMER_DELIVER_MS, "")
         what: CheckPoint | Ack | None = None
@@ -305,7 +308,7 @@ class PopLog:
         return what, int(due) if due.isdecimal() else 0
 
     def _revive(self, queue_id: int, queue: ReviveQueue, until: int, budget: int, now: int) -> int:
-        """Make visible what is due; gives how many messages."""
+        """Revive due messages; return their number."""
         revived = 0
         end = self._store.max_offset(self.topic, queue_id)
         while (open_point := queue.ripe(until, queue.cursor >= end)) is not None:
@@ -323,10 +326,10 @@ class PopLog:
         return revived
 
     def _revive_point(self, open_point: OpenPoint, queue_id: int, now: int) -> int | None:
-        """Copy what was not acknowledged; gives how many, None where the disk takes nothing at the moment."""
+        """Copy unacknowledged messages; return their number, or None if the disk refuses writes."""
         point, key = open_point.point, open_point.point.key
         missing = open_point.missing
-        # A group of another broker's check points may never have been here.
+        # A group of another broker's checkpoints may never have been here.
         is_own = key.broker_name == self._options.broker_name
         has_group = self._has_group if is_own else self._make_group
         if self._topics.get(normal_topic(key.topic, key.group)) is None or not has_group(key.group):
@@ -368,7 +371,7 @@ class PopLog:
         return self._put_back(point, offset, queue_id, now)
 
     def _revive_foreign(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
-        """One of another group, whose slave acts for its master: the message is there, its copy goes here."""
+        """Revive a message of another group, whose slave acts for its master: its copy is put here."""
         key = point.key
         found: Found = Missing.FAILED
         if self.foreign is not None:
@@ -388,4 +391,4 @@ class PopLog:
 
 
 def _brought() -> None:
-    """The next tick tries again."""
+    """Do nothing: the next tick retries."""

@@ -1,17 +1,17 @@
-"""Check points and acknowledgements as they are stored: short JSON in messages with timers.
+"""Stored form of checkpoints and acknowledgements: short JSON in timer messages.
 
-A pop stores one check point for the messages of one queue, due a second before they are visible again; each
-acknowledgement is due when they are. So the revive topic, where both are delivered to, has each check point
-before its acknowledgements, and everything about it when its time has come.
+A pop stores one checkpoint for the messages of one queue, due a second before they are visible again; each
+acknowledgement is due when they are. So the revive topic, to which both are delivered, has each checkpoint
+before its acknowledgements, and all of them when the messages are due.
 
-    check point {so: start offset, pt: pop time, it: invisible time, n: number of messages, d: their distances
+    checkpoint  {so: start offset, pt: pop time, it: invisible time, n: number of messages, d: their distances
                  from the start, bm: 0, q: queue, t: topic, c: group, bn: broker, ro: 0, sp: suspended,
-                 rp: how often it was put back, reviveTime: pt + it, which nobody reads,
-                 lo: ours, where the log ended when the messages were popped}
-    ack         {so, pt, q, t, c, bn: those of its check point, ao: offset}
-    batch ack   the same with ao: -1 and aol: offsets
+                 rp: number of retries, reviveTime: pt + it, which is never read,
+                 lo: mqgateway's, the end of the log when the messages were popped}
+    ack         {so, pt, q, t, c, bn: those of its checkpoint, ao: offset}
+    batch ack   as ack, with ao: -1 and aol: offsets
 
-Standard: `PopCheckPoint`, `AckMsg`, `BatchAckMsg`, `PopMessageProcessor.buildCkMsg`.
+RocketMQ: `PopCheckPoint`, `AckMsg`, `BatchAckMsg`, `PopMessageProcessor.buildCkMsg`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ CHECK_POINT_TAG = "ck"
 ACK_TAG = "ack"
 BATCH_ACK_TAG = "bAck"
 ACK_INTERVAL = 1000
-"""Milliseconds by which a check point is delivered before its acknowledgements."""
+"""Milliseconds by which a checkpoint is delivered before its acknowledgements."""
 NEXT_OFFSET = "POP_NEXT_OFFSET"
-"""Our own property of the check point of a pop: where its group goes on. Others have none."""
+"""mqgateway's property of the checkpoint of a pop: the group's next offset. Others have none."""
 REPLACED = "POP_REPLACED"
-"""Our own property of an acknowledgement that ends a check point because its message got another one."""
+"""mqgateway's property of an acknowledgement that ends a checkpoint because its message got a new one."""
 REPUT_PAUSES = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""Seconds after which messages are tried again that could not be made visible, time after time."""
+"""Back-off in seconds between attempts to revive messages."""
 
 
 class PointKey(NamedTuple):
-    """What an acknowledgement names its check point by."""
+    """Identity of a checkpoint in its acknowledgements."""
 
     topic: str
     group: str
@@ -57,9 +57,9 @@ class PointKey(NamedTuple):
 class CheckPoint:
     """Messages of one queue that a group popped together. Times in ms.
 
-    `distances` are those of the messages from the start offset, in order. A suspended message comes again
-    without being counted as given out once more; `reputs` is how often its revival failed. `log_offset` is
-    where the log ended when they were popped; 0 where the standard's broker stored it, which does not say.
+    `distances` are those of the messages from the start offset, in order. A suspended message is delivered
+    again without counting as one more delivery; `reputs` is the number of failed revivals. `log_offset` is
+    the end of the log when they were popped; 0 if RocketMQ's broker stored it, which does not record it.
     """
 
     key: PointKey
@@ -71,7 +71,7 @@ class CheckPoint:
 
     @property
     def revive_time(self) -> int:
-        """When the messages are visible again."""
+        """Time at which the messages are visible again."""
         return self.key.pop_time + self.invisible_time
 
     @property
@@ -81,18 +81,18 @@ class CheckPoint:
 
     @property
     def is_tried_out(self) -> bool:
-        """Whether its revival was tried after every pause there is."""
+        """True if its revival was retried after the last back-off."""
         return self.reputs >= len(REPUT_PAUSES)
 
     def put_back(self, offset: int, now: int) -> CheckPoint:
-        """The check point that tries one message again later."""
+        """Return the checkpoint that retries one message later."""
         pause = REPUT_PAUSES[min(self.reputs, len(REPUT_PAUSES) - 1)] * 1000
         invisible_time = max(now - self.key.pop_time, self.invisible_time) + pause
         key = self.key._replace(start_offset=offset)
         return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1, self.log_offset)
 
     def encode(self) -> bytes:
-        """The JSON of it."""
+        """Return the JSON of the checkpoint."""
         key = self.key
         shape: dict[str, Any] = {
             "bm": 0,
@@ -115,7 +115,10 @@ class CheckPoint:
 
     @classmethod
     def decode(cls, body: bytes) -> CheckPoint | None:
-        """Read it; None for what is none. Those of old brokers have a number in place of distances."""
+        """Parse a checkpoint; return None if it is invalid.
+
+        Those of old brokers have a number in place of distances.
+        """
         try:
             shape = _shape(body)
             key = _key(shape, "")
@@ -138,7 +141,7 @@ class CheckPoint:
 
 
 class Ack(NamedTuple):
-    """Messages of one check point that were consumed; `is_batch` tells how it is spelled."""
+    """Messages of one checkpoint that were consumed; `is_batch` selects the spelling."""
 
     key: PointKey
     offsets: tuple[int, ...]
@@ -146,11 +149,11 @@ class Ack(NamedTuple):
 
     @classmethod
     def of_all(cls, key: PointKey, offsets: Sequence[int], *, is_batch: bool) -> list[Ack]:
-        """Those of all these messages, as many in each as a check point may have."""
+        """Return acknowledgements of all these messages, each with as many as a checkpoint may have."""
         return [cls(key, tuple(part), is_batch) for part in in_parts(offsets, MESSAGES_MAX)]
 
     def encode(self) -> bytes:
-        """The JSON of it."""
+        """Return the JSON of the acknowledgement."""
         key = self.key
         shape: dict[str, Any] = {"ao": -1 if self.is_batch else self.offsets[0]}
         if self.is_batch:
@@ -161,7 +164,7 @@ class Ack(NamedTuple):
 
     @classmethod
     def decode(cls, body: bytes, broker_name: str) -> Ack | None:
-        """Read it; None for what is none. `broker_name` stands where none is said."""
+        """Parse an acknowledgement; return None if it is invalid. `broker_name` is the default broker."""
         try:
             shape = {_LONG_NAMES.get(name, name): value for name, value in _shape(body).items()}
             key = _key(shape, broker_name)
@@ -191,10 +194,10 @@ _LONG_NAMES = {
 def check_point_message(
     point: CheckPoint, revive_topic: str, queue_id: int, host: bytes, now: int, next_offset: int | None = None
 ) -> Message:
-    """The message that stores a check point, with its timer; that of a pop tells where the group goes on."""
+    """Return the timer message that stores a checkpoint; that of a pop has the group's next offset."""
     key = point.key
     parts = (key.topic, key.queue_id, key.start_offset, key.group, key.pop_time, key.broker_name)
-    # One that is due already must not overtake the timers either.
+    # One that is already due must not overtake the timers either.
     due = max(point.revive_time - ACK_INTERVAL, now + 1)
     message = _message(CHECK_POINT_TAG, parts, point.encode(), due, revive_topic, queue_id, host, now)
     if next_offset is not None:
@@ -212,7 +215,7 @@ def ack_message(
     *,
     is_replaced: bool = False,
 ) -> Message:
-    """The message that stores an acknowledgement, with its timer."""
+    """Return the timer message that stores an acknowledgement."""
     key = ack.key
     first = -1 if ack.is_batch else ack.offsets[0]
     parts = (key.topic, key.queue_id, first, key.group, key.pop_time, key.broker_name)
@@ -224,7 +227,7 @@ def ack_message(
 
 
 def unique_key_of(parts: Sequence[object], kind: str) -> str:
-    """The unique key of a record: topic, queue, offset, group, pop time and broker of its check point."""
+    """Return the unique key of a record: fields of its checkpoint from topic to broker, and its kind."""
     return "@".join(map(str, (*parts, kind)))
 
 
@@ -255,7 +258,7 @@ def _shape(body: bytes) -> Mapping[str, Any]:
 
 
 def _key(shape: Mapping[str, Any], broker_name: str) -> PointKey:
-    """What names the check point. Raises `ConfigError`."""
+    """Return the identity of the checkpoint. Raises `ConfigError`."""
     return PointKey(
         json_members.read_name(shape, "t"),
         json_members.read_name(shape, "c"),

@@ -1,9 +1,8 @@
-"""Messages that are visible again: a copy of each in the retry topic of its group.
+"""Revived messages: a copy of each in the retry topic of its group.
 
-A copy carries the place of the message it was made of as its prepared transaction offset, which the standard
-leaves 0 there. So a broker that died between the copies and the note that a check point is done with finds,
-when it deals with the check point again, which messages it need not copy (`known`). Standard:
-`PopReviveService.reviveRetry`.
+A copy has the log offset of its original as prepared transaction offset, which RocketMQ leaves 0 there. After
+a crash between the copies and the record that a checkpoint is done, the broker processes the checkpoint
+again, and finds the messages that need no second copy (`known`). RocketMQ: `PopReviveService.reviveRetry`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _BATCH = 64
 
 
 class Retries:
-    """Makes the copies; `counts` is told of each."""
+    """Makes the copies; `counts` counts each."""
 
     def __init__(
         self,
@@ -55,17 +54,19 @@ class Retries:
         self._known: dict[tuple[str, int], Counter[int]] = {}
 
     def expect_copies(self, since: int) -> None:
-        """Copies that were made from a time (ms) on may be those of check points that are read again."""
+        """Expect copies made since a time (ms), as their checkpoints are read again."""
         self._since = since
 
     def forget_copies(self) -> None:
-        """Every check point from now on is a new one."""
+        """Expect no earlier copies: all checkpoints from now on are new."""
         self._since = None
         self._known.clear()
 
     def copy(self, point: CheckPoint, stored: StoredMessage, *, is_foreign: bool = False) -> PutResult | None:
-        """Put the copy of a message into the retry topic; None where it was made before. Of a message of
-        another broker, whose place says nothing here, that is not known."""
+        """Put the copy of a message into the retry topic; return None if it was made before.
+
+        For a message of another broker, whose log offset means nothing here, that is unknown.
+        """
         key = point.key
         topic = key.topic
         if not topic.startswith(RETRY_PREFIX):
@@ -106,7 +107,7 @@ class Retries:
         )
 
     def _queue(self, topic: str, group: str, queue_id: int) -> int:
-        """The queue of the retry topic, which is made or widened where it has to be."""
+        """Return the queue of the retry topic, which is created or extended if needed."""
         config = self._topics.get(topic)
         queues = RETRY_QUEUES
         if self._options.use_separate_retry_queue:
@@ -116,20 +117,20 @@ class Retries:
             config = self._topics.create_for_send_back(topic, queues, PERM_READ | PERM_WRITE, 0)
             self._begin(topic, group, queues)
         elif self._options.use_separate_retry_queue and _fewest(config) < queues:
-            # Never fewer: the others may hold messages.
+            # Never fewer: the others may have messages.
             read, write = max(queues, config.read_queue_nums), max(queues, config.write_queue_nums)
             self._topics.put(replace(config, read_queue_nums=read, write_queue_nums=write))
             self._begin(topic, group, queues)
         return queue_id if self._options.use_separate_retry_queue and queue_id < queues else 0
 
     def _begin(self, topic: str, group: str, queues: int) -> None:
-        """The group reads the queues from their beginning."""
+        """Commit offset 0 for the queues, so that the group reads them from the beginning."""
         for queue_id in range(queues):
             if self._offsets.query(group, topic, queue_id) == UNKNOWN:
                 self._offsets.commit(group, topic, queue_id, 0)
 
     def _copies(self, topic: str, queue_id: int, since: int) -> Counter[int]:
-        """Of which messages a queue has copies from a time on; looked through backwards, once."""
+        """Count the copies of each original in a queue since a time; scanned backwards, once."""
         known = self._known.get((topic, queue_id))
         if known is not None:
             return known

@@ -1,8 +1,8 @@
-"""One queue of check points and acknowledgements: when what was not acknowledged is visible again.
+"""One queue of checkpoints and acknowledgements: when unacknowledged messages are visible again.
 
-Messages of the queue are taken in order (`take`). A check point is kept until its time has come and
-everything that could acknowledge it has been read; then `ripe` gives it, in the order of the queue, and after
-`done` the queue need not be read before it any more. Time is passed in. Standard: `PopReviveService`.
+Messages of the queue are read in order (`take`). A checkpoint is kept until it is due and everything that
+could acknowledge it has been read. Then `ripe` returns it, in the order of the queue, and after `done` the
+queue need not be read before it any more. Time is passed in. RocketMQ: `PopReviveService`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from mqgateway.engine.pop.records import ACK_INTERVAL, Ack, CheckPoint, PointKey
 
 GRACE_MILLIS = 1000
-"""How much longer than needed a check point waits for acknowledgements."""
+"""Additional time for which a checkpoint waits for acknowledgements."""
 
 
 class OpenPoint:
-    """A check point of the queue at an offset, and what was acknowledged of it."""
+    """A checkpoint at a queue offset, and its acknowledged messages."""
 
     __slots__ = ("acknowledged", "offset", "point")
 
@@ -27,15 +27,15 @@ class OpenPoint:
 
     @property
     def missing(self) -> list[int]:
-        """Queue offsets of the messages that nobody acknowledged."""
+        """Queue offsets of the messages that were not acknowledged."""
         return [offset for offset in self.point.offsets if offset not in self.acknowledged]
 
 
 class ReviveQueue:
-    """What was read of the queue and is not done with.
+    """Pending entries of the queue.
 
-    `progress` is the offset up to which, itself included, all is done with; `cursor` the next one to read.
-    `precision` are the milliseconds of a step of the timers.
+    `progress` is the last offset up to which all is done; `cursor` the next one to read. `precision` is a
+    step of the timers in ms.
     """
 
     def __init__(self, progress: int, precision: int) -> None:
@@ -43,7 +43,7 @@ class ReviveQueue:
         self.cursor = progress + 1
         self._grace = GRACE_MILLIS + max(ACK_INTERVAL, precision)
         self._open: dict[PointKey, OpenPoint] = {}
-        # Acknowledgements that came before their check points, with where they lie and when they were due.
+        # Acknowledgements that came before their checkpoints, with their queue offset and due time.
         self._early: dict[PointKey, tuple[int, int, set[int]]] = {}
         self._newest = 0
 
@@ -51,7 +51,7 @@ class ReviveQueue:
         return len(self._open)
 
     def take(self, what: CheckPoint | Ack | None, due: int) -> None:
-        """Read the message at the cursor, which was due at a time (ms); None for one that means nothing."""
+        """Process the message at the cursor, which was due at a time (ms); None for an invalid one."""
         offset = self.cursor
         self.cursor += 1
         self._newest = max(self._newest, due)
@@ -67,10 +67,10 @@ class ReviveQueue:
         self._move_on()
 
     def ripe(self, delivered_until: int, is_whole: bool) -> OpenPoint | None:
-        """The next check point whose time has come; None as long as there is none.
+        """Return the next due checkpoint; None if there is none.
 
-        `delivered_until` is up to when (ms) all timers were delivered, `is_whole` whether the queue was read
-        to its end since.
+        `delivered_until` is the time (ms) up to which all timers were delivered, `is_whole` is True if the
+        queue was read to its end since.
         """
         until = delivered_until if is_whole else min(delivered_until, self._newest)
         self._drop_early(until)
@@ -80,12 +80,12 @@ class ReviveQueue:
         return first
 
     def done(self, point: OpenPoint) -> None:
-        """Nothing is left to do with a check point."""
+        """Remove a checkpoint that is done."""
         del self._open[point.point.key]
         self._move_on()
 
     def _drop_early(self, until: int) -> None:
-        """Give up acknowledgements whose check points should have come long ago."""
+        """Drop acknowledgements whose checkpoints are long overdue."""
         late = [key for key, (_, due, _) in self._early.items() if due + self._grace < until]
         for key in late:
             del self._early[key]

@@ -1,1 +1,1 @@
-"""The message log: commit log, consume queues, index, in the standard's file formats."""
+"""The message log: commit log, consume queues and index, in RocketMQ's file formats."""

@@ -1,6 +1,6 @@
-"""Caring for a store that is open: what it has, figures about it, and getting rid of what is not wanted.
+"""Administration of an open store: its contents, its figures, deletion of topics and of old files.
 
-Standard: of `DefaultMessageStore` what `AdminBrokerProcessor` asks.
+RocketMQ: the parts of `DefaultMessageStore` that `AdminBrokerProcessor` calls.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ log = logging.getLogger(__name__)
 
 
 class Administered(Protocol):
-    """What is asked of the store itself; see `MessageStore`."""
+    """The parts of the store that `Administration` uses; see `MessageStore`."""
 
     root: str
     statistics: Statistics
 
     @property
     def sickness(self) -> str:
-        """What is wrong with the disk; empty when nothing is."""
+        """The fault of the disk; empty if there is none."""
 
     def dispatch_all(self) -> None:
-        """Make readable whatever may be seen."""
+        """Dispatch all confirmed records, which makes them readable."""
 
 
 class Positions(NamedTuple):
-    """Offsets of the log: its first byte, up to where it is durable, may be seen, is in queues and index, and
-    its end."""
+    """Offsets of the log.
+
+    The first one, the flushed, confirmed and dispatched (to queues and index) offsets, and the end.
+    """
 
     first: int
     flushed: int
@@ -71,31 +73,31 @@ class Administration:
         self._retention = retention
 
     def watch_syncs(self, told: Callable[[float, int], None]) -> None:
-        """Tell from now on how long each sync of the log took, in seconds, and of how many bytes it was."""
+        """Call `told` after each sync of the log with its duration in seconds and the bytes it covered."""
         self._durability.on_synced = told
 
     @property
     def queue_count(self) -> int:
-        """How many queues there are."""
+        """Number of consume queues."""
         return self._queues.count
 
     @property
     def lmq_count(self) -> int:
-        """How many light queues there are."""
+        """Number of LMQ queues."""
         return self._queues.lmq_count
 
     def ever_put(self, topic: str, queues: int) -> int:
-        """How many messages were ever put into a topic's first queues: where these end."""
+        """Return the number of messages ever put into a topic's first `queues` queues."""
         found = self._queues.table.get(topic, {}).items()
         return sum([queue.max_offset for queue_id, queue in found if queue_id < queues])
 
     @property
     def dispatch_behind_bytes(self) -> int:
-        """Bytes of the log that may be seen and are not dispatched yet."""
+        """Bytes of the log that are confirmed but not dispatched yet."""
         return max(0, self._log.confirm_offset - self._dispatch.offset)
 
     def positions(self) -> Positions:
-        """How far the log is, in every respect."""
+        """Return the offsets of the log."""
         log = self._log
         return Positions(
             log.min_offset,
@@ -106,16 +108,16 @@ class Administration:
         )
 
     def segments(self) -> list[int]:
-        """Where the files of the log start, ascending."""
+        """Return the start offsets of the log's files, ascending."""
         return list(self._log.files.starts)
 
     @property
     def segment_size(self) -> int:
-        """Bytes of a file of the log."""
+        """Size in bytes of a file of the log."""
         return self._log.files.file_size
 
     def segment_written(self, start: int) -> int | None:
-        """When a file of the log was last written, in ms since the epoch; None for one that is gone."""
+        """Return the time of the last write to a log file, in ms since the epoch; None if it is gone."""
         try:
             return self._disk.modified(f"{self._log.files.directory}/{file_name(start)}")
         except FileNotFoundError:
@@ -123,15 +125,15 @@ class Administration:
 
     @property
     def folders(self) -> tuple[str, str]:
-        """Where the log lies, and where the consume queues do."""
+        """Directories of the log and of the consume queues."""
         return self._log.files.directory, self._queues.directory
 
     def topics_with_messages(self) -> dict[str, int]:
-        """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
+        """Return the topics with messages, except LMQ topics, mapped to their highest queue id + 1."""
         return self._queues.topics_with_messages()
 
     def newest_place(self, topic: str) -> int:
-        """Return the log offset of the topic's newest message; -1 where there is none."""
+        """Return the log offset of the topic's newest message; -1 if there is none."""
         places = [
             queue.place(queue.max_offset - 1)
             for queue in self._queues.table.get(topic, {}).values()
@@ -140,15 +142,16 @@ class Administration:
         return max((place[0] for place in places if place is not None), default=-1)
 
     def attributes_of(self, topic: str) -> dict[str, str]:
-        """What the files of a topic tell of its attributes."""
+        """Return the attributes of a topic that can be derived from its files."""
         if self._disk.is_dir(f"{self._store.root}/compaction/compactionLog/{topic}"):
             return {"cleanup.policy": "COMPACTION"}
         return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
 
     def delete_topics(self, names: Iterable[str]) -> int:
-        """Forget the consume queues of topics; their records leave with the log. Returns how many there were.
+        """Delete the consume queues of topics and return the number of topics that had any.
 
-        A checkpoint follows, so that a crash does not bring them back.
+        Their records leave with the log. A checkpoint is started, so that a crash does not restore the
+        queues.
         """
         self._store.dispatch_all()
         count = 0
@@ -168,13 +171,14 @@ class Administration:
         return any(known)
 
     def delete_expired_files(self) -> None:
-        """Delete old files with the next ticks, whatever the hour. Standard: `executeDeleteFilesManually`."""
+        """Delete expired files on the next ticks, at any hour. RocketMQ: `executeDeleteFilesManually`."""
         self._retention.delete_now()
 
     def runtime_info(self) -> dict[str, str]:
-        """Figures about the store, by the standard's keys.
+        """Return the store's figures by RocketMQ's keys.
 
-        Standard: `DefaultMessageStore.getRuntimeInfo`, and of `AdminBrokerProcessor` those the store knows.
+        RocketMQ: `DefaultMessageStore.getRuntimeInfo`, and those of `AdminBrokerProcessor` that the store
+        has.
         """
         commit_log, sickness = self._log, self._store.sickness
         return {

@@ -1,8 +1,8 @@
-"""A client's batch on its way into the log: cut into messages, and made records of.
+"""A client's batch before it is appended: split into messages and encoded as records.
 
-Most batches have messages of equal lengths; those are columns (`EvenBatch`), with next to no work in Python
-for each message. With the extension messages of any lengths are cut and made records of in C (`NativeBatch`).
-`PlainBatch` does the same for any batch, and says what the others have to give.
+Most batches have messages of equal lengths. Those are kept as columns (`EvenBatch`), with almost no Python
+work per message. With the extension, messages of any lengths are split and encoded in C (`NativeBatch`).
+`PlainBatch` does the same for any batch, and defines the methods of the others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _PRODUCER: Final = PROPERTY_KAFKA_PRODUCER.encode() + b"\1"
 
 
 class PlainBatch:
-    """The messages of a batch body; with `seals` their records have a checksum of all of them.
+    """The messages of a batch body; with `seals` each record has a checksum of all its bytes.
 
-    Raises `MessageIllegal` for bytes that do not add up, and where there is no room for a checksum.
+    Raises `MessageIllegal` for inconsistent lengths, and if there is no room for a checksum.
     """
 
     def __init__(self, elements: bytes, seals: bool) -> None:
@@ -46,7 +46,7 @@ class PlainBatch:
         self._seals = seals
 
     def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
-        """Bytes that the records take in the log."""
+        """Return the size in bytes of each record in the log."""
         return batch_sizes(self._parts, topic, sys_flag)
 
     def records(
@@ -59,18 +59,18 @@ class PlainBatch:
         physical_offset: int,
         store_timestamp: int,
     ) -> bytes:
-        """The records, one behind the other; the arguments are as for `record.encode_batch`."""
+        """Return the records, concatenated. The arguments are those of `record.encode_batch`."""
         pieces = encode_batch(
             message, self._parts, topic, sizes, sys_flag, queue_offset, physical_offset, store_timestamp
         )
         return b"".join(sealed_batch(pieces) if self._seals else pieces)
 
     def rows(self, sizes: list[int]) -> Batch:
-        """What is left to dispatch."""
+        """Return the rows to dispatch."""
         return [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, self._parts, strict=True)]
 
     def keyed(self, sizes: list[int]) -> KeyedBatch | None:
-        """The same in short, where it is known that the properties say no more than unique keys."""
+        """Return the batch in short form; None unless the properties are known to have unique keys only."""
         return None
 
 
@@ -83,7 +83,7 @@ class EvenBatch:
         self._flag = flag
         self._bodies = bodies
         self._properties = properties
-        self._properties_length = properties_length  # as two bytes
+        self._properties_length = properties_length  # two bytes
 
     def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
         """See `PlainBatch.sizes`."""
@@ -100,7 +100,10 @@ class EvenBatch:
         physical_offset: int,
         store_timestamp: int,
     ) -> bytes:
-        """See `PlainBatch.records`. The first record is the model for what is the same in all."""
+        """See `PlainBatch.records`.
+
+        The first record is the template for the fields that all have in common.
+        """
         bodies, properties, size = self._bodies, self._properties, sizes[0]
         model = encode(
             message,
@@ -144,7 +147,7 @@ class EvenBatch:
 
 
 class NativeBatch:
-    """Messages that take so many bytes each of the batch body, and no checksums of all of them. See `cut`."""
+    """A batch body with the sizes of its elements, without checksums of whole records. See `cut`."""
 
     def __init__(self, elements: bytes, element_sizes: list[int], native: Native) -> None:
         self._elements = elements
@@ -186,10 +189,10 @@ ClientBatch = PlainBatch | EvenBatch | NativeBatch
 
 
 def cut(elements: bytes, seals: bool) -> ClientBatch:
-    """The messages of a batch body. Raises as `PlainBatch` does.
+    """Parse a batch body into messages. Raises as `PlainBatch`.
 
-    None of them ends a batch of a Kafka producer: the property that tells so, as it may have been copied from
-    another message, is left out.
+    None of them ends a batch of a Kafka producer. The property that marks this is removed, as it may have
+    been copied from another message.
     """
     if _PRODUCER in elements:
         elements = _without_producers(elements)
@@ -221,7 +224,7 @@ def _cut_in_python(elements: bytes) -> EvenBatch | PlainBatch:
 
 
 def _cut_evenly(elements: bytes) -> EvenBatch | None:
-    """None where the messages are not all alike, or the lengths do not add up."""
+    """Return the batch as columns; None if the messages differ in form or the lengths are inconsistent."""
     try:
         body_end, size = element_ends(elements, 0)
     except MessageIllegal:

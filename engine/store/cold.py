@@ -1,9 +1,9 @@
-"""Reads that would wait for the disk, and getting them out of the way of everybody else.
+"""Cold reads: reads that would wait for the disk, and loading them without blocking others.
 
-A reader that may not wait is told so with `ColdRead`: it names what is not in memory. A worker reads that
-(`bring`), which leaves it in the system's page cache; then the reader tries again. The newest part of the log
-is never asked about: what was just written is there. Standard: `ColdDataCheckService` measures the same with
-mincore, to slow such consumers down.
+A reader that must not block gets `ColdRead`, which names the bytes that are not in memory. A worker reads
+them (`bring`), which leaves them in the page cache; then the reader retries. The newest part of the log is
+not checked: bytes that were just written are in memory. RocketMQ: `ColdDataCheckService` measures the same
+with mincore, to throttle such consumers.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from mqgateway.engine.disk import File
 from mqgateway.engine.worker import Worker
 
 AHEAD: Final = 1 << 20
-"""Bytes after a cold read that are asked for along with it: who reads old messages goes on reading them."""
+"""Bytes to prefetch after a cold read: a consumer of old messages reads on."""
 
 Piece = tuple[File, int, int]
 """An open file, an offset in it and a number of bytes."""
 
 
 _RECORD_MAX: Final = 16 << 20
-"""No more is read of a record whose size only its own first bytes tell, which may be wrong."""
+"""Maximum of bytes to read of a record whose size is known only from its own header, which may be damaged."""
 
 
 class ColdRead(Exception):
-    """Bytes are not in memory. `position` is where the first of them are, in the log or a queue's files."""
+    """Bytes are not in memory. `position` is that of the first of them, in the log or a queue's files."""
 
     def __init__(self, position: int, pieces: Sequence[Piece]) -> None:
         super().__init__(f"{len(pieces)} pieces, the first at {position}, are not in memory")
@@ -34,9 +34,9 @@ class ColdRead(Exception):
         self.pieces = pieces
 
     def bring(self, *, ahead: bool = True) -> None:
-        """Read the bytes into the system's memory; waits for the disk. Raises `OSError`.
+        """Read the bytes into the page cache; waits for the disk. Raises `OSError`.
 
-        With `ahead` what follows is asked for, too.
+        With `ahead` the bytes that follow are prefetched too.
         """
         for file, offset, size in self.pieces:
             file.read(offset, size)
@@ -45,17 +45,18 @@ class ColdRead(Exception):
             file.read_ahead(offset + size, AHEAD)
 
     def bring_by(self, worker: Worker, done: Callable[[], None], *, ahead: bool) -> None:
-        """Have a worker `bring` it; `done` is called when it is worth trying again."""
+        """Run `bring` on a worker; `done` is called when a retry is worthwhile."""
         worker.run(lambda: self.bring(ahead=ahead), lambda _outcome: done())
 
 
 class ColdRecords(ColdRead):
-    """Records of which only the beginnings are known are not in memory: how long each is stands in its first
-    four bytes.
+    """Records of which only the start positions are known are not in memory.
+
+    The size of each is in its first four bytes.
     """
 
     def bring(self, *, ahead: bool = True) -> None:
-        """Read the records; nobody goes on reading behind them."""
+        """Read the records, without prefetching."""
         for file, offset, _ in self.pieces:
             size = int.from_bytes(file.read(offset, 4), "big")
             file.read(offset, min(size, _RECORD_MAX))

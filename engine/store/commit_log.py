@@ -1,10 +1,10 @@
-"""The commit log: every record of every topic, one after another. The truth; all else is derived from it.
+"""The commit log: the records of all topics in one sequence. It is the source of truth for all derived files.
 
-A record never crosses a file border: where it does not fit with 8 bytes to spare, the file ends with a
-blank and the record opens the next file. Appending is `reserve(size)`, which gives the record's place, then
-`write(data)`, which moves `end_offset`. A write that fails moves nothing; what it left behind, a dirty tail,
-must be made zero again, for good (`repair_tail`), before anything else is written there: a later power cut
-could mix the two. Standard: `CommitLog`.
+A record never crosses a file border. If it does not fit with 8 bytes to spare, the file ends with a blank and
+the record begins the next file. An append is `reserve(size)`, which returns the record's offset, then
+`write(data)`, which moves `end_offset`. A failed write moves nothing, but leaves a dirty tail. The tail must
+be zeroed durably (`repair_tail`) before the next write: a later power cut could mix old and new bytes.
+RocketMQ: `CommitLog`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mqgateway.engine.store.log_on_files import LogOnFiles
 from mqgateway.engine.store.record import BLANK_SIZE, blank
 
 _NEWEST_SHARE: Final = 32
-"""The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
+"""Share (1/n) of the machine's memory that is assumed to hold the newest bytes: docs/decisions/0006."""
 
 
 class CommitLog(LogOnFiles):
-    """Appends and reads bytes; see `Log`. `policy` says how far they are confirmed."""
+    """Appends and reads bytes; see `Log`. `policy` defines the confirm offset."""
 
     __slots__ = ("_end",)
 
@@ -39,11 +39,11 @@ class CommitLog(LogOnFiles):
         self._end = 0
 
     def load(self, clean: bool) -> None:
-        """Find the files; after an unclean stop those that were cut short get their length back."""
+        """Find the files. After an unclean stop, short files are extended to their length."""
         self.files.load(repair=not clean)
 
     def cut(self, offset: int) -> None:
-        """Go on writing at `offset`; what lies after it is forgotten."""
+        """Truncate the log at `offset`, where the next record is written."""
         self.files.cut(offset)
         self.end_offset = self.opened_at = offset
         self.flushed_offset = min(self.flushed_offset, offset)
@@ -56,20 +56,20 @@ class CommitLog(LogOnFiles):
             self._file = None
 
     def reopen(self) -> None:
-        """Open the files anew: the disk gave others in their place. Raises `OSError`."""
+        """Reopen the files after the disk replaced them. Raises `OSError`."""
         self.files.pool.clear()
         if self._file is not None:
             self._file = self.files.file(self._start)
 
     @property
     def record_size_max(self) -> int:
-        """The largest record that any file can hold."""
+        """Size of the largest record that fits in a file."""
         return self.file_size - BLANK_SIZE
 
     def reserve(self, size: int) -> int:
-        """Where a record (or the records of one batch, together) of `size` bytes will lie.
+        """Return the offset for a record of `size` bytes, or for the records of one batch together.
 
-        Rolls to the next file if needed; `OSError` when that cannot be made.
+        Rolls to the next file if needed. Raises `OSError` if that cannot be created.
         """
         if self.end_offset + size + BLANK_SIZE > self._end:
             self._roll()
@@ -81,7 +81,8 @@ class CommitLog(LogOnFiles):
         start = self._end if self.end_offset < self._end else self.end_offset
         starts = self.files.starts
         if starts and self.flushed_offset <= starts[-1]:
-            # Nobody has synced the name of the last file yet: a power cut must not leave the next one alone.
+            # The name of the last file is not synced yet: after a power cut the next one must not exist
+            # without it.
             self.files.disk.sync_dir(self.files.directory)
         file = self.files.create(start)
         if self.end_offset < self._end:
@@ -96,7 +97,7 @@ class CommitLog(LogOnFiles):
         self._end = start + self.file_size
 
     def write(self, data: bytes) -> None:
-        """Write at the reserved position. Raises `OSError`, and then nothing has moved."""
+        """Write at the reserved offset. Raises `OSError`; then nothing has moved."""
         file = self._file
         assert file is not None
         try:
@@ -107,38 +108,38 @@ class CommitLog(LogOnFiles):
         self.end_offset += len(data)
 
     def write_raw(self, data: bytes) -> None:
-        """Write bytes of another's log, which end in the file they begin in; raises as `write`."""
+        """Write bytes copied from another log, which end in the file they begin in. Raises as `write`."""
         if self.end_offset == self._end:
             self._roll()
         self.write(data)
 
     def _leave_dirty(self, error: OSError) -> None:
         self.dirty_tail = error
-        self._end = self.end_offset  # so that the next record asks for room, and is refused
+        self._end = self.end_offset  # so that the next record needs a new file, and is refused
         self.on_dirty_tail()
 
     def repair_tail(self) -> File:
-        """Make what a failed write left behind zeros; the file must be synced, then `tail_repaired` follows.
+        """Zero the tail left by a failed write; the caller syncs the file, then calls `tail_repaired`.
 
-        Raises `OSError`. May run elsewhere, as nothing is written meanwhile.
+        Raises `OSError`. May run on another thread, as nothing is written meanwhile.
         """
         assert self._file is not None
         clear_tail(self._file, self.end_offset - self._start, self.file_size)
         return self._file
 
     def tail_repaired(self) -> None:
-        """Take records again."""
+        """Accept records again."""
         self.dirty_tail = None
         self._end = self._start + self.file_size
 
 
 def newest_bytes(options: StoreOptions, memory: int) -> int:
-    """How many of a log's last bytes are taken to be in memory, on a machine with so many bytes of it."""
+    """Return the number of newest log bytes that are assumed to be in memory, given the machine's memory."""
     return memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
 
 
 def commit_log_of(options: StoreOptions, disk: Disk, root: str, memory: int) -> CommitLog:
-    """The commit log of a store in a folder, on a machine with so many bytes of memory."""
+    """Return the commit log of a store in a directory, on a machine with `memory` bytes."""
     return CommitLog(
         FilePool(disk),
         options.store_path_commit_log or f"{root}/commitlog",

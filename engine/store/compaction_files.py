@@ -1,11 +1,11 @@
-"""The files of one compacted queue: records, and a unit for each that says where it lies.
+"""The files of one compacted queue: records, and a unit with the position of each.
 
-    compaction/compactionLog/TOPIC/QUEUE/START   records one behind the other, each with its new place
+    compaction/compactionLog/TOPIC/QUEUE/START   concatenated records, each with its new position
     compaction/compactionCq/TOPIC/QUEUE/START    their units (`batch_consume_queue`), in a file of that name
 
-A log file and its queue file are one segment. When either is full, a unit that stands for no record ends the
-one and a blank the other. Queue offsets ascend and have gaps; starts have gaps too, as compaction packs what
-is left into the first ones. Standard: `CompactionLog.TopicPartitionLog`, `SparseConsumeQueue`.
+A log file and its queue file are one segment. When either is full, an end unit ends the queue file and a
+blank the log file. Queue offsets ascend and have gaps. Starts have gaps too, as compaction packs the
+remaining records into the first files. RocketMQ: `CompactionLog.TopicPartitionLog`, `SparseConsumeQueue`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ END_UNIT_PLACE = -1
 END_UNIT = BATCH_UNIT.pack(END_UNIT_PLACE, 0, 0, 0, 0, 0, NOT_COMPACTED, 0)
 ASIDE = ".without-log"
 _CHECKED = 2
-"""Segments that may not be on the disk yet: the one that is written and the one before it."""
+"""Segments that may not be on stable storage: the one being written and the one before it."""
 _PAGE_UNITS = 512
 _PLACE = struct.Struct(">q")
 _PLACE_AT = 28
@@ -37,12 +37,13 @@ _CRC_BEGIN = b"__CRC32#\x01"
 
 
 Original = Callable[[int], bytes | None]
-"""Given a queue offset: the record that was copied, or None where the commit log has it no more."""
+"""Returns the original record at a queue offset, or None if the commit log no longer contains it."""
 
 
 class Segment:
-    """One log file and its queue file: `count` units, of the queue offsets from `first` to `last`, for `used`
-    bytes of records.
+    """One log file and its queue file.
+
+    It has `count` units, with queue offsets from `first` to `last`, for `used` bytes of records.
     """
 
     __slots__ = ("count", "first", "last", "start", "used")
@@ -52,7 +53,7 @@ class Segment:
 
 
 class CompactionFiles:
-    """All segments of a queue, ascending. `unsynced` are the starts of those that were written to."""
+    """All segments of a queue, ascending. `unsynced` has the starts of those with unsynced writes."""
 
     def __init__(
         self, pool: FilePool, log_directory: str, queue_directory: str, log_size: int, queue_size: int
@@ -69,14 +70,14 @@ class CompactionFiles:
         self._records = bytearray()
         self._units = bytearray()
 
-    # Finding what is there.
+    # Loading.
 
     def load(self, original: Original | None) -> None:
-        """Find the segments; after a crash `original` tells what a message is to be, and only what is whole
-        counts. Units that are missing are made anew from the records; of a segment without records, which one
-        that was removed only half is too, the units are set aside.
+        """Load the segments; `original` is given after a crash, to verify the records.
 
-        Raises `CorruptFile` for a file of a wrong length and `OSError`.
+        Only intact records are kept then. Missing units are rebuilt from the records. A segment without
+        records, as after an interrupted removal, has its units set aside. Raises `CorruptFile` for a file of
+        a wrong length and `OSError`.
         """
         check = original is not None
         logs, queues = self._names(self.log_directory), self._names(self.queue_directory)
@@ -99,7 +100,7 @@ class CompactionFiles:
                     break
 
     def _make_units(self, start: int) -> None:
-        """Make the units of a segment anew from its records; there may be none yet. Raises `OSError`."""
+        """Rebuild the units of a segment from its records; there may be none yet. Raises `OSError`."""
         name = file_name(start)
         make_directories(self._disk, self.queue_directory)
         source = self._disk.open(f"{self.log_directory}/{name}")
@@ -136,7 +137,7 @@ class CompactionFiles:
             raise CorruptFile(path, size, f"the file has {size} bytes, the settings say {wanted}")
 
     def _measured(self, segment: Segment) -> Segment:
-        """The segment with what its units say; they are real up to some number and not after it."""
+        """Set a segment's fields from its units, of which the valid ones come first, and return it."""
         low, high = 0, self.queue_size // BATCH_UNIT_SIZE
         while low < high:
             middle = (low + high) // 2
@@ -156,7 +157,7 @@ class CompactionFiles:
         return segment
 
     def _check(self, index: int, original: Original) -> bool:
-        """Keep what is whole of a segment, and nothing after it if something is missing."""
+        """Truncate at the first record that is not intact, and return False; return True if all are."""
         segment = self.segments[index]
         before, place = self.segments[index - 1].last if index else -1, segment.start
         for number, unit in enumerate(self.units(segment, 0, segment.count)):
@@ -181,7 +182,7 @@ class CompactionFiles:
         if wanted is not None:
             place = _PLACE.pack(unit.physical_offset)
             return record == wanted[:_PLACE_AT] + place + wanted[_PLACE_END:]
-        # A checksum of the whole record is that of its place in the commit log.
+        # A checksum of the whole record was computed with its position in the commit log.
         has_own = not record.startswith(_CRC_BEGIN, len(record) - CRC_SIZE)
         if len(record) != unit.size or examine(record, 0, unit.physical_offset, has_own) != unit.size:
             return False
@@ -190,7 +191,7 @@ class CompactionFiles:
         return is_same and crc32(message.body) & 0x7FFFFFFF == message.body_crc
 
     def cut(self, index: int, count: int) -> None:
-        """Forget all after the first `count` messages of a segment."""
+        """Truncate after the first `count` messages of a segment."""
         for later in self.segments[index + 1 :]:
             self.remove(later.start)
         del self.segments[index + 1 :]
@@ -200,7 +201,7 @@ class CompactionFiles:
         self.unsynced.add(segment.start)
 
     def cut_from(self, offset: int) -> None:
-        """Forget the messages from a queue offset on."""
+        """Truncate the messages at and after a queue offset."""
         for index, segment in enumerate(self.segments):
             if segment.last >= offset:
                 self.cut(index, self._number(segment, offset))
@@ -214,7 +215,7 @@ class CompactionFiles:
                 self._disk.unlink(f"{directory}/{file_name(start)}")
 
     def forget(self, start: int) -> None:
-        """Close the files of a segment, as others are about to take their names."""
+        """Close the files of a segment, as others will take their names."""
         self._pool.forget(self.log_directory, start)
         self._pool.forget(self.queue_directory, start)
         self.unsynced.discard(start)
@@ -224,16 +225,16 @@ class CompactionFiles:
 
     @property
     def max_offset(self) -> int:
-        """The queue offset after the last message; 0 when there is none."""
+        """The queue offset after the last message; 0 if there is none."""
         return max((segment.last for segment in self.segments), default=-1) + 1
 
     @property
     def min_offset(self) -> int:
-        """The queue offset of the first message; 0 when there is none."""
+        """The queue offset of the first message; 0 if there is none."""
         return next((segment.first for segment in self.segments if segment.count), 0)
 
     def put(self, record: bytes, queue_offset: int, tags_code: int, store_timestamp: int) -> bool:
-        """Append a record; false if it is longer than a file. It is in the files after `write_out`.
+        """Append a record; return False if it is longer than a file. It reaches the files with `write_out`.
 
         Raises `OSError`.
         """
@@ -260,7 +261,7 @@ class CompactionFiles:
         return units and segment.used + size + BLANK_SIZE <= self.log_size
 
     def _roll(self) -> None:
-        """Begin the next segment; what is in the one before the last is on the disk by then."""
+        """Begin the next segment, after syncing all segments before the last one."""
         start = 0
         if self.segments:
             self.close()
@@ -278,7 +279,7 @@ class CompactionFiles:
         self.unsynced.add(start)
 
     def close(self) -> None:
-        """End the last segment with a unit and a blank that say so. Raises `OSError`."""
+        """End the last segment with an end unit and a blank. Raises `OSError`."""
         self.write_out()
         segment = self.segments[-1]
         if (segment.count + 1) * BATCH_UNIT_SIZE <= self.queue_size:
@@ -290,7 +291,10 @@ class CompactionFiles:
         self.unsynced.add(segment.start)
 
     def write_out(self) -> None:
-        """Write what was put to the files (not synced). Raises `OSError`; then all of it is tried again."""
+        """Write buffered records and units to the files, without a sync.
+
+        Raises `OSError`; then retry all of it.
+        """
         if not self._units:
             return
         segment = self.segments[-1]
@@ -303,15 +307,15 @@ class CompactionFiles:
         self._units.clear()
 
     def sync(self, start: int) -> None:
-        """Return when a segment is on stable storage. Raises `OSError`."""
+        """Sync a segment to stable storage. Raises `OSError`."""
         self._sync_work({start})()
         self.unsynced.discard(start)
         self._syncing.discard(start)
 
     def begin_sync(self) -> Callable[[], None] | None:
-        """What a worker has to do so that all that was written is on stable storage; None for nothing.
+        """Return the work that syncs all writes, for a worker; None if there is nothing to sync.
 
-        `end_sync` is to be told how it went, before the next one begins.
+        The result must be passed to `end_sync` before the next call.
         """
         if not self.unsynced:
             return None
@@ -319,7 +323,7 @@ class CompactionFiles:
         return self._sync_work(self._syncing)
 
     def end_sync(self, outcome: Exception | None) -> None:
-        """What was being synced is on stable storage, or is to be synced again."""
+        """Note the result of the sync; after a failure the segments will be synced again."""
         if outcome is not None:
             log.error("%s cannot be synced: %s", self.log_directory, outcome)
             self.unsynced |= self._syncing
@@ -340,7 +344,7 @@ class CompactionFiles:
     # Reading.
 
     def find(self, offset: int) -> tuple[int, int] | None:
-        """The segment's index and the number in it of the first message at or after a queue offset."""
+        """Return segment index, and number in it, of the first message at or after a queue offset."""
         for index, segment in enumerate(self.segments):
             if segment.count and segment.last >= offset:
                 return index, self._number(segment, offset)
@@ -357,7 +361,7 @@ class CompactionFiles:
         return low
 
     def units(self, segment: Segment, number: int, count: int) -> Iterator[BatchUnit]:
-        """Up to `count` units of a segment from a number on."""
+        """Yield up to `count` units of a segment, starting at a number."""
         file = self._file(self.queue_directory, segment.start)
         end = min(number + count, segment.count)
         for page in range(number, end, _PAGE_UNITS):
@@ -370,7 +374,7 @@ class CompactionFiles:
                 yield unit
 
     def read(self, segment: Segment, place: int, size: int) -> bytes:
-        """Bytes of a segment's records from a place on."""
+        """Return bytes of a segment's records, starting at a position."""
         return self._file(self.log_directory, segment.start).read(place - segment.start, size)
 
     def _unit(self, segment: Segment, number: int) -> BatchUnit:

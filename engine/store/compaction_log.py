@@ -1,13 +1,13 @@
-"""One compacted queue: of messages with the same key only the newest stays, for good.
+"""One compacted queue: of messages with the same key only the newest is kept, without a time limit.
 
-What the consume queue has is copied here as it comes (`catch_up`). From time to time the files that are full
-are compacted, in three steps, so that a crash at any of them leaves the old files or the new ones:
+Messages of the consume queue are copied here as they arrive (`catch_up`). Full files are compacted from time
+to time, in three steps, so that a crash at any of them leaves the old files or the new ones:
 
-    plan      which files, and what is known of them already
-    compact   a worker reads them and writes those that stay to `compacting/`, and syncs them
-    replace   a note of the replacement is on the disk: files change places, however often that is begun anew
+    plan      the files, and what is known of them already
+    compact   a worker reads them, writes the remaining records to `compacting/`, and syncs them
+    replace   after the replacement is recorded on disk, files are renamed; this is idempotent
 
-A message whose body is empty deletes its key. Standard: `CompactionLog`.
+A message with an empty body deletes its key. RocketMQ: `CompactionLog`.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ log = logging.getLogger(__name__)
 
 COMPACTING = "compacting"
 ENTRY_SIZE = 24
-"""Bytes that the standard's map of keys takes for each."""
+"""Bytes that an entry takes in RocketMQ's map of keys."""
 ENTRIES_MIN = 100
 MAX_PULL_BYTES = 128 << 20
 MIN_PULL_BYTES = 100
 COPIED_TOGETHER = 512
-"""Messages that are copied from the consume queue in one go."""
+"""Messages copied from the consume queue in one call."""
 
 Source = Callable[[int, int], list[tuple[bytes, int]]]
-"""Given a queue offset and how many: records of the consume queue from there on, with tags codes."""
+"""Given a queue offset and a count: returns records of the consume queue with their tags codes."""
 
 
 class Compacted(View):
-    """All compacted queues of a store, as a view; see `engine.compaction`."""
+    """A view of all compacted queues of a store; see `engine.compaction`."""
 
     def covers(self, topic: str) -> bool:
         """Return True if a topic is compacted."""
@@ -59,13 +59,13 @@ class Compacted(View):
         accept: Accept | frozenset[int] | None,
         limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
-        """Return messages of a queue from an offset on."""
+        """Return messages of a queue, starting at an offset."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of one queue are, and how long."""
+    """Directories and file sizes of one queue."""
 
     log_directory: str
     queue_directory: str
@@ -73,7 +73,7 @@ class Places:
     queue_size: int
 
     def files(self, disk: Disk, pool: FilePool | None = None, below: str = "") -> CompactionFiles:
-        """The files, or those in a directory below."""
+        """Return the files, or those in the subdirectory `below`."""
         log_directory = f"{self.log_directory}/{below}".rstrip("/")
         queue_directory = f"{self.queue_directory}/{below}".rstrip("/")
         pool = pool or FilePool(disk, 8)
@@ -81,7 +81,7 @@ class Places:
 
 
 def places(options: StoreOptions, root: str, topic: str, queue_id: int) -> Places:
-    """Where a queue's files are. Standard: `CompactionLog.getCompactionLogSize`."""
+    """Return the directories and file sizes of a queue. RocketMQ: `CompactionLog.getCompactionLogSize`."""
     queue_size = options.compaction_cq_mapped_file_size // BATCH_UNIT_SIZE * BATCH_UNIT_SIZE
     whole, rest = divmod(options.compaction_mapped_file_size, queue_size)
     if whole < 5:
@@ -95,9 +95,9 @@ def places(options: StoreOptions, root: str, topic: str, queue_id: int) -> Place
 
 
 class Plan(NamedTuple):
-    """Full segments to compact, of which those after `position`, a queue offset, were not compacted before.
+    """Full segments to compact, of which those after the queue offset `position` were not compacted before.
 
-    `capacity` is how many keys may be told apart at a time.
+    `capacity` is the maximum of keys per compaction.
     """
 
     places: Places
@@ -107,7 +107,7 @@ class Plan(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """Segments that take the place of others, by their starts; up to `position` keys are told apart."""
+    """Start offsets of old segments and of their replacements; keys are unique up to `position`."""
 
     old: list[int]
     new: list[int]
@@ -115,7 +115,7 @@ class Replacement(NamedTuple):
 
 
 class CompactionLog:
-    """One queue. Nothing here leaves the thread it is called on but what `compact` is given."""
+    """One compacted queue. All methods run on the caller's thread; only `compact` runs on a worker."""
 
     def __init__(self, options: StoreOptions, pool: FilePool, where: Places) -> None:
         self._options = options
@@ -124,24 +124,25 @@ class CompactionLog:
         self.files = where.files(pool.disk, pool)
         self._next = 0
         self.is_whole = False
-        """Whether the files can be read: not before they are loaded, and not while they change places."""
+        """True if the files can be read: they are loaded, and no replacement is incomplete."""
 
     def load(self, original: Original | None = None, source_end: int = 0) -> None:
-        """Find what is there; after a crash, when `original` is given, only what is whole and not beyond the
-        end of the consume queue, `source_end`. Raises `CorruptFile` and `OSError`.
+        """Load the files; after a crash (`original` is given) keep only intact records before `source_end`.
+
+        `source_end` is the end of the consume queue. Raises `CorruptFile` and `OSError`.
         """
         self.files.load(original)
-        # A consume queue that has nothing at all may have lost more than what came last: full files stay.
+        # An empty consume queue may have lost more than its newest units: full files are kept.
         if original is not None and (source_end or len(self.files.segments) == 1):
             self.files.cut_from(source_end)
         self._next = self.files.max_offset
         self.is_whole = True
 
     def catch_up(self, source: Source, begin: int, end: int) -> bool:
-        """Copy messages that have come, up to a limit; whether there are more. Raises `OSError`.
+        """Copy new messages, up to a limit; return True if there are more. Raises `OSError`.
 
-        The consume queue reaches from `begin` to `end`. Messages without a key, which only a batch can bring,
-        stay out.
+        The consume queue ranges from `begin` to `end`. Messages without a key are skipped; only a batch can
+        contain them.
         """
         self._next = max(self._next, begin)
         copied = source(self._next, min(COPIED_TOGETHER, end - self._next)) if self._next < end else []
@@ -152,7 +153,7 @@ class CompactionLog:
                 self._next = message.queue_offset + 1
         self.files.write_out()
         if not copied and self._next < end:
-            self._next += 1  # it is not in the log any more
+            self._next += 1  # it is no longer in the log
         return self._next < end
 
     def _put(self, record: bytes, message: StoredMessage, tags_code: int) -> None:
@@ -162,13 +163,13 @@ class CompactionLog:
             log.warning("%s: message %d is too long", self.places.log_directory, message.queue_offset)
 
     def truncate(self, end: int) -> None:
-        """Forget messages from a queue offset on, where the consume queue ends now. Raises `OSError`."""
+        """Truncate at a queue offset, the new end of the consume queue. Raises `OSError`."""
         self.files.write_out()
         self.files.cut_from(end)
         self._next = min(self._next, end)
 
     def newest(self) -> dict[str, tuple[int, bytes]]:
-        """Return queue offset and body of the newest message of each key, if it deletes nothing."""
+        """Return queue offset and body of the newest message of each key, except deleted keys."""
         found: dict[str, tuple[int, bytes]] = {}
         for segment in self.files.segments:
             for unit in self.files.units(segment, 0, segment.count):
@@ -186,9 +187,9 @@ class CompactionLog:
         accept: Accept | frozenset[int] | None,
         limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
-        """Messages from a queue offset on, those that are left. Raises `OSError`.
+        """Return the remaining messages from a queue offset on. Raises `OSError`.
 
-        Standard: `CompactionLog.getMessage`, which leaves the choice to the reader.
+        RocketMQ: `CompactionLog.getMessage`, which leaves filtering to the consumer.
         """
         low, high = self.files.min_offset, self.files.max_offset
         if not self.is_whole:
@@ -230,22 +231,23 @@ class CompactionLog:
                     offsets.append(unit.base_offset)
                     size += unit.size
         if not records:
-            # At worst by one, so that a reader gets past what cannot be read.
+            # Advance by at least one, so that a consumer gets past an unreadable message.
             return GetResult(GetStatus.NO_MATCHED_MESSAGE, max(next_offset, offset + 1), low, high)
         return GetResult(GetStatus.FOUND, next_offset, low, high, b"".join(records), offsets)
 
     # Compacting.
 
     def plan(self, position: int, capacity: int) -> Plan | None:
-        """What is to be compacted; None if no full segment has messages after `position`."""
+        """Return the plan of a compaction; None if no full segment has messages after `position`."""
         full = [Segment(s.start, s.count, s.first, s.last, s.used) for s in self.files.segments[:-1]]
         if not any(segment.last > position for segment in full):
             return None
         return Plan(self.places, full, position, capacity)
 
     def replaced(self, disk: Disk, replacement: Replacement) -> None:
-        """Let the new files take their places. Raises `OSError`; then nothing can be read until it is called
-        again, or the next start.
+        """Replace the old files by the new ones.
+
+        Raises `OSError`; then the queue is unreadable until the call is repeated, or until the next start.
         """
         self.is_whole = False
         kept = [segment for segment in self.files.segments if segment.start not in replacement.old]
@@ -267,9 +269,9 @@ def _is_wanted(accept: Accept | frozenset[int] | None, unit: BatchUnit, record: 
 
 
 def compact(disk: Disk, plan: Plan) -> Replacement:
-    """Write what stays of full segments to `compacting/`, and sync it. Raises `OSError`.
+    """Write the remaining records of full segments to `compacting/`, and sync them. Raises `OSError`.
 
-    Runs on a worker: nobody writes these files any more. Standard: `CompactionLog.compaction`.
+    Runs on a worker: full segments are no longer written to. RocketMQ: `CompactionLog.compaction`.
     """
     discard(disk, plan.places)
     source = plan.places.files(disk)
@@ -290,9 +292,9 @@ def compact(disk: Disk, plan: Plan) -> Replacement:
 
 
 def _newest(source: CompactionFiles, plan: Plan) -> tuple[dict[str, int], int]:
-    """The newest queue offset of each key after the plan's position, up to where keys can be told apart.
+    """Return the newest queue offset of each key after the plan's position, and the last offset covered.
 
-    The standard gives up where there are too many keys; here the rest has its turn the next time.
+    RocketMQ fails if there are too many keys. Here the remaining messages are compacted the next time.
     """
     newest: dict[str, int] = {}
     position = plan.position
@@ -316,12 +318,10 @@ def _stays(message: StoredMessage, newest: dict[str, int]) -> bool:
 
 
 def replace(disk: Disk, where: Places, replacement: Replacement) -> None:
-    """Put the files in `compacting/` in the place of the old ones; may be begun again at any time, until
-    `discard`. Raises `OSError`.
-    """
+    """Move the files in `compacting/` over the old ones. Idempotent until `discard`. Raises `OSError`."""
     for directory in (where.log_directory, where.queue_directory):
         if not disk.is_dir(directory):
-            continue  # its topic is deleted
+            continue  # its topic was deleted
         for start in replacement.new:
             made = f"{directory}/{COMPACTING}/{file_name(start)}"
             if disk.exists(made):
@@ -334,6 +334,6 @@ def replace(disk: Disk, where: Places, replacement: Replacement) -> None:
 
 
 def discard(disk: Disk, where: Places) -> None:
-    """Remove `compacting/`: what an interrupted compaction left, or what is moved away. Raises `OSError`."""
+    """Remove `compacting/`, after an interrupted compaction or a replacement. Raises `OSError`."""
     for directory in (where.log_directory, where.queue_directory):
         disk.rmtree(f"{directory}/{COMPACTING}")

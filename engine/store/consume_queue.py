@@ -1,12 +1,11 @@
-"""Consume queues: for each topic and queue, where in the commit log its messages lie.
+"""Consume queues: the positions in the commit log of the messages of each topic and queue.
 
     unit = physical-offset i8, size i4, tags-code i8          (20 bytes; unit n is at byte 20 n)
 
-Derived from the commit log and rebuilt from it. A queue that does not start at unit 0 begins with blank
-units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or for a delayed message
-its delivery time; of what the standard wrote it may be an address, see `ADDRESS_MAX`. `ConsumeQueues`
-holds these queues and those of the other kind, `BatchConsumeQueue`. Standard: `ConsumeQueue`,
-`ConsumeQueueStore`.
+They are derived from the commit log and can be rebuilt from it. A queue that does not start at unit 0 begins
+with blank units (0, 0x7FFFFFFF, 0) up to its first one. tags-code is the hash of the tags, or the delivery
+time of a delayed message. In files of RocketMQ it may be an address, see `ADDRESS_MAX`. `ConsumeQueues` has
+these queues and those of the other kind, `BatchConsumeQueue`. RocketMQ: `ConsumeQueue`, `ConsumeQueueStore`.
 """
 
 from __future__ import annotations
@@ -35,15 +34,18 @@ UNIT_SIZE: Final = UNIT.size
 BLANK_UNIT: Final = UNIT.pack(*BLANK_PLACE, 0)
 _pack: Final = UNIT.pack
 ADDRESS_MAX: Final = -(1 << 31) - 1
-"""A tags code up to this is an address of the standard's `ConsumeQueueExt`, which keeps the code with a bit
-map in another file. We write none, and take the code from the message itself."""
+"""Maximum of tags codes that are addresses in RocketMQ's `ConsumeQueueExt`.
+
+That keeps the code with a bit map in another file. This store writes none, and computes the code from the
+message.
+"""
 
 TAIL_LIMIT: Final = 4000
-"""Bytes a queue keeps in memory before it is written out."""
+"""Bytes that a queue buffers in memory before it is written."""
 
 
 def units_of(physical_offset: int, sizes: list[int]) -> bytes:
-    """Units without tags, of records of these sizes that lie one behind the other."""
+    """Return units, without tags codes, of consecutive records with these sizes."""
     if native is not None:
         return native.queue_units(physical_offset, sizes)
     return b"".join(map(_pack, accumulate(sizes, initial=physical_offset), sizes, repeat(0)))
@@ -59,17 +61,17 @@ class ConsumeQueue(UnitQueue):
 
     @property
     def max_offset(self) -> int:
-        """The first unit that is not there yet."""
+        """The offset after the last unit."""
         return self.tail_start + len(self.tail) // UNIT_SIZE
 
     def append(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Put the unit of a message; one that is there already is left alone (dispatch may repeat itself)."""
+        """Append the unit of a message; an existing unit is left alone, as dispatch may be repeated."""
         if offset != self.tail_start + len(self.tail) // UNIT_SIZE and not self._make_way(offset):
             return
         self.tail += _pack(physical_offset, size, tags_code)
 
     def extend(self, offset: int, units: bytes) -> None:
-        """Put the units of messages that follow one another, from `offset` on; as `append` puts each."""
+        """Append the units of consecutive messages, starting at `offset`, as `append` does for each."""
         if offset == self.tail_start + len(self.tail) // UNIT_SIZE:
             self.tail += units
             return
@@ -91,11 +93,11 @@ class ConsumeQueue(UnitQueue):
         return True
 
     def give_way(self, offset: int, physical_offset: int) -> None:
-        """Make room for the unit of a record that is read again: what the log says later counts, as when a
-        topic was deleted and came again.
+        """Remove units that conflict with a record that is dispatched again.
 
-        A unit of another record goes, with all after it; so do those of records later in the log, which are
-        read again too.
+        The later record in the log wins, as after a topic was deleted and created again. A unit of another
+        record at `offset` is truncated with all after it. So are units of records later in the log, which
+        will be dispatched again too.
         """
         if offset < self.max_offset:
             place = self.place(offset)
@@ -104,16 +106,16 @@ class ConsumeQueue(UnitQueue):
         self.cut_places_after(physical_offset, offset)
 
     def units(self, offset: int, count: int, may_wait: bool = True) -> bytes | bytearray:
-        """Up to `count` units from `offset`; nothing outside of what is there. See `read` for `may_wait`."""
+        """Return up to `count` units from `offset`, of those that exist. See `read` for `may_wait`."""
         return self.read(offset, count, may_wait)
 
     def unit(self, offset: int, may_wait: bool = True) -> tuple[int, int, int] | None:
-        """Physical offset, size and tags code of one message, or None."""
+        """Return physical offset, size and tags code of one message; None if there is none."""
         data = self.read(offset, 1, may_wait)
         return UNIT.unpack(data) if len(data) == UNIT_SIZE else None
 
     def offset_of(self, number: int) -> int:
-        """The queue offset of the first message that a unit stands for."""
+        """Return the queue offset of the first message of a unit."""
         return number
 
     def number_of(self, offset: int, may_wait: bool = True) -> int:
@@ -126,9 +128,9 @@ class ConsumeQueue(UnitQueue):
         self.min_offset = min(self.min_offset, self.next_offset)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first unit that is still in the commit log and not removed by a marker.
+        """Advance `min_offset` to the first unit that is still in the log and not removed by a marker.
 
-        Standard: `ConsumeQueue.correctMinOffset`.
+        RocketMQ: `ConsumeQueue.correctMinOffset`.
         """
         self.min_offset = max(self.first_in_log(min_physical_offset, self.min_offset), self.start)
 
@@ -143,11 +145,10 @@ def _no_batches(_topic: str) -> bool:
 class ConsumeQueues:
     """All queues, by topic and queue id.
 
-    A topic's queues are of the kind that its directory says; those of a new topic are batch consume queues
-    where `is_batch` says so. `written` lists what was written out since the last sync, for whoever makes it
-    durable, `new` those that had no file yet when they got a unit, `making` the folders of those whose first
-    file is being made elsewhere: they are not written to meanwhile. `lmq_count` says how many light queues
-    there are.
+    The kind of a topic's queues is that of its directory. A new topic gets batch consume queues if `is_batch`
+    returns True. `written` lists the files written since the last sync. `new` has queues that had no file
+    when they got a unit. `making` has the directories whose first file is being created on a worker; these
+    are not written to meanwhile. `lmq_count` is the number of LMQ queues.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class ConsumeQueues:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of queues."""
         return self._count
 
     def __iter__(self) -> Iterator[AnyQueue]:
@@ -189,7 +190,7 @@ class ConsumeQueues:
             yield from queues.values()
 
     def folders(self) -> Iterator[tuple[str, int, bool]]:
-        """Topic, queue id and whether it is one of batches, of each queue that has a folder."""
+        """Yield topic, queue id, and True for a batch queue, for each queue directory."""
         disk = self.pool.disk
         for directory in filter(None, (self.directory, self.batch_directory)):
             is_batch = directory == self.batch_directory
@@ -199,7 +200,7 @@ class ConsumeQueues:
                         yield topic, int(name), is_batch
 
     def unit_size(self, is_batch: bool) -> int:
-        """Bytes of a unit of either kind."""
+        """Return the size in bytes of a unit of either kind."""
         return BatchConsumeQueue.unit_size if is_batch else UNIT_SIZE
 
     def load(
@@ -209,11 +210,11 @@ class ConsumeQueues:
         oldest: int = 0,
         on_damage: Callable[[], None] = lambda: None,
     ) -> Steps[None]:
-        """Find the queues on disk, one with each step; see `UnitQueue.load`.
+        """Load the queues from disk, one per step; see `UnitQueue.load`.
 
-        After an unclean stop (`below` is given) no name is known to be durable. `found` is told of each while
-        its last file is open, `on_damage` before files that were lost or cut short are mended. Raises
-        `CorruptFile` where the files have another length than the settings say.
+        After an unclean stop (`below` is given) all names are treated as not durable. `found` is called for
+        each queue while its last file is open, `on_damage` before lost or short files are repaired. Raises
+        `CorruptFile` if the file length differs from the settings.
         """
         self._on_damage = on_damage
         for topic, queue_id, is_batch in self.folders():
@@ -240,8 +241,7 @@ class ConsumeQueues:
             self.pool.note_directory(queue.directory)
 
     def _judge_length(self, short: CorruptFile, is_batch: bool) -> None:
-        """Raise what is told of a file that is too short if most files are like it, so that it is the setting
-        that is wrong."""
+        """Raise the error of a short file if most files have its length: then the setting is wrong."""
         disk, lengths = self.pool.disk, Counter[int]()
         parent = self.batch_directory if is_batch else self.directory
         for topic, queue_id, is_one in self.folders():
@@ -256,7 +256,7 @@ class ConsumeQueues:
         self._on_damage()
 
     def forget_queue(self, queue: AnyQueue) -> None:
-        """Know nothing of a queue that has no unit; its folder goes."""
+        """Remove a queue without units, and its directory."""
         del self.table[queue.topic][queue.queue_id]
         if not self.table[queue.topic]:
             del self.table[queue.topic]
@@ -265,22 +265,22 @@ class ConsumeQueues:
         queue.destroy()
 
     def restore(self, topic: str, is_batch: bool, state: list[int]) -> AnyQueue:
-        """Make a queue that is as it was when its `state` was asked for; its files are not looked at."""
+        """Return a queue restored from `state`, without reading its files."""
         queue = self._make(topic, state[0], is_batch)
         queue.restore(state)
         return queue
 
     def forget(self) -> None:
-        """Know of no queues; their files stay."""
+        """Drop all queues from memory; their files are kept."""
         self.table.clear()
         self._count = self.lmq_count = 0
 
     def is_batch_topic(self, topic: str) -> bool:
-        """Whether a topic that is there has queues of batches."""
+        """Return True if an existing topic has batch queues."""
         return isinstance(next(iter(self.table[topic].values())), BatchConsumeQueue)
 
     def topics_with_messages(self) -> dict[str, int]:
-        """Topics that have messages, but no light ones, with one more than their highest queue."""
+        """Return the topics with messages, except LMQ topics, mapped to their highest queue id + 1."""
         return {
             topic: max(queues) + 1
             for topic, queues in self.table.items()
@@ -288,12 +288,15 @@ class ConsumeQueues:
         }
 
     def get(self, topic: str, queue_id: int) -> AnyQueue | None:
-        """A queue that is there."""
+        """Return an existing queue, or None."""
         queues = self.table.get(topic)
         return None if queues is None else queues.get(queue_id)
 
     def open(self, topic: str, queue_id: int) -> AnyQueue:
-        """A queue, made if needed. Raises `MessageIllegal` for a topic that is no directory name."""
+        """Return a queue, created if needed.
+
+        Raises `MessageIllegal` for a topic that is no directory name.
+        """
         queue = self.get(topic, queue_id)
         if queue is not None:
             return queue
@@ -322,7 +325,7 @@ class ConsumeQueues:
         return queue
 
     def mark(self, queue: AnyQueue) -> None:
-        """Note that a queue has something to write out."""
+        """Note that a queue has units to write."""
         if not queue.dirty:
             queue.dirty = True
             self.dirty.append(queue)
@@ -330,8 +333,10 @@ class ConsumeQueues:
                 self.new.append(queue)
 
     def first_files(self, count: int) -> list[tuple[AnyQueue, FirstFile]]:
-        """Up to `count` files that new queues are going to begin with, of those that have waited longest;
-        each is given once, so that it can be made elsewhere before it is written to."""
+        """Return up to `count` first files to create for new queues, oldest first.
+
+        Each is returned once, so that it can be created elsewhere before it is written to.
+        """
         found: list[tuple[AnyQueue, FirstFile]] = []
         while self.new and len(found) < count:
             queue = self.new.popleft()
@@ -344,8 +349,10 @@ class ConsumeQueues:
         return found
 
     def made(self, queue: AnyQueue, made: FirstFile, is_written: bool) -> None:
-        """Told of what was made of `first_files`, or was not: the queue takes it over; what was made for one
-        that was deleted or cut meanwhile is removed. Raises `OSError`."""
+        """Note the result of one of `first_files`: the queue adopts the file.
+
+        A file of a queue that was deleted or truncated meanwhile is removed. Raises `OSError`.
+        """
         self.making.discard(made.directory)
         now = self.get(queue.topic, queue.queue_id)
         if now is not None and now.begins_with(made):
@@ -363,7 +370,7 @@ class ConsumeQueues:
         self.pool.unsynced.update((parent, parent.rpartition("/")[0]))
 
     def write_out(self, queue: AnyQueue) -> None:
-        """Write one queue's tail. Raises `OSError`."""
+        """Write the buffered units of one queue. Raises `OSError`."""
         if queue.directory in self.making:
             return
         since = queue.tail_start
@@ -372,12 +379,14 @@ class ConsumeQueues:
             self.written.add((queue.directory, start))
 
     def write_all_out(self) -> None:
-        """Write every tail. Raises `OSError` and keeps the ones not written."""
+        """Write the buffered units of all queues. Raises `OSError`; units that were not written are kept."""
         self.write_oldest_out(len(self.dirty), lambda: False)
 
     def write_oldest_out(self, count: int, time_is_up: Callable[[], bool]) -> int:
-        """Write the tails of the `count` queues that have waited longest, until time is up; says how many
-        of them are left. Raises as `write_all_out`."""
+        """Write the `count` queues that waited longest, until time is up; return how many of them are left.
+
+        Raises as `write_all_out`.
+        """
         while count and self.dirty and not time_is_up():
             count -= 1
             queue = self.dirty[0]
@@ -389,12 +398,12 @@ class ConsumeQueues:
         return min(count, len(self.dirty))
 
     def first_waiting(self) -> int | None:
-        """Where the oldest record lies whose unit is not written out; None when all are."""
+        """Return the log offset of the oldest record whose unit is not written; None if all are."""
         places = [PLACE.unpack_from(queue.tail)[0] for queue in self.dirty if queue.tail]
         return min(places, default=None)
 
     def delete(self, topic: str) -> bool:
-        """Delete all queues of a topic; false when there is none."""
+        """Delete all queues of a topic; return False if there are none."""
         queues = self.table.pop(topic, None)
         if queues is None:
             return False
@@ -418,7 +427,7 @@ class ConsumeQueues:
 def queues_of(
     options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
 ) -> ConsumeQueues:
-    """The queues of a store in a folder, with files of the lengths that its settings say."""
+    """Return the queues of a store in a directory, with the file lengths of its settings."""
 
     def whole_units(file_size: int, unit_size: int) -> int:
         return -(-file_size // unit_size) * unit_size

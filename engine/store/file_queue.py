@@ -1,8 +1,8 @@
-"""A log kept in files of one length, each named by the offset at which it starts.
+"""A log in files of one length, each named by its start offset.
 
-Names have 20 digits; files are made at full length (sparse), so that a store of the standard opens them.
-Nothing is mapped: reads and writes say their offset. Open files are kept in a `FilePool`, so that a hundred
-thousand queues do not hold a hundred thousand descriptors. Standard: `MappedFileQueue`,
+Names have 20 digits. Files are created at full length (sparse), so that RocketMQ's store opens them. Nothing
+is mapped for writing: reads and writes name their offset. Open files are cached in a `FilePool`, so that a
+hundred thousand queues do not need a hundred thousand descriptors. RocketMQ: `MappedFileQueue`,
 `DefaultMappedFile`.
 """
 
@@ -20,20 +20,19 @@ from mqgateway.engine.store.framing import BARE, Framing
 from mqgateway.engine.store.read_windows import ReadWindows
 
 _GAPS_MAX: Final = 10_000
-"""Files that may be missing before it is a name that is wrong."""
+"""Maximum of missing files; beyond it a file's name is taken to be wrong."""
 
 
 def file_name(start: int) -> str:
-    """The name of the file that starts at an offset."""
+    """Return the name of the file that starts at an offset."""
     return f"{start:020d}"
 
 
 class FilePool:
-    """The most recently used open files; the others are dropped, and close when nobody holds them.
+    """LRU cache of open files. An evicted file closes with its last reference.
 
-    `unsynced` collects directories in which files were made, for whoever makes the names durable; `remove`
-    is given the path of an old file that nobody reads any more. `windows` are the parts of these files that
-    are seen as memory.
+    `unsynced` collects directories with new files, whose names must be made durable. `remove` is called with
+    the path of an old file that is no longer read. `windows` are the mapped ranges of these files.
     """
 
     def __init__(self, disk: Disk, limit: int = 512) -> None:
@@ -45,7 +44,7 @@ class FilePool:
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()
 
     def get(self, directory: str, start: int) -> File:
-        """The open file of a queue; raises `OSError` when it cannot be opened."""
+        """Return the open file of a queue. Raises `OSError` if it cannot be opened."""
         key = (directory, start)
         file = self._files.get(key)
         if file is not None:
@@ -54,14 +53,14 @@ class FilePool:
         return self.put(directory, start, self.disk.open(f"{directory}/{file_name(start)}"))
 
     def put(self, directory: str, start: int, file: File) -> File:
-        """Remember a file that was just opened."""
+        """Cache a file that was just opened."""
         self._files[directory, start] = file
         if len(self._files) > self._limit:
             self._files.popitem(last=False)
         return file
 
     def forget(self, directory: str, start: int) -> None:
-        """Drop a file, as it is about to go."""
+        """Evict a file before it is deleted."""
         self._files.pop((directory, start), None)
         self.windows.forget(directory, start)
 
@@ -73,14 +72,13 @@ class FilePool:
                 self.unsynced.add(directory)
 
     def clear(self) -> None:
-        """Drop all files."""
+        """Evict all files."""
         self._files.clear()
         self.windows.clear()
 
 
 class FileQueue:
-    """The files of one log. `starts` are their first offsets, ascending; `framing` is what is around its
-    records, if it holds any."""
+    """The files of one log: `starts` are their start offsets, ascending; `framing` describes its records."""
 
     __slots__ = ("directory", "disk", "file_size", "framing", "pool", "starts")
 
@@ -93,15 +91,15 @@ class FileQueue:
         self.starts: list[int] = []
 
     def look(self) -> list[tuple[int, int]]:
-        """Start and size of each file that has a name of the log's, ascending; nothing is changed."""
+        """Return start and size of each file with a valid name, ascending; nothing is changed."""
         names = [name for name in self.disk.listdir(self.directory) if len(name) == 20 and name.isdigit()]
         return [(int(name), self.disk.size(f"{self.directory}/{name}")) for name in names]
 
     def examine(self, repair: bool = False) -> list[int]:
-        """Starts of the files that `load` would take, gaps or not; nothing is changed.
+        """Return the starts of the files that `load` would use, gaps or not; nothing is changed.
 
-        Raises `CorruptFile` for a file of a wrong length. An empty last one does not count, nor, with
-        `repair`, one that was cut short or is empty: those get their length back.
+        Raises `CorruptFile` for a file of a wrong length. An empty last file is left out. With `repair`,
+        short or empty files are accepted, as `load` extends them.
         """
         found = self.look()
         if found and found[-1][1] == 0:
@@ -117,11 +115,10 @@ class FileQueue:
         return CorruptFile(f"{self.directory}/{file_name(start)}", size, what)
 
     def load(self, repair: bool = False) -> None:
-        """Find the files. Raises `CorruptFile` where one is missing or has a wrong length; then nothing is
-        changed. An empty last one is removed.
+        """Load the files. Raises `CorruptFile` for a missing file or a wrong length; then nothing is changed.
 
-        With `repair`, after an unclean stop, a file cut short, as by a write that failed, gets its length
-        back. Standard: `MappedFileQueue.doLoad`.
+        An empty last file is removed. With `repair`, after an unclean stop, a short file, as left by a failed
+        write, is extended to its length. RocketMQ: `MappedFileQueue.doLoad`.
         """
         starts = self.examine(repair)
         for start in self.missing(starts):
@@ -138,14 +135,13 @@ class FileQueue:
     def load_derived(
         self, repair: bool, on_damage: Callable[[CorruptFile], None], unit_size: int = 1
     ) -> tuple[int, int] | None:
-        """Find the files of something that the log can give again; where some of it may not be there, gives
-        the first offset of that and where the first file after all of it starts.
+        """Load files that are derived from the log; return the range with lost data, or None.
 
-        Files that are missing, cut short or empty read as zeros from there on, and so does a unit (of
-        `unit_size` bytes) of which a part is left; an empty last file is removed.
-        `on_damage` is told before anything is changed and may raise what it is told; not of a last file that
-        was cut short when the last stop was unclean (`repair`). Raises `CorruptFile` for a file that is too
-        long.
+        The range is the first lost offset, and the start of the first file after all of it. Missing, short or
+        empty files read as zeros from there on, as does a partial unit (of `unit_size` bytes). An empty last
+        file is removed. `on_damage` is called before anything is changed and may raise the error it is given.
+        It is not called for a short last file after an unclean stop (`repair`). Raises `CorruptFile` for a
+        file that is too long.
         """
         found = self.look()
         for start, size in found:
@@ -172,7 +168,7 @@ class FileQueue:
         return holes[0] + short.get(holes[0], 0) // unit_size * unit_size, holes[-1] + self.file_size
 
     def drop_before(self, start: int) -> None:
-        """Delete the files before the one that starts at `start`, here and now."""
+        """Delete the files before the one that starts at `start`, synchronously."""
         while self.starts and self.starts[0] < start:
             first = self.starts.pop(0)
             self.pool.forget(self.directory, first)
@@ -180,25 +176,25 @@ class FileQueue:
             self.disk.sync_dir(self.directory)
 
     def missing(self, starts: list[int]) -> list[int]:
-        """Where files should start between those that start at `starts`."""
+        """Return the starts of the files missing between `starts`."""
         size = self.file_size
         return [start for one, next_one in pairwise(starts) for start in range(one + size, next_one, size)]
 
     @property
     def end(self) -> int:
-        """First offset after the last file; 0 without files."""
+        """The offset after the last file; 0 without files."""
         return self.starts[-1] + self.file_size if self.starts else 0
 
     def used(self) -> int:
-        """An offset after which there are only zeros; see `File.used`."""
+        """Return an offset after which there are only zeros; see `File.used`."""
         return self.starts[-1] + self.file(self.starts[-1]).used() if self.starts else 0
 
     def start_of(self, offset: int) -> int:
-        """Where the file with this offset starts, whether it exists or not."""
+        """Return the start of the file that contains this offset, whether it exists or not."""
         return offset - offset % self.file_size
 
     def create(self, start: int) -> File:
-        """Make the file that starts at `start`, at full length; it becomes the last one."""
+        """Create the file that starts at `start`, at full length; it becomes the last one."""
         if not self.starts:
             self.disk.makedirs(self.directory)
             self.pool.note_directory(self.directory)
@@ -209,27 +205,29 @@ class FileQueue:
         return self.pool.put(self.directory, start, file)
 
     def adopt(self, start: int) -> None:
-        """Take over a first file that somebody else has made, with its folder."""
+        """Take over a first file that was created elsewhere, with its directory."""
         self.pool.note_directory(self.directory)
         self.pool.unsynced.add(self.directory)
         self.starts.append(start)
 
     def path(self, start: int) -> str:
-        """The path of the file that starts at `start`, whether it exists or not."""
+        """Return the path of the file that starts at `start`, whether it exists or not."""
         return f"{self.directory}/{file_name(start)}"
 
     def file(self, start: int) -> File:
-        """The open file that starts at `start`."""
+        """Return the open file that starts at `start`."""
         return self.pool.get(self.directory, start)
 
     def between(self, begin: int, end: int) -> list[File]:
-        """The open files that hold bytes of [begin, end)."""
+        """Return the open files that contain bytes of [begin, end)."""
         first = self.start_of(begin)
         return [self.file(start) for start in self.starts if first <= start < end]
 
     def read(self, offset: int, size: int, may_wait: bool = True) -> bytes:
-        """`size` bytes from `offset`, over file borders; fewer where there are no files. Who may not wait for
-        the disk gets `ColdRead` for what is not in memory."""
+        """Return `size` bytes from `offset`, across file borders; fewer if there are no files.
+
+        Raises `ColdRead` without `may_wait` for bytes that are not in memory.
+        """
         if not self.starts or offset < self.starts[0]:
             return b""
         start = self.start_of(offset)
@@ -254,7 +252,7 @@ class FileQueue:
         return data
 
     def write(self, offset: int, data: bytes | bytearray) -> None:
-        """Write over file borders, making files as needed."""
+        """Write across file borders, creating files as needed."""
         done = 0
         while done < len(data):
             start = self.start_of(offset + done)
@@ -264,7 +262,7 @@ class FileQueue:
             done += count
 
     def cut(self, offset: int) -> None:
-        """Forget everything from `offset` on: later files go, the rest of the file reads as zeros.
+        """Truncate at `offset`: later files are deleted, the rest of the file reads as zeros.
 
         Zeros matter: old bytes after the end could pass for records once new ones have filled the gap.
         """
@@ -276,15 +274,17 @@ class FileQueue:
             clear_tail(self.file(self.starts[-1]), offset - self.starts[-1], self.file_size)
 
     def remove_last(self) -> None:
-        """Delete the last file. Its name is gone for good before that of the one before it may go: a power
-        cut leaves no gap."""
+        """Delete the last file durably.
+
+        Its name is gone before that of the one before it may be deleted: a power cut leaves no gap.
+        """
         start = self.starts.pop()
         self.pool.forget(self.directory, start)
         self.disk.unlink(f"{self.directory}/{file_name(start)}")
         self.disk.sync_dir(self.directory)
 
     def drop_first(self, count: int) -> None:
-        """Give up the oldest `count` files: the pool's `remove` is told, which may delete them later."""
+        """Drop the oldest `count` files: the pool's `remove` is called, which may delete them later."""
         for _ in range(count):
             start = self.starts.pop(0)
             self.pool.forget(self.directory, start)
@@ -299,7 +299,7 @@ class FileQueue:
         self.pool.note_directory(self.directory)
 
     def count_while(self, expired: Callable[[int], bool]) -> int:
-        """How many of the oldest files, never the last, are expired; `expired` is given a file's start."""
+        """Return the number of oldest, expired files, never the last; `expired` gets a file's start."""
         count = 0
         while count < len(self.starts) - 1 and expired(self.starts[count]):
             count += 1
@@ -307,14 +307,16 @@ class FileQueue:
 
 
 def make_file(disk: Disk, directory: str, start: int, size: int) -> File:
-    """The file of a log that starts at an offset, at full length, in a folder that is there; one that was
-    made already is only opened. Raises `OSError`."""
+    """Return a log's file that starts at an offset, at full length, in an existing directory.
+
+    An existing file is only opened. Raises `OSError`.
+    """
     file = disk.open(f"{directory}/{file_name(start)}", create=True)
     file.truncate(size)
     return file
 
 
 def clear_tail(file: File, length: int, file_size: int) -> None:
-    """Make everything after `length` zero again."""
+    """Zero all bytes after `length`."""
     file.truncate(length)
     file.truncate(file_size)

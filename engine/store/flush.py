@@ -1,15 +1,14 @@
-"""What is on stable storage, and getting there.
+"""Durability: flushing the log and the derived files, and writing the checkpoint.
 
-`Durability` syncs the log with a worker for the requests that wait (`group_commit`), and makes rounds that
-sync the derived files and then write the checkpoint. Order of a round, each step after the one
-before:
+`Durability` syncs the log on a worker for waiting requests (`group_commit`), and makes rounds that sync the
+derived files and then write the checkpoint. Order of a round, each step after the one before:
 
-    1. what views have in memory is written to their files
-    2. the commit log is synced up to what they refer to
+    1. buffered data of the views is written to their files
+    2. the commit log is synced up to the records they refer to
     3. the files of the views, and the directories with new names, are synced
     4. the checkpoint is written and synced
 
-Standard: `FlushRealTimeService`, `ConsumeQueueStore.FlushConsumeQueueService`.
+RocketMQ: `FlushRealTimeService`, `ConsumeQueueStore.FlushConsumeQueueService`.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ log = logging.getLogger(__name__)
 
 PAGE = 4096
 FILES_A_STEP: Final = 16
-"""Consume queue files that one piece of work syncs, so that other work never waits for many."""
+"""Consume queue files synced by one worker task, so that other work never waits for many."""
 WRITE_SECONDS: Final = 0.01
-"""How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
+"""Maximum time that the event loop is blocked to write queues; the rest follows on the next ticks."""
 FILES_MANY = 512
-"""Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
+"""Number of files and directories from which on the whole file system is synced at once, which is faster."""
 DISPATCHED_A_ROUND: Final = 256 << 20
-"""Dispatched bytes after which a round is made early, so that recovery never has many more to read."""
+"""Dispatched bytes after which a round starts early, to bound the work of recovery."""
 
 
 class _Round(NamedTuple):
-    """One way to a checkpoint: the files of views that are left to sync, and what may be said afterwards."""
+    """A checkpoint round in progress: the files of views left to sync, and the checkpoint's values."""
 
     files: list[tuple[str, int]]
     directories: list[str]
@@ -55,8 +54,9 @@ class _Round(NamedTuple):
 
 
 class Durability:
-    """Syncs the log on the worker, what is derived `aside`: no send waits for that. `on_flushed` is called on
-    the loop whenever more of the log became durable.
+    """Syncs the log on `worker` and derived files on `aside`, which no send waits for.
+
+    `on_flushed` is called on the event loop whenever the flushed offset has moved.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Durability:
         self._on_flushed = on_flushed
         self.commit = GroupCommit()
         self.on_synced: Callable[[float, int], None] | None = None
-        """Told how long each sync of the log took, in seconds, and how many bytes it was about."""
+        """Called with the duration of each sync of the log in seconds, and the bytes it covered."""
         self.derived_failure = ""
         self.dispatched_offset = 0
         self.dispatched_timestamp = 0
@@ -102,9 +102,9 @@ class Durability:
         commit_log.on_dirty_tail = self._repair_tail
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
-        """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
+        """Start with a log that is durable up to `flushed` and dispatched up to a record."""
         self.commit.flushed = self._log.flushed_offset = flushed
-        # Opened before anything is written, so that it knows of every failure.
+        # Opened before anything is written, so that it notices every failure.
         self._file_system = self._disk.file_system(self._queue_directory)
         self.dispatched_offset = self._round_offset = dispatched_offset
         self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
@@ -113,7 +113,7 @@ class Durability:
         self._running = True
 
     def wait(self, end: int, done: Done) -> None:
-        """See `GroupCommit.wait`; the time allowed is syncFlushTimeout. The sync starts with `flush`."""
+        """See `GroupCommit.wait`; the timeout is syncFlushTimeout. The sync starts with `flush`."""
         self.commit.wait(end, elapsed_millis(self._clock) + self._options.sync_flush_timeout, done)
 
     def flush(self) -> None:
@@ -140,7 +140,7 @@ class Durability:
         self._worker.run(work, lambda outcome: self._flushed(outcome, size))
 
     def follow(self) -> None:
-        """The log, which syncs itself, may be on stable storage further than before."""
+        """Adopt the flushed offset of a log that syncs itself."""
         if self._log.flushed_offset > self.commit.flushed:
             self.commit.flushed = self._log.flushed_offset
             self.commit.answer()
@@ -164,19 +164,19 @@ class Durability:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being synced, made or mended elsewhere."""
+        """True if no sync, file creation or repair is in progress on a worker."""
         is_syncing = self._round is not None or self.commit.target is not None
         is_busy = is_syncing or self._is_repairing
         return not is_busy and all(view.is_idle for view in self._views)
 
     def retreat(self, end: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
-        """The log was cut, and ends at `end` now, its newest dispatched record being the one told."""
+        """Adjust to a log truncated at `end`, given its newest dispatched record."""
         self.commit.retreat(end)
         self.dispatched_offset, self.dispatched_timestamp = dispatched_offset, dispatched_timestamp
         self._round_offset = min(self._round_offset, dispatched_offset)
 
     def _repair_tail(self) -> None:
-        """Clear what a failed write left at the end of the log; until that is durable nothing is written."""
+        """Zero the tail left by a failed write; nothing is appended until that is durable."""
         if self._is_repairing:
             return
         self._is_repairing = True
@@ -203,7 +203,7 @@ class Durability:
             self._log.tail_repaired()
 
     def _complain(self, text: str) -> None:
-        """Say what goes on being wrong once."""
+        """Log a persistent error once."""
         if text != self._complaint:
             self._complaint = text
             log.error("%s", text)
@@ -215,7 +215,7 @@ class Durability:
         return directories
 
     def tick(self) -> None:
-        """Do what is due by the clock."""
+        """Run the periodic work that is due."""
         now = elapsed_millis(self._clock)
         options = self._options
         for view in self._views:
@@ -246,7 +246,7 @@ class Durability:
             self._end_round()
 
     def _write_derived(self, all_out: bool = False) -> bool:
-        """Do step 1. A failure is logged and tried again; the data stays in memory."""
+        """Do step 1. A failure is logged and retried; the data stays in memory."""
         now, until = self._clock.millis(), self._clock.monotonic() + WRITE_SECONDS
         time_is_up = None if all_out else lambda: self._clock.monotonic() > until
         try:
@@ -264,7 +264,8 @@ class Durability:
     def start_round(self, all_out: bool = True) -> None:
         """Start a round that ends with a new checkpoint, unless one is in flight.
 
-        Unless all tails are to be written out first, the checkpoint says how far they are.
+        Unless `all_out`, buffered units may remain, and the checkpoint covers only records whose units are
+        written.
         """
         if self._round is not None or self._sync_failed:
             return
@@ -287,7 +288,7 @@ class Durability:
         self._step()
 
     def _step(self) -> None:
-        """Step 3, a few files at a time."""
+        """Do step 3, a few files at a time."""
         current = self._round
         assert current is not None
         files = current.files[:FILES_A_STEP]
@@ -341,12 +342,15 @@ class Durability:
         log.error("consume queues or index could not be written to disk: %s; no further checkpoints", error)
 
     def _note_confirmed(self) -> None:
-        """What replicas have agreed on outlives a start. Standard: `setConfirmPhyOffset`."""
+        """Save the confirm offset that replicas agreed on in the checkpoint.
+
+        RocketMQ: `setConfirmPhyOffset`.
+        """
         if isinstance(self._log.policy, Agreement):
             self._checkpoint.confirm_physical_offset = self._log.confirm_offset
 
     def _end_round(self) -> None:
-        """Step 4, once step 2 has come far enough."""
+        """Do step 4, once step 2 has come far enough."""
         current = self._round
         assert current is not None
         if self.commit.flushed < current.end:
@@ -378,7 +382,7 @@ class Durability:
         self._worker.run(file.sync, done)
 
     def stop(self) -> bool:
-        """Make everything durable, here and now; whether the store may count as cleanly stopped."""
+        """Flush everything, synchronously; return True if the stop counts as clean."""
         for view in self._views:
             view.stop()
         self._running = False

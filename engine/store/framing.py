@@ -1,7 +1,7 @@
-"""What stands around the records of a log in its files.
+"""Bytes around the records of a log in its files.
 
-In a commit log nothing does. Whoever keeps records in entries of its own says how much comes before each, and
-what an entry with a whole record in it looks like; positions of records are those of their own first bytes.
+A commit log has none. A log that wraps records in entries declares the size of the bytes before each record,
+and validates entries. Positions of records are those of their own first bytes.
 """
 
 from __future__ import annotations
@@ -12,21 +12,24 @@ from typing import NamedTuple
 from mqgateway.engine.store.record import Invalid, examine
 
 Examine = Callable[[memoryview, int, int, bool], int | Invalid]
-"""Given bytes, where in them to look, the position of that in the log, and whether checksums are looked at:
-the size of the record there and of what comes before it; 0 for the end of a file; else why there is none."""
+"""Validates the record at a position: bytes, index in them, position in the log, whether to check checksums.
+
+Returns the size of the record and the bytes before it; 0 for the end of a file; else the reason why it is
+invalid.
+"""
 
 
 class Framing(NamedTuple):
-    """`lead` bytes come before each record; the size of all of it stands at `size_at`, in 4 bytes."""
+    """Layout of an entry: `lead` bytes before each record; the total size is at `size_at`, in 4 bytes."""
 
     lead: int
     size_at: int
     examine: Examine
 
     def begin(self, offset: int, file_size: int) -> int:
-        """Where what is around a record begins, of the record's offset; a file begins with itself."""
+        """Return the start of the entry with a record at `offset`; a file's start is its own."""
         return offset - self.lead if offset % file_size else offset
 
 
 BARE = Framing(0, 0, examine)
-"""Records one behind another. Standard: `CommitLog`."""
+"""Records without a frame. RocketMQ: `CommitLog`."""

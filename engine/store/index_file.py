@@ -1,4 +1,4 @@
-"""The index: which records have a key, by the hash of `topic#key` (`key_hashes`).
+"""The index: the records with a key, by the hash of `topic#key` (`key_hashes`).
 
 One file:
 
@@ -7,15 +7,15 @@ One file:
     slots  = slot-count * i4: number of the latest entry of the slot, 0 if none
     entries = entry-count * (key-hash i4, physical-offset i8, seconds since begin i4, previous entry i4)
 
-Entry 0 is never used; an entry's slot is key-hash mod slot-count; entries of a slot form a chain to older
-ones. The standard's file has 5,000,000 slots and 20,000,000 entries: 420,000,040 bytes, sparse.
+Entry 0 is never used. An entry's slot is key-hash mod slot-count; entries of a slot form a chain to older
+ones. RocketMQ's file has 5,000,000 slots and 20,000,000 entries: 420,000,040 bytes, sparse.
 
-Messages wait in `Index.pending` and are entered in groups. Slots are reached at random, so header and slots
-of the newest file are a window in memory (20 MB at most, given back when idle); entries are appended with
-one write a group; older files are read where needed. The entries alone are the truth: slots are rebuilt
-from them after an unclean stop. The header on disk is brought up to date after each checkpoint and says no
-more than that one covers: the standard's broker, when it takes over what was killed, throws a file away
-whose header goes beyond the checkpoint. Standard: `IndexFile`, `IndexService`.
+Messages wait in `Index.pending` and are inserted in groups. Slots are accessed at random, so header and slots
+of the newest file are mapped into memory (20 MB at most, released when idle). Entries are appended with one
+write per group; older files are read where needed. The entries alone are the truth: slots are rebuilt from
+them after an unclean stop. The header on disk is updated after each checkpoint and covers no more than that:
+RocketMQ's broker, when it opens the store after an unclean stop, discards a file whose header goes beyond the
+checkpoint. RocketMQ: `IndexFile`, `IndexService`.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ ENTRY_SIZE: Final = ENTRY.size
 
 SECONDS_MAX: Final = 0x7FFFFFFF
 INDEX_GROUP: Final = 1024
-"""Entries that are written into the index together."""
+"""Entries written to the index together."""
 _SCAN_ENTRIES: Final = 8192
 
 
 Pending = tuple[int, int, int]
-"""What is to be entered: hash, physical offset, store time ms."""
+"""An entry to insert: hash, physical offset, store time in ms."""
 
 
 def entries_of(
     window: mmap | memoryview, slot_count: int, first: int, begin: int, taken: list[Pending]
 ) -> tuple[bytes, int]:
-    """Enter these into the slots of a window, as entries from number `first` on, whose times count from
-    `begin`; gives the entries, and how many of the slots were not used before."""
+    """Link entries into the slots of a window; return their bytes and the number of newly used slots. They
+    get the numbers from `first` on, and their times count from `begin`."""
     read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
     entries: list[bytes] = []
     count, new_slots = first, 0
@@ -81,11 +81,11 @@ def entries_of(
 
 
 Header = tuple[int, int, int, int, int, int]
-"""Times and places of the first and the last entry, used slots, number of the next entry."""
+"""Times and physical offsets of the first and the last entry, used slots, number of the next entry."""
 
 
 class IndexFile:
-    """One file. `open_window` before entries are put; reading needs none."""
+    """One index file. `open_window` comes before entries are put; reading needs none."""
 
     def __init__(
         self, disk: Disk, path: str, slot_count: int, entry_count: int, create: bool = False
@@ -117,30 +117,28 @@ class IndexFile:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further entry fits."""
+        """True if no further entry fits."""
         return self.next_entry >= self.entry_count
 
     def open_window(self) -> None:
-        """Make header and slots writable in memory."""
+        """Map header and slots writable into memory."""
         if self._window is None:
             self._window = self.file.window(self.entries_at)
 
     def close_window(self) -> None:
-        """End the window, when the file is full or the store stops."""
+        """Unmap the window, when the file is full or the store stops."""
         if self._window is not None:
             self._window.close()
             self._window = None
 
     def forget(self) -> None:
-        """Give the window's resident pages back."""
+        """Release the window's resident pages."""
         if self._window is not None:
             self._window.forget()
 
     def put(self, hashes: list[tuple[int, int, int]]) -> int:
-        """Enter (hash, physical offset, store time ms) until the file is full; returns how many were taken.
-
-        Raises `OSError` when the entries cannot be written; then the file is as it was.
-        """
+        """Append (hash, physical offset, store time ms) until the file is full; return the number taken.
+        Raises `OSError` if the entries cannot be written; then the file is unchanged."""
         self.open_window()
         assert self._window is not None
         buffer = self._window.buffer
@@ -153,7 +151,7 @@ class IndexFile:
         entries, new_slots = entered(buffer, slot_count, first, begin, taken)
         try:
             if first == 1:
-                # Times in the file count from the first one: without it the entries could not be read.
+                # Times in the file are relative to the first one: without it the entries could not be read.
                 self.write_header((begin, begin, taken[0][1], taken[0][1], 0, 1))
             self.file.write(self.entries_at + first * ENTRY_SIZE, entries)
         except OSError:
@@ -171,7 +169,7 @@ class IndexFile:
         return len(taken)
 
     def count_at_end(self) -> int:
-        """How many of the last entries are of the newest message."""
+        """Return the number of last entries that belong to the newest message."""
         count = 0
         while count < self.next_entry - 1:
             at = self.entries_at + (self.next_entry - 1 - count) * ENTRY_SIZE
@@ -187,16 +185,19 @@ class IndexFile:
             yield key_hash, offset
 
     def header(self) -> Header:
-        """What the header should say now."""
+        """Return the current content of the header."""
         times, offsets = (self.begin_timestamp, self.end_timestamp), (self.begin_offset, self.end_offset)
         return *times, *offsets, self.used_slots, self.next_entry
 
     def write_header(self, header: Header) -> None:
-        """Write what `header` said at some time. Raises `OSError`."""
+        """Write a content that `header` returned. Raises `OSError`."""
         self.file.write(0, HEADER.pack(*header))
 
     def may_have(self, begin: int, end: int) -> bool:
-        """Whether the file has entries of [begin, end] ms. Standard: `IndexFile.isTimeMatched`."""
+        """Return True if the file may have entries in [begin, end] ms.
+
+        RocketMQ: `IndexFile.isTimeMatched`.
+        """
         return begin <= self.end_timestamp and end >= self.begin_timestamp
 
     def _read(self, offset: int, size: int, may_wait: bool) -> bytes:
@@ -208,9 +209,8 @@ class IndexFile:
         return data
 
     def find(self, key_hash: int, begin: int, end: int, limit: int, may_wait: bool = True) -> list[int]:
-        """Physical offsets of the newest entries with this hash and a time in [begin, end] (whole
-        seconds). Who may not wait for the disk gets `ColdRead` where that is needed.
-        """
+        """Return physical offsets of the newest entries with this hash and a time in [begin, end] (seconds
+        precision). Raises `ColdRead` without `may_wait` for bytes that are not in memory."""
         found: list[int] = []
         data = self._read(HEADER_SIZE + key_hash % self.slot_count * 4, 4, may_wait)
         number = SLOT.unpack(data)[0]
@@ -228,9 +228,8 @@ class IndexFile:
         return found
 
     def _chains(self, below: int) -> tuple[array[int], int, int, int]:
-        """Go through the entries as long as they are real and their records lie below a physical offset, and
-        mend what they say of the one before: slots, next number, last offset, last seconds.
-        """
+        """Scan the entries that are valid and whose records are before `below`, and repair their chains.
+        Returns the slots, next number, last offset and last seconds."""
         slots, slot_count = array("i", bytes(4 * self.slot_count)), self.slot_count
         number, last_offset, last_seconds = 1, 0, 0
         while number < self.entry_count:
@@ -259,14 +258,14 @@ class IndexFile:
         return slots, number, last_offset, last_seconds
 
     def rebuild(self, below: int) -> None:
-        """Keep the entries whose records lie below a physical offset and make slots and header anew from
-        them.
+        """Truncate the entries whose records are at or after a physical offset, and rebuild slots and
+        header.
         """
         slots, number, last_offset, last_seconds = self._chains(below)
         used = self.slot_count - slots.count(0)
         if sys.byteorder == "little":
             slots.byteswap()
-        # Entries of a life that was lost must not come back behind the new ones.
+        # Entries that were lost must not reappear behind new ones.
         self.file.truncate(self.entries_at + number * ENTRY_SIZE)
         self.file.truncate(self.entries_at + self.entry_count * ENTRY_SIZE)
         self.next_entry = number
@@ -280,7 +279,7 @@ class IndexFile:
 
 
 class ColdEntries(ColdRead):
-    """Entries of a key are not in memory: those of some files, the last first."""
+    """Entries of a key are not in memory: those of some files, the last file first."""
 
     def __init__(
         self, cold: ColdRead, files: list[IndexFile], key_hash: int, begin: int, end: int, limit: int
@@ -290,7 +289,7 @@ class ColdEntries(ColdRead):
         self._asked = key_hash, begin, end, limit
 
     def bring(self, *, ahead: bool = True) -> None:
-        """Look for the entries, which lie anywhere, once for nothing."""
+        """Search for the entries, which are scattered, once for their pages only."""
         key_hash, begin, end, limit = self._asked
         for file in reversed(self._files):
             if file.may_have(begin, end):
@@ -300,7 +299,7 @@ class ColdEntries(ColdRead):
 
 
 class Index:
-    """The files, oldest first, and what waits in `pending` to be entered."""
+    """The files, oldest first, and entries that wait in `pending` to be inserted."""
 
     def __init__(self, disk: Disk, directory: str, slot_count: int, entry_count: int) -> None:
         self.disk = disk
@@ -315,9 +314,9 @@ class Index:
         self.idle = True
 
     def load(self, clean: bool, safe_timestamp: int, below: int) -> None:
-        """Find the files. After an unclean stop those that may end past `safe_timestamp` (ms), and the
-        last and all that are not full, are rebuilt from their entries, as far as the records lie below a
-        physical offset; the records after it are dispatched again. A file of a wrong length is removed."""
+        """Load the files; a file of a wrong length is removed. After an unclean stop, files that may end past
+        `safe_timestamp` (ms), the last one, and all that are not full are rebuilt from their entries, if
+        their records are before `below`. The records after it are dispatched again."""
         paths = [f"{self.directory}/{name}" for name in self.disk.listdir(self.directory) if name.isdigit()]
         for path in paths:
             is_last = path == paths[-1]
@@ -344,21 +343,19 @@ class Index:
         length = HEADER_SIZE + 4 * self.slot_count + ENTRY_SIZE * self.entry_count
         size = self.disk.size(path)
         if repair and HEADER_SIZE + 4 * self.slot_count < size < length:
-            # A rebuild that was cut off.
+            # A rebuild was interrupted.
             self.disk.open(path).truncate(length)
             return True
         return size == length
 
     @property
     def end_offset(self) -> int:
-        """Physical offset of the newest message that has entries; -1 when there are none."""
+        """Physical offset of the newest message with entries; -1 if there is none."""
         return self.files[-1].end_offset if self.files else -1
 
     def note(self, topic: str, properties: dict[str, str], offset: int, timestamp: int) -> None:
-        """Let a message wait to be entered under its unique key, its keys and its tags.
-
-        The hashes are made at once, while the message is still in the processor's cache.
-        """
+        """Queue a message for insertion under its unique key, its keys and its tags. The hashes are computed
+        at once, while the message is still in the processor's cache."""
         pending, of_key = self.pending, self.hashes.of_key
         unique = properties.get(PROPERTY_UNIQ_KEY)
         if unique:
@@ -373,7 +370,7 @@ class Index:
             pending.append((self.hashes.of_tags(topic, tags), offset, timestamp))
 
     def apply(self, now: int) -> None:
-        """Enter what waits. Raises `OSError`; what was not entered then waits on."""
+        """Insert the pending entries. Raises `OSError`; then entries that were not inserted stay pending."""
         if not self.pending:
             return
         self.idle = False
@@ -405,9 +402,8 @@ class Index:
         return datetime.fromtimestamp(now / 1000).strftime("%Y%m%d%H%M%S") + f"{now % 1000:03d}"
 
     def find(self, key_hash: int, begin: int, end: int, limit: int, may_wait: bool = True) -> list[int]:
-        """Physical offsets, newest first. Raises `ColdEntries` for who may not wait for the disk and would
-        have to. Standard: `IndexService.queryOffset`.
-        """
+        """Return physical offsets, newest first. RocketMQ: `IndexService.queryOffset`. Raises `ColdEntries`
+        without `may_wait` if the disk is needed."""
         found: list[int] = []
         for number in range(len(self.files) - 1, -1, -1):
             file, rest = self.files[number], limit - len(found)
@@ -421,16 +417,14 @@ class Index:
         return found
 
     def forget_when_idle(self) -> None:
-        """Give the window's pages back if nothing was entered since the last call."""
+        """Release the window's pages if nothing was inserted since the last call."""
         if self.idle and self.files:
             self.files[-1].forget()
         self.idle = True
 
     def drop_before(self, min_physical_offset: int) -> int:
-        """Give files (never the last) whose records have all gone to `remove`; returns how many.
-
-        Standard: `IndexService.deleteExpiredFile`.
-        """
+        """Pass files (never the last) whose records were all deleted to `remove`; return the number of files.
+        RocketMQ: `IndexService.deleteExpiredFile`."""
         count = 0
         while count < len(self.files) - 1 and self.files[count].end_offset < min_physical_offset:
             count += 1
@@ -441,15 +435,15 @@ class Index:
         return count
 
     def drop_after(self, offset: int) -> None:
-        """Delete the files whose first message lies after a physical offset, here and now, the last one
-        first. Raises `OSError`."""
+        """Delete the files whose first message is after a physical offset, synchronously, the last one first.
+        Raises `OSError`."""
         while self.files and self.files[-1].begin_offset > offset:
             file = self.files.pop()
             file.close_window()
             self.disk.unlink(file.path)
 
     def forget_from(self, offset: int) -> None:
-        """The log was cut at a physical offset: no entry of what came after it stays. Raises `OSError`."""
+        """Truncate the entries at and after a physical offset, as the log was. Raises `OSError`."""
         self.pending = [one for one in self.pending if one[1] < offset]
         self.drop_after(offset - 1)
         self.filled = [file for file in self.filled if file in self.files]
@@ -458,12 +452,12 @@ class Index:
             self.files[-1].rebuild(offset)
 
     def headers(self) -> list[tuple[IndexFile, Header]]:
-        """The files that were filled since this was last asked for, and the newest, with their headers, which
-        are to be written once a checkpoint covers them."""
+        """Return the files filled since the last call, and the newest, with the headers to write. A header is
+        to be written once a checkpoint covers it."""
         filled, self.filled = self.filled, []
         return [(file, file.header()) for file in [*filled, *self.files[-1:]]]
 
     def close(self) -> None:
-        """End the window."""
+        """Unmap the windows."""
         for file in self.files:
             file.close_window()

@@ -1,10 +1,10 @@
-"""Looking at records before they are handed out: what the disk gave back may not be what was written.
+"""Validation of records before delivery: the disk may return other bytes than were written.
 
-A record is inspected when it may come from the disk: written by an earlier process, or no longer among the
-newest bytes of the log. What fresh readers get, straight from memory, costs one comparison. A record fails
+A record is inspected if it may come from the disk: it was written by an earlier process, or is no longer
+among the newest bytes of the log. For records read from memory the check costs one comparison. A record fails
 if its form is wrong, its body (or all of it, where it ends with a checksum) does not match its checksum, or
-it is not the one that the queue says. It is never handed out then: its reader goes on with the next one, and
-the log names file and byte, once.
+it is not the one that the queue refers to. It is never delivered then: the reader skips it, and file and byte
+are logged once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from mqgateway.engine.store.record import Invalid, examine, is_sound, topic_of
 log = logging.getLogger(__name__)
 
 DAMAGED_MAX: Final = 10_000
-"""Damaged records that are remembered, so that each is told once."""
+"""Maximum of damaged records that are remembered, so that each is logged once."""
 _TOPICS_MAX: Final = 10_000
 _IN_QUEUE: Final = struct.Struct(">i4xq")
 
 
 class Inspection:
-    """`damaged` says for each record found wrong, by its offset in the log, what is wrong."""
+    """Inspects records. `damaged` has the fault of each damaged record by its offset in the log."""
 
     def __init__(self, commit_log: Log, is_on: bool) -> None:
         self._log = commit_log
@@ -37,8 +37,7 @@ class Inspection:
         self.damaged: dict[int, str] = {}
 
     def is_due(self, queue: AnyQueue | None, queue_offset: int, position: int) -> bool:
-        """Whether a record at a position of the log, for a message of a queue, may come from the disk, or
-        what the queue says of it may."""
+        """Return True if a record, or its unit in the queue, may come from the disk."""
         commit_log = self._log
         return self._is_on and (
             position < commit_log.opened_at
@@ -47,7 +46,7 @@ class Inspection:
         )
 
     def due_before(self, queue: AnyQueue) -> tuple[int, int]:
-        """Up to which position of the log, and which offset of a queue, records may come from the disk."""
+        """Return the log position and the queue offset before which records may come from the disk."""
         if not self._is_on:
             return 0, 0
         commit_log = self._log
@@ -56,7 +55,7 @@ class Inspection:
     def passes(
         self, position: int, record: bytes, queue: AnyQueue | None = None, queue_offset: int = 0
     ) -> bool:
-        """Whether a record read at a position of the log, for a message of a queue, may be handed out."""
+        """Return True if a record read at a log position, for a message of a queue, may be delivered."""
         if queue is not None:
             topic = self._topics.get(queue.topic) or self._topic(queue.topic)
             if is_sound(record, position, queue.queue_id, queue_offset, topic):
@@ -67,7 +66,7 @@ class Inspection:
         elif found != len(record):
             what = f"the size is {found}, looked for were {len(record)} bytes"
         elif isinstance(queue, ConsumeQueue) and not queue.topic.startswith(LMQ_PREFIX):
-            # Not of a light queue: its units refer to records of other topics.
+            # Not for an LMQ queue: its units refer to records of other topics.
             belongs = (queue.queue_id, queue_offset) == _IN_QUEUE.unpack_from(record, 12)
             if belongs and topic_of(record) == topic:
                 return True
@@ -84,7 +83,7 @@ class Inspection:
         return found
 
     def report(self, position: int, what: str) -> None:
-        """Note and log, once, what is wrong with the record at a position of the log."""
+        """Note and log, once, the fault of the record at a position of the log."""
         if position in self.damaged:
             return
         if len(self.damaged) < DAMAGED_MAX:

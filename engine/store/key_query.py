@@ -1,8 +1,8 @@
-"""Finding messages by key or tags, through the index.
+"""Queries of messages by key or tags, through the index.
 
-The index has hashes of topic and key only, so each record that it gives is read and compared before it counts
-as found: another topic or key may have the same hash. Standard: `DefaultMessageStore.queryMessage`,
-`IndexService.queryOffset`; there the comparison is left to `MQAdminImpl.queryMessage` of the client.
+The index has hashes of topic and key only. Each record it refers to is therefore read and compared: another
+topic or key may have the same hash. RocketMQ: `DefaultMessageStore.queryMessage`, `IndexService.queryOffset`;
+there the comparison is left to the client's `MQAdminImpl.queryMessage`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from mqgateway.engine.store.results import QueryResult
 log = logging.getLogger(__name__)
 
 QUERY_MAX: Final = 64
-"""Messages of one query. Standard: maxMsgsNumBatch."""
+"""Maximum of messages of one query. RocketMQ: maxMsgsNumBatch."""
 CANDIDATES_MAX: Final = 512
-"""Records of the asked hash that one query reads, the newest first."""
+"""Maximum of records with the hash that one query reads, newest first."""
 CANDIDATE_BYTES_MAX: Final = 8 * 1024**2
-"""No further records are read once those of another topic or key have so many bytes."""
+"""Limit of bytes read of records with another topic or key."""
 INDEX_KEY: Final = "K"
 INDEX_UNIQUE: Final = "U"
 INDEX_TAG: Final = "T"
 
 
 class KeyQuery:
-    """Asks the index; `record_at` gives the record at a log offset, or None where there is none, and is told
-    whether it may wait for the disk.
+    """Queries the index.
+
+    `record_at` returns the record at a log offset, or None; its second argument is `may_wait` (for the disk).
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class KeyQuery:
     def _records(
         self, index: Index, key_hash: int, wanted: Wanted, limit: int, begin: int, end: int, may_wait: bool
     ) -> list[bytes]:
-        """Return the newest `limit` records that are wanted, oldest first.
+        """Return the newest `limit` records that match, oldest first.
 
-        The index is asked for as many entries as records are wanted, then for twice as many, and so on, since
-        almost always all of them are of the asked key.
+        The index is queried for `limit` entries, then for twice as many, and so on, since almost always all
+        of them have the requested key.
         """
         found: dict[int, bytes] = {}
         read: set[int] = set()
@@ -111,7 +112,7 @@ class KeyQuery:
 
 
 class Wanted:
-    """What a query asks for."""
+    """The condition of a query."""
 
     def __init__(self, topic: str, key: str, index_type: str) -> None:
         self._topic = topic.encode("utf-8", "replace")
@@ -121,8 +122,8 @@ class Wanted:
     def matches(self, record: bytes) -> bool:
         """Return True if a record has the topic, and the key where the index type looks for it.
 
-        Clients that ask by key get unique keys too: the index keeps both under one hash, and whoever has one
-        text in hand often cannot tell which it is.
+        A query by key also finds unique keys: the index keeps both under one hash, and a user with an id in
+        hand often cannot tell which it is.
         """
         if topic_of(record) != self._topic:
             return False

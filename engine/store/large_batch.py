@@ -1,9 +1,9 @@
-"""A client's batch of many messages, made ready in steps before it is stored in one go.
+"""A client's batch of many messages, encoded incrementally before it is stored with one write.
 
-A batch lies in one piece of the log with consecutive queue offsets. Where it will lie is known only when it
-is written, but all else is encoded before, checksums of the bodies included; what is left then is to fill in
-the places (`record.place_batch`), some hundred nanoseconds a message, and one write. It is dispatched in the
-parts in which it was made ready.
+A batch is one contiguous range of the log with consecutive queue offsets. Its position is known only when it
+is written, but all else is encoded before, checksums of the bodies included. Then only the positions are
+filled in (`record.place_batch`), some hundred nanoseconds a message, and one write follows. It is dispatched
+in the parts in which it was encoded.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from mqgateway.engine.store.client_elements import element_ends
 from mqgateway.engine.store.dispatch_request import Part
 
 LARGE = 32 << 10
-"""Bytes of a batch body from which on it is made ready in steps. Below, that would spare others nothing."""
+"""Bytes of a batch body from which on it is encoded incrementally. Below, that would not unblock others."""
 PART_WEIGHT = 128
-"""Messages that are made ready in one step, and dispatched in one go, where they are small."""
+"""Messages that are encoded in one step, and dispatched together, if they are small."""
 _BODY_BYTES = 1024
 _PROPERTY_BYTES = 32
-"""Bytes that are as much work as a small message. Each key among the properties has an entry in the index."""
+"""Bytes that cost as much as a small message. Each key in the properties has an entry in the index."""
 
 
 class LargeBatch:
-    """All of a batch's records but their places and times.
+    """The records of a batch, complete except for positions and times.
 
-    `length` is that of its body, `records` lie one behind the other, `sizes` are their lengths; `parts` has
-    the sizes and properties of some messages each, as `dispatch` takes them.
+    `length` is that of the body. `records` are concatenated, `sizes` are their lengths. `parts` has the sizes
+    and properties of some messages each, as `dispatch` takes them.
     """
 
     __slots__ = ("length", "parts", "records", "sizes")
@@ -43,10 +43,11 @@ class LargeBatch:
 def made_ready(
     message: Message, elements: bytes, topic: tuple[int, bytes], sys_flag: int, seals: bool, most: int
 ) -> Steps[LargeBatch]:
-    """The batch, in steps. `message` has what all have in common; `topic` and `sys_flag` are as for `encode`,
-    with `seals` records have room for a checksum of all of them.
+    """Encode a batch as a cooperative task.
 
-    Raises `MessageIllegal` for bytes that do not add up, and for more than `most` messages.
+    `message` has the fields that all have in common; `topic` and `sys_flag` are those of `encode`. With
+    `seals` records have room for a checksum of all of them. Raises `MessageIllegal` for inconsistent lengths,
+    and for more than `most` messages.
     """
     at, total = 0, len(elements)
     batch = LargeBatch(total)
@@ -65,7 +66,7 @@ def made_ready(
 
 
 def _end_of_part(elements: bytes, at: int) -> int:
-    """Where a part of a batch body ends that begins at a byte; wrong lengths are for others to find."""
+    """Return the end of the part of a batch body that begins at a byte; lengths are not validated."""
     weight, total = 0, len(elements)
     while weight < PART_WEIGHT and at < total:
         try:

@@ -1,9 +1,9 @@
-"""Light queues: consume queues beside the one of a message's own topic and queue.
+"""LMQ (light message queues): consume queues in addition to that of a message's own topic and queue.
 
-A message names them in INNER_MULTI_DISPATCH; the store answers in INNER_MULTI_QUEUE_OFFSET, name by name,
-with the offset that the message has there, and nothing for what is no light queue. Each has one queue, with
-id 0, whose units point to the record in the log, which is stored once. Recovery finds both in the record.
-Standard: `LmqDispatch`, `MultiDispatchUtils`, `HookUtils.handleLmqQuota`.
+A message names them in INNER_MULTI_DISPATCH. The store returns the message's offsets in
+INNER_MULTI_QUEUE_OFFSET, name by name, and nothing for names that are not LMQ queues. Each has one queue,
+with id 0, whose units point to the record in the log, which is stored once. Recovery finds both in the
+record. RocketMQ: `LmqDispatch`, `MultiDispatchUtils`, `HookUtils.handleLmqQuota`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 LMQ_QUEUE_ID = 0
 SEPARATOR = ","
 NAME_MAX = 255
-"""Bytes of a light queue's name: it is the name of a folder."""
+"""Maximum of bytes of an LMQ queue's name, which is a directory name."""
 _OFFSET_MAX = 1 << 48
-"""No queue gets so long; what says so was not written by a store."""
+"""Limit of valid offsets: no queue gets so long, so a greater one was not written by a store."""
 
 
 def enters_lmqs(topic: str) -> bool:
-    """Whether a message of a topic may enter light queues. Ours: half messages do not, they may be rolled
-    back. Standard: `MixAll.topicAllowsLMQ`."""
+    """Return True if messages of a topic may enter LMQ queues. RocketMQ: `MixAll.topicAllowsLMQ`.
+
+    Unlike there, half messages do not: they may be rolled back.
+    """
     return not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) and not is_system_topic(topic)
 
 
 def lmq_offsets(topic: str, properties: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Names and offsets that the properties of a stored message tell. Standard: `multiDispatchLmqQueue`."""
+    """Return names and offsets from the properties of a stored message. RocketMQ: `multiDispatchLmqQueue`."""
     if not enters_lmqs(topic):
         return []
     names = properties.get(PROPERTY_INNER_MULTI_DISPATCH, "").split(SEPARATOR)
@@ -52,16 +54,16 @@ def lmq_offsets(topic: str, properties: Mapping[str, str]) -> list[tuple[str, in
 
 
 def has_lmq(options: StoreOptions) -> bool:
-    """Whether messages enter light queues. The standard has them enter with both settings only, too."""
+    """Return True if messages enter LMQ queues. As in RocketMQ, that needs both settings."""
     return options.enable_lmq and options.enable_multi_dispatch
 
 
 class QuotaExceeded(Exception):
-    """A message names a light queue that would be one too many."""
+    """A message names an LMQ queue that exceeds the quota."""
 
 
 class LmqQueues:
-    """Gives messages their places in light queues, where the settings say that there are any."""
+    """Assigns offsets in LMQ queues to messages, if the settings enable them."""
 
     def __init__(self, options: StoreOptions, queues: ConsumeQueues) -> None:
         self._options = options
@@ -69,8 +71,7 @@ class LmqQueues:
         self.is_on = has_lmq(options)
 
     def note(self, message: Message) -> list[AnyQueue]:
-        """Write into the properties where the message will be; gives the queues, whose next offsets it has
-        not taken yet.
+        """Write the message's offsets into its properties; return the queues, not advanced yet.
 
         Raises `MessageIllegal` for a name that cannot be a queue's, and `QuotaExceeded`.
         """

@@ -1,13 +1,13 @@
-"""A log as the store sees it: records one behind another, each at its physical offset.
+"""A log as the store sees it: consecutive records, each at its physical offset.
 
-`CommitLog` is one; `MessageStore` is handed it, so that another, which many brokers agree on, can stand in
-its place. Who writes asks `reserve` for the place of a record, which is part of the record, then `write`s it.
-A log tells how far it goes (`end_offset`), how far it is on stable storage (`flushed_offset`) and how far it
-is confirmed (`confirm_offset`): readers see nothing behind that. It is kept in files of one length; others
-sync them, look through them after a crash and delete the old ones.
+`CommitLog` is one. `MessageStore` is given its log, so that a log replicated between brokers can replace it.
+A writer calls `reserve` for the offset of a record, which is part of the record, then `write`. A log has its
+end (`end_offset`), the offset on stable storage (`flushed_offset`) and the confirm offset (`confirm_offset`):
+readers see nothing after that. It is kept in files of one length, which the store syncs, recovers after a
+crash and deletes when they expire.
 
-What confirms a record is a policy: that it is written, or flushed; a log with replicas that have to agree has
-one of its own. Standard: `CommitLog`, `DLedgerCommitLog`, `getConfirmOffset`.
+A policy defines when a record is confirmed: when it is written, or when it is flushed. A log with replicas
+that have to agree has its own policy. RocketMQ: `CommitLog`, `DLedgerCommitLog`, `getConfirmOffset`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,26 @@ from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZ
 from mqgateway.engine.store.results import Record
 
 ENDLESS: Final = 1 << 63
-"""Behind every offset."""
+"""Greater than every offset."""
 ConfirmPolicy = Callable[["Log"], int]
-"""Up to where a log is confirmed."""
+"""Returns the confirm offset of a log."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # one that is not compiled is among them
+@mypyc_attr(allow_interpreted_subclasses=True)  # a subclass is not compiled
 class Log(Protocol):
-    """What any log can do; `tests/engine/store/test_log.py` says what each has to hold to.
+    """Contract of any log; `tests/engine/store/test_log.py` checks it.
 
-    `end_offset` is the offset after the last record (the greatest physical offset), `last_timestamp` that
-    record's store time in ms, kept by who writes it; `flushed_offset` is up to where who syncs has come,
-    `opened_at` up to where others have written, `policy` what confirms a record. The `newest` bytes are
-    taken to be in memory. Records from `settled_offset` on were not confirmed when the log was opened, as
-    others have to agree on them. One that `syncs_itself` moves `flushed_offset`, and nobody else syncs it
-    while it is open. `dirty_tail` is what went wrong while a failed write has left something behind
-    `end_offset`; `on_dirty_tail` is told.
+    - `end_offset`: the offset after the last record (the greatest physical offset).
+    - `last_timestamp`: that record's store time in ms, maintained by the writer.
+    - `flushed_offset`: the synced offset, maintained by the syncing component. A log that `syncs_itself`
+      moves it, and is not synced by others while it is open.
+    - `opened_at`: the end of what earlier processes wrote.
+    - `policy`: defines the confirm offset.
+    - `newest`: bytes at the end that are assumed to be in memory.
+    - `settled_offset`: records from here on were not confirmed when the log was opened, as replicas must
+      agree.
+    - `dirty_tail`: the error of a failed write, while bytes of it remain after `end_offset`; `on_dirty_tail`
+      is called then.
     """
 
     files: FileQueue
@@ -58,85 +62,97 @@ class Log(Protocol):
 
     @property
     def min_offset(self) -> int:
-        """The first offset still there. Standard: `getMinOffset`."""
+        """The first offset in the log. RocketMQ: `getMinOffset`."""
 
     @property
     def confirm_offset(self) -> int:
-        """Up to where records are confirmed, and may be seen. Standard: `getConfirmOffset`."""
+        """The offset up to which records are confirmed and visible to readers.
+
+        RocketMQ: `getConfirmOffset`.
+        """
 
     @property
     def record_size_max(self) -> int:
-        """The largest record that it can hold."""
+        """Size of the largest record that it can store."""
 
     def load(self, clean: bool) -> None:
-        """Find the files, before `cut` says where they end; `clean` is whether the last stop was. Raises
-        `CorruptFile` and `OSError`."""
+        """Find the files, before `cut` sets their end; `clean` is True after a clean stop.
+
+        Raises `CorruptFile` and `OSError`.
+        """
 
     def drop_first_file(self) -> None:
-        """Give up the oldest file; there are others. Raises `OSError`."""
+        """Drop the oldest file; there are others. Raises `OSError`."""
 
     def cut(self, offset: int) -> None:
-        """Go on writing at `offset`; what lies after it is forgotten. Standard: `truncateDirtyFiles`."""
+        """Truncate the log at `offset`, where the next record is written. RocketMQ: `truncateDirtyFiles`."""
 
     def reserve(self, size: int) -> int:
-        """Where a record (or the records of one batch, together) of `size` bytes will lie. Raises `OSError`
-        when there is no room, and `LogBusy`."""
+        """Return the offset for a record of `size` bytes, or for the records of one batch together.
+
+        Raises `OSError` if there is no space, and `LogBusy`.
+        """
 
     def write(self, data: bytes) -> None:
-        """Write at the reserved place. Raises `OSError`, and then nothing has moved."""
+        """Write at the reserved offset. Raises `OSError`; then nothing has moved."""
 
     def write_raw(self, data: bytes) -> None:
-        """Write bytes of another's log, which end in the file they begin in; raises as `write`. Standard:
-        `appendData`."""
+        """Write bytes copied from another log, which end in the file they begin in. Raises as `write`.
+
+        RocketMQ: `appendData`.
+        """
 
     def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
-        """`size` bytes of one file, or None when they are not (or no longer) in the log. Raises `OSError`,
-        and `ColdRead` for who may not wait for the disk."""
+        """Return `size` bytes of one file; None if they are not (or no longer) in the log.
+
+        Raises `OSError`, and `ColdRead` without `may_wait` if the disk is needed.
+        """
 
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
-        """`read` for each (anything, offset, size): the way for records that lie apart."""
+        """Return `read` of each (anything, offset, size); suits scattered records."""
 
     def borrow_each(
         self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
     ) -> list[Record | None]:
-        """What `read_each` gives, as views where that is in memory; see `Record` for how long they last."""
+        """Return what `read_each` does, as views of memory if possible; see `Record` for their lifetime."""
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
-        """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""
+        """Return the bytes of `read_each`, concatenated; None if a record is not in the log (any more)."""
 
     def window(self, offset: int) -> tuple[Slices, int, int] | None:
-        """What is in memory around an offset, and where in the log that begins and ends; None where that is
-        not known."""
+        """Return the mapped bytes around an offset, with their begin and end in the log; None if unknown."""
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
-        """Where each (anything, offset, size) lies in files; those that are not in the log are left out."""
+        """Return the file ranges of each (anything, offset, size), except those that are not in the log."""
 
     def repair_tail(self) -> File:
-        """Make what a failed write left behind zeros; the file must be synced, then `tail_repaired` follows.
+        """Zero the tail left by a failed write; the caller syncs the file, then calls `tail_repaired`.
 
-        Raises `OSError`. May run elsewhere, as nothing is written meanwhile.
+        Raises `OSError`. May run on another thread, as nothing is written meanwhile.
         """
 
     def tail_repaired(self) -> None:
-        """Take records again."""
+        """Accept records again."""
 
     def reopen(self) -> None:
-        """Open the files anew: the disk gave others in their place. Raises `OSError`."""
+        """Reopen the files after the disk replaced them. Raises `OSError`."""
 
 
 def written(log: Log) -> int:
-    """What is written is confirmed: it outlives this process."""
+    """Confirm written records, which survive the end of this process."""
     return log.end_offset
 
 
 def flushed(log: Log) -> int:
-    """What is on stable storage is confirmed."""
+    """Confirm records on stable storage."""
     return log.flushed_offset
 
 
 class Agreement:
-    """What replicas agree on is confirmed: what is before `limit`, of what the policy `base` confirms;
-    None: all of that."""
+    """Confirms what replicas agree on: the part before `limit` of what the policy `base` confirms.
+
+    All of that if `limit` is None.
+    """
 
     def __init__(self, base: ConfirmPolicy) -> None:
         self._base = base
@@ -148,19 +164,23 @@ class Agreement:
 
 
 def agreed_limit(log: Log) -> int | None:
-    """What no reader may see from here on, although queues may have it: a start puts all of a log there."""
+    """Return the offset from which on readers see nothing, even if queues have it: a start dispatches all of
+    a log.
+    """
     policy = log.policy
     return policy.limit if isinstance(policy, Agreement) else None
 
 
 def confirm_policy(options: StoreOptions) -> ConfirmPolicy:
-    """The policy that the settings ask for."""
+    """Return the policy for the settings."""
     return flushed if options.flush_disk_type is FlushDiskType.SYNC_FLUSH else written
 
 
 def record_at(log: Log, offset: int, may_wait: bool = True) -> bytes | None:
-    """The record that starts at an offset, or None. The offset is believed to be a record's. See `Log.read`
-    for `may_wait`."""
+    """Return the record that starts at an offset, or None. See `Log.read` for `may_wait`.
+
+    The offset is assumed to be that of a record.
+    """
     start = log.read(offset, START.size, may_wait)
     if start is None:
         return None
@@ -172,11 +192,14 @@ def record_at(log: Log, offset: int, may_wait: bool = True) -> bytes | None:
 
 
 def oldest_store_time(log: Log) -> int:
-    """Store time in ms of the first record still there; -1 when there is none."""
+    """Return the store time in ms of the first record in the log; -1 if there is none."""
     return store_time(log, log.min_offset + log.files.framing.lead)
 
 
 def store_time(log: Log, offset: int, may_wait: bool = True) -> int:
-    """Store time in ms of the record at an offset; -1 when there is none. See `Log.read` for `may_wait`."""
+    """Return the store time in ms of the record at an offset; -1 if there is none.
+
+    See `Log.read` for `may_wait`.
+    """
     head = log.read(offset, STORE_TIME_HEAD_SIZE, may_wait)
     return -1 if head is None else store_timestamp(head)

@@ -1,11 +1,11 @@
-"""Whether the log's files are all there, found out before a start changes anything.
+"""Check that all files of the log exist, before a start changes anything.
 
-Retention takes files from the log's beginning, one after another, and each new one is made when the name of
-the one before it is durable (`CommitLog`): so whatever happened, a log has no gap, and none of its files ends
-before what the checkpoint and the consume queues know. Where it is otherwise a file was lost, with the
-records in it. Then the start is refused, so that it can be put back; or, if startWithMissingLogFiles says so,
-an empty file takes its place, and all that the others hold is served. Nothing is removed. Ours: the standard
-ignores a missing file, or does not start.
+Retention deletes files from the log's beginning in order, and a new file is created only when the name of the
+one before it is durable (`CommitLog`). So a log never has a gap, and none of its files ends before the
+positions that the checkpoint and the consume queues contain. Otherwise a file was lost, with its records. The
+start is then refused, so that the file can be restored. With startWithMissingLogFiles an empty file replaces
+it instead, and the other files are served. Nothing is removed. RocketMQ ignores a missing file, or does not
+start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMES_MAX = 5
 
 
 class MissingLogFiles(CorruptFile):
-    """Files of the log are not there, though others show that they were. `starts` are theirs."""
+    """Files of the log are missing, as others show; `starts` are their start offsets."""
 
     def __init__(self, files: FileQueue, starts: list[int], sign: str) -> None:
         self.starts = starts
@@ -46,9 +46,10 @@ class MissingLogFiles(CorruptFile):
 
 
 def look_for_lost(files: FileQueue, known: Callable[[], int], checkpoint: int, repair: bool) -> None:
-    """Raise `MissingLogFiles` if files were lost; nothing is changed. `known` gives the newest record that
-    derived files know. `checkpoint` is where a record lay that
-    was durable, `repair` says whether the last stop was unclean. Raises `CorruptFile` and `OSError` too.
+    """Raise `MissingLogFiles` if files were lost; nothing is changed. Raises `CorruptFile` and `OSError` too.
+
+    `known` returns the newest log offset in derived files. `checkpoint` is the offset of a durable record;
+    `repair` is True after an unclean stop.
     """
     starts = files.examine(repair)
     missing = files.missing(starts)
@@ -56,7 +57,7 @@ def look_for_lost(files: FileQueue, known: Callable[[], int], checkpoint: int, r
         following = next(start for start in starts if start > missing[0])
         raise MissingLogFiles(files, missing, f"{file_name(following)} is the next file")
     end = starts[-1] + files.file_size if starts else 0
-    # A damaged checkpoint could say so too, but no queue would; after a power cut one of 0 promises nothing.
+    # A damaged checkpoint could show so too, but no queue would. After a power cut, 0 proves nothing.
     if checkpoint >= max(end, int(repair)) and (newest := known()) >= end:
         last = files.start_of(newest)
         sign = f"consume queues know records up to {newest}"
@@ -64,7 +65,7 @@ def look_for_lost(files: FileQueue, known: Callable[[], int], checkpoint: int, r
 
 
 def newest_place(queues: ConsumeQueues) -> int:
-    """Where the newest record lies that a consume queue on disk knows; -1 if none does."""
+    """Return the greatest log offset in the consume queues on disk; -1 if there is none."""
     return max(_last_places(queues), default=-1)
 
 
@@ -81,7 +82,7 @@ def _last_places(queues: ConsumeQueues) -> Iterator[int]:
 
 
 def _last_place(disk: Disk, path: str, unit_size: int) -> int:
-    """The place in the last unit of a file, found by halving; -1 without one."""
+    """Return the log offset in the last unit of a file, found by binary search; -1 without one."""
     file = disk.open(path)
     low, high, found = 0, file.size() // unit_size, -1
     while low < high:
@@ -96,7 +97,7 @@ def _last_place(disk: Disk, path: str, unit_size: int) -> int:
 
 
 def fill(files: FileQueue, starts: list[int]) -> None:
-    """Put a file without records in the place of each that is missing. Raises `OSError`."""
+    """Create a file without records for each missing one. Raises `OSError`."""
     for start in starts:
         path = f"{files.directory}/{file_name(start)}"
         file = files.disk.open(path, create=True)

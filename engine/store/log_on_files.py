@@ -1,7 +1,7 @@
-"""The reading side of a log kept in files, which is the same whoever writes it.
+"""The read side of a log in files, which does not depend on the writer.
 
-`_file` is the open file that starts at `_start`, where records are being written; -1 where that is nobody's
-business here. Standard: `CommitLog.getMessage`, `DLedgerCommitLog.getMessage`.
+`_file` is the open file that starts at `_start`, where records are being written; -1 if the subclass does not
+use it. RocketMQ: `CommitLog.getMessage`, `DLedgerCommitLog.getMessage`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ def _nothing() -> None:
 def gather(
     buffer: Slices, begin: int, end: int, places: Sequence[tuple[int, int, int]], number: int
 ) -> tuple[bytes, int]:
-    """What lies at places from a number on back to back, and how many these are: up to one that is not all in
-    [begin, end), where the buffer lies."""
+    """Return the concatenated bytes at `places`, starting at `number`, and their count.
+
+    Stops at the first place that is not within [begin, end), the range of the buffer.
+    """
     if native is not None:
         gathered = native.gather(buffer, begin, end, places, number)
         if gathered is not None:
@@ -47,8 +49,10 @@ def gather(
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # a group's log is one, and is not compiled
 class LogOnFiles(Log):
-    """Reads records of `files`, the last `newest` bytes without asking whether they are in memory; see
-    `Log`."""
+    """Reads records of `files`; the last `newest` bytes without a check that they are in memory.
+
+    See `Log`.
+    """
 
     __slots__ = (
         "_file",
@@ -84,20 +88,20 @@ class LogOnFiles(Log):
 
     @property
     def min_offset(self) -> int:
-        """The first offset still there. Standard: `getMinPhyOffset`."""
+        """The first offset in the log. RocketMQ: `getMinPhyOffset`."""
         return self.files.starts[0] if self.files.starts else self.end_offset
 
     @property
     def confirm_offset(self) -> int:
-        """Up to where records are confirmed by the policy. Standard: `getConfirmOffset`."""
+        """The offset up to which the policy confirms records. RocketMQ: `getConfirmOffset`."""
         return self.policy(self)
 
     def drop_first_file(self) -> None:
-        """Give up the oldest file; there are others."""
+        """Drop the oldest file; there are others."""
         self.files.drop_first(1)
 
     def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
-        """`size` bytes of one file, or None when they are not (or no longer) in the log."""
+        """Return `size` bytes of one file; None if they are not (or no longer) in the log."""
         if offset + size > self.end_offset or offset < 0:
             return None
         start = offset - offset % self.file_size
@@ -117,7 +121,7 @@ class LogOnFiles(Log):
         return ready
 
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
-        """`read` for each (anything, offset, size): the way for records that lie apart."""
+        """Return `read` of each (anything, offset, size); suits scattered records."""
         found: list[bytes | None] = []
         buffer: Slices | None = None
         begin = end = 0
@@ -165,14 +169,14 @@ class LogOnFiles(Log):
         return found
 
     def _view(self, offset: int) -> tuple[memoryview | None, int, int]:
-        """Return what `window` gives as a view; None if it is not real memory."""
+        """Return the result of `window` as a view; None if it is not real memory."""
         window = self.window(offset)
         if window is None or not isinstance(window[0], mmap.mmap):
             return None, 0, 0
         return memoryview(window[0]), window[1], window[2]
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
-        """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""
+        """Return the bytes of `read_each`, concatenated; None if a record is not in the log (any more)."""
         parts: list[bytes] = []
         number = 0
         while number < len(places):
@@ -185,7 +189,7 @@ class LogOnFiles(Log):
                     parts.append(part)
                     number += count
                     continue
-            # It lies across the end of a window, or is not known to be in memory.
+            # It crosses the end of a window, or is not known to be in memory.
             try:
                 data = self.read(offset, place[2], may_wait)
             except ColdRead:
@@ -208,7 +212,7 @@ class LogOnFiles(Log):
         return None if window is None else (window[0], start + window[1], start + window[2])
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
-        """Where each (anything, offset, size) lies; those that are not in the log are left out."""
+        """Return the file range of each (anything, offset, size), except those that are not in the log."""
         starts, first = self.files.starts, self.min_offset
         return [
             (self.files.file(start), offset - start, size)

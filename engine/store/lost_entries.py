@@ -1,9 +1,9 @@
-"""An index that lost a file, made whole again from the log.
+"""Repair of an index that lost a file, from the log.
 
-Entries are in the order of the log, so between the last message of one file and the first of the next there
-is none with a key, nor before the first file or after the last: else a file is missing. Then the log is read
-from there, and what it has is entered again; the files after the gap are made anew, as entries only come at
-the end. Consume queues are not touched. Ours: the standard starts with what is left.
+Entries are in the order of the log. So there is no message with a key between the last message of one file
+and the first of the next, before the first file, or after the last one; otherwise a file is missing. The log
+is then read from there, and its entries are inserted again. The files after the gap are rebuilt, as entries
+can only be appended. Consume queues are not touched. RocketMQ starts with the remaining files instead.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ log = logging.getLogger(__name__)
 
 
 def has_entries(message: StoredMessage) -> bool:
-    """Whether a message must have entries in the index."""
+    """Return True if a message must have entries in the index."""
     if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
         return False
     return bool(message.properties.get(PROPERTY_UNIQ_KEY) or message.properties.get(PROPERTY_KEYS))
 
 
 class LostEntries:
-    """Looks for the entries of messages up to a place in the log and puts them back. `found` counts
-    messages."""
+    """Finds messages without entries, up to a log offset, and inserts these. `found` counts messages."""
 
     def __init__(
         self, files: FileQueue, index: Index, check_crc: bool, progress: Progress | None = None
@@ -42,8 +41,10 @@ class LostEntries:
         self.found = 0
 
     def look(self, until: int, *, at_end: bool) -> Steps[None]:
-        """Put back what is missing for messages up to `until`, a place in the log. Whether that begins with
-        the last file is looked for only with `at_end`. Raises `OSError`."""
+        """Insert the missing entries of messages up to the log offset `until`. Raises `OSError`.
+
+        The end after the last file is checked only with `at_end`.
+        """
         hole = yield from self._hole(until, at_end)
         if hole is None:
             return
@@ -63,10 +64,10 @@ class LostEntries:
         log.warning("%d messages were indexed again", self.found)
 
     _last = 0
-    """Store time in ms of the newest message entered."""
+    """Store time in ms of the newest message inserted."""
 
     def _enter(self, message: StoredMessage, known: int) -> None:
-        """Note the entries of a message but the first ones, that are there."""
+        """Queue the entries of a message, except the first `known`, which exist."""
         if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.TRANSACTION_ROLLBACK:
             return
         pending = self._index.pending
@@ -79,7 +80,7 @@ class LostEntries:
             self._index.apply(self._last)
 
     def _hole(self, until: int, at_end: bool) -> Steps[int | None]:
-        """Up to where the index is whole; None if nothing is missing."""
+        """Return the offset up to which the index is complete; None if nothing is missing."""
         files, oldest = self._index.files, self._files.starts[0]
         first = files[0].begin_offset if files else until + 1
         if (files or at_end) and (yield from self._has_keys_between(oldest - 1, min(first, until + 1))):
@@ -92,7 +93,7 @@ class LostEntries:
         return None
 
     def _has_keys_between(self, after: int, end: int) -> Steps[bool]:
-        """Whether a message after the one at a place, and before `end`, must have entries."""
+        """Return True if a message after the one at `after`, and before `end`, must have entries."""
         begin = max(after, self._files.starts[0])
         if begin >= end:
             return False

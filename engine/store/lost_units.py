@@ -1,11 +1,11 @@
-"""Consume queues that lost files, made whole again from the log.
+"""Repair of consume queues that lost files, from the log.
 
 A queue's files show that one of them may be gone: there is a gap, one is cut short, the first begins with a
 record that is not the log's oldest, the last is full to its end, or there is none (`UnitQueue.load`). Most of
-that is mostly as it should be. So the log is read from where units may be missing, and what it has of these
-queues, and of no others, is dispatched again: a topic that was deleted stays away. Before the first change
-the checkpoint goes back to there, so that a start after a crash begins there too. Ours: the standard starts
-with what is left.
+these signs are harmless. So the log is read from the first position with possibly missing units, and the
+missing units of these queues, and of no others, are dispatched again: a deleted topic stays deleted. Before
+the first change the checkpoint is moved back to that position, so that a start after a crash begins there
+too. RocketMQ starts with the remaining files instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMES_MAX = 5
 
 
 class LostUnits:
-    """Looks for the units of queues in doubt and puts them back. `found` counts them."""
+    """Finds missing units of suspect queues and restores them. `found` counts them."""
 
     def __init__(
         self,
@@ -47,8 +47,7 @@ class LostUnits:
         self.found = 0
 
     def look(self, until: int) -> Steps[None]:
-        """Read the log up to the record at `until`, as far as a queue may lack units of it. Raises
-        `OSError`."""
+        """Read the log up to the record at `until`, as far as a queue may lack units. Raises `OSError`."""
         self._doubts = {queue: queue.doubt for queue in self._queues if queue.doubt >= 0}
         begin = self._begin()
         if self._doubts and self._files.starts and begin <= until:
@@ -94,7 +93,7 @@ class LostUnits:
         return min((queue.doubt_end for queue in self._doubts), default=0)
 
     def _is_lacking(self, message: StoredMessage) -> bool:
-        """Whether a queue in doubt has no unit for a message."""
+        """Return True if a suspect queue lacks the unit of a message."""
         if not enters_queue(message.sys_flag):
             return False
         places = [(message.topic, message.queue_id, message.queue_offset)]
@@ -122,7 +121,10 @@ class LostUnits:
 
 
 def rewind(checkpoint: Checkpoint, files: FileQueue, position: int) -> None:
-    """Let the checkpoint, durably, promise nothing derived of records after a position. Raises `OSError`."""
+    """Move the checkpoint durably back, so that it covers no derived data after a position.
+
+    Raises `OSError`.
+    """
     is_first = not files.starts or position <= files.starts[0]
     place = position if position % files.file_size else position + files.framing.lead
     time = 0 if is_first else store_timestamp(files.read(place, STORE_TIME_HEAD_SIZE))

@@ -1,13 +1,13 @@
-"""The face of the store: put messages into the log, get them back by queue, offset, time or key.
+"""Facade of the store: put messages into the log, get them by queue, offset, time or key.
 
-The way through: `put` encodes a record (`writer`, `record`) and appends it (`commit_log`); `dispatch`,
-called once after the puts that arrived together, fills queues and index (`dispatch`, `consume_queue`,
-`index_file`) and tells who waits; `get` reads (`reader`); `tick` does what is due by the clock (`flush`,
-`retention`); `start` finds out where the last run ended (`recovery`); `admin` is for who cares for it
-(`administration`). One thread calls all of it; only syncs leave it, through the worker.
+How a message passes through: `put` encodes a record (`writer`, `record`) and appends it (`commit_log`).
+`dispatch`, called once after the puts that arrived together, fills queues and index (`dispatch`,
+`consume_queue`, `index_file`) and notifies waiting readers. `get` reads (`reader`). `tick` runs periodic work
+(`flush`, `retention`); `start` recovers (`recovery`); `admin` is for administration (`administration`). One
+thread calls all of it; only syncs run on the worker.
 
 An acknowledged message survives the end of the process, as its record is in the file when `put` returns. It
-survives the end of the machine once `when_flushed` says so. Standard: `DefaultMessageStore`.
+survives the end of the machine once `when_flushed` reports so. RocketMQ: `DefaultMessageStore`.
 """
 
 from __future__ import annotations
@@ -89,19 +89,19 @@ log = logging.getLogger(__name__)
 _SAMPLE_MILLIS: Final = 1000
 
 
-@mypyc_attr(native_class=False)  # tests put other methods in its place
+@mypyc_attr(native_class=False)  # tests replace methods
 class MessageStore(StoreReading):
-    """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks say
-    so. They lie in `commit_log`, or where none is given in the one of the settings, in the folder `root`.
-    """
+    """One broker's messages. Only `start` and `cut` raise for a disk fault; other methods report it by
+    statuses and remarks. The messages are in `commit_log`, by default the one of the settings, in the
+    directory `root`."""
 
     gate: WriteGate | None = None
-    """Stands before the log while it is not ours to write; None: what is put is written."""
+    """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
     was_clean = False
-    """Whether the run before this one has ended in good order, once this one has started."""
+    """True if the previous run stopped cleanly; valid once this one has started."""
     on_rest: Callable[[], None] | None = None
-    """Told when there is more to dispatch than fits in one go, which `dispatch` does when it is called again,
-    soon; without it all is done at once."""
+    """Called if there is more to dispatch than one call does, so that `dispatch` is called again soon. If
+    None, one call dispatches all."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class MessageStore(StoreReading):
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self.root}/index", options.max_hash_slot_num, options.max_index_num)
         self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
-        # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
+        # Waits for the disk that no send depends on: it must not run before or between the syncs.
         self._aside = aside or worker
         self.producers = ProducersView(options, disk, clock, self.root)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
@@ -177,16 +177,14 @@ class MessageStore(StoreReading):
     # Starting and stopping.
 
     def start(self, progress: Progress | None = None) -> RecoveryReport:
-        """`starting`, in one go."""
+        """Run `starting` to its end."""
         return run(self.starting(progress))
 
     def starting(self, progress: Progress | None = None) -> Steps[RecoveryReport]:
-        """Load, recover and be ready, in steps; `progress` is told how far it is, or else the log.
-
-        Nothing else of the store may be used before it is done. Raises `StoreUnavailable` when another
-        process has the store, `MissingLogFiles` and, for files of a wrong length, `CorruptFile` before
-        anything is changed, and `OSError`.
-        """
+        """Load and recover, as a cooperative task; `progress` gets the progress, by default it is logged. The
+        store must not be used before it is done. Raises `StoreUnavailable` if another process has the store,
+        `MissingLogFiles` and, for files of a wrong length, `CorruptFile` before anything is changed, and
+        `OSError`."""
         began = self._clock.monotonic()
         for directory in (self.root, self._log.files.directory, self._queues.directory):
             make_directories(self._disk, directory)
@@ -219,7 +217,7 @@ class MessageStore(StoreReading):
             self.raw.take(place)
         end = self._log.end_offset
         if not clean:
-            # What only the page cache may hold counts as flushed from now on, so it must be.
+            # Bytes that may be only in the page cache count as flushed from now on, so they must be.
             for file in self._log.files.between(end - recovery.scanned_bytes, end + 1):
                 file.sync()
             self._disk.sync_dir(self._log.files.directory)
@@ -241,14 +239,14 @@ class MessageStore(StoreReading):
         return report
 
     def agree(self) -> Agreement:
-        """From now on only that is confirmed on which replicas agree."""
+        """Confirm from now on only what replicas agree on."""
         self._log.policy = agreement = Agreement(self._log.policy)
         return agreement
 
     def cut(self, offset: int) -> bool:
-        """End the log at `offset`, which is where a record ends, and forget what came after it; once this
-        returns a power cut brings nothing of that back. Nothing happens, and the answer is False, while the
-        disk is at work: to be tried again with the next beat. Raises `StoreError` and `OSError`."""
+        """Truncate the log at `offset`, the end of a record, durably: a power cut restores nothing of the
+        rest. Returns False without a change while syncs are in progress; retry on the next tick. Raises
+        `StoreError` and `OSError`."""
         truncation = Truncation(self._log, self._dispatch, self._durability, self._checkpoint)
         if not truncation.cut(offset):
             return False
@@ -256,17 +254,16 @@ class MessageStore(StoreReading):
         return True
 
     def disk_settled(self, held: str) -> None:
-        """The start is over, or what it held back is written: `held` says why the disk takes nothing, or is
-        empty. Files are opened anew then, as those given out meanwhile are slower.
-        """
+        """Note that the start is over, or that writes held back by it are done. `held` is the reason why the
+        disk accepts no writes, or "". Files are reopened then, as those handed out meanwhile are slower."""
         self._held = held
         if self._is_open and not held:
             self._queues.pool.clear()
-            with contextlib.suppress(OSError):  # the one that is open does as well
+            with contextlib.suppress(OSError):  # the file that is open works as well
                 self._log.reopen()
 
     def stop(self) -> None:
-        """Write and sync everything; after a failure of the disk the next start recovers as after a crash."""
+        """Flush everything and close; after a disk failure the next start recovers as after a crash."""
         if self._lock is None:
             return
         self._refusal = "the store is stopped"
@@ -281,14 +278,14 @@ class MessageStore(StoreReading):
         self._lock = None
 
     def _stop_in_order(self) -> None:
-        """Not after a start that failed, which leaves everything to the next one."""
+        """Stop cleanly. Not called after a failed start, which leaves everything to the next one."""
         self._is_open = False
         log = self._log
         self._dispatch_up_to(log.confirm_offset if log.syncs_itself else log.end_offset)
         clean = self._durability.stop()
         self._removals.finish()
         if clean:
-            # With the file gone the next start believes the checkpoint and the queues.
+            # Without the file the next start trusts the checkpoint and the queues.
             with contextlib.suppress(OSError):
                 for view in self._views:
                     view.stopped(self._log, self._dispatch.last_start)
@@ -297,12 +294,12 @@ class MessageStore(StoreReading):
 
     @property
     def refusal(self) -> str:
-        """Why writes are refused at the moment; empty when they are taken."""
+        """Reason why writes are refused now; empty if they are accepted."""
         return self._refusal or ("" if self.gate is None else self.gate.refusal) or self.sickness
 
     @property
     def sickness(self) -> str:
-        """What is wrong with the disk, so that writes are refused; empty when nothing is."""
+        """Fault of the disk because of which writes are refused; empty if there is none."""
         return (
             self._held
             or self._durability.commit.failure
@@ -312,21 +309,19 @@ class MessageStore(StoreReading):
 
     @property
     def damaged(self) -> Mapping[int, str]:
-        """What is wrong with records that readers found damaged since the start, by offset in the log."""
+        """Faults of records that readers found damaged since the start, by offset in the log."""
         return self._inspection.damaged
 
     @property
     def is_writable(self) -> bool:
-        """Whether writes are taken."""
+        """True if writes are accepted."""
         return not self.refusal
 
     # Putting.
 
     def put(self, message: Message) -> PutResult:
-        """Append a message and give it its queue offset. It can be read after `dispatch`.
-
-        The message belongs to the store until then. Standard: `CommitLog.asyncPutMessage`.
-        """
+        """Append a message and assign its queue offset. It can be read after `dispatch`. The message belongs
+        to the store until then. RocketMQ: `CommitLog.asyncPutMessage`."""
         if self.gate is not None:
             return self.gate.put(message)
         if PROPERTY_INNER_MULTI_DISPATCH in message.properties:
@@ -334,11 +329,9 @@ class MessageStore(StoreReading):
         return self._writer.put(message, self.refusal)
 
     def put_batch(self, message: Message, elements: bytes | LargeBatch) -> PutResult:
-        """Append the messages of a client's batch body with consecutive queue offsets, all or none.
-
-        `message` carries topic, queue, sys flag, hosts and times for all. A large body is made ready before.
-        Standard: `CommitLog.asyncPutMessages`.
-        """
+        """Append the messages of a client's batch body with consecutive queue offsets, all or none. `message`
+        has topic, queue, sys flag, hosts and times for all. A large body is encoded before (`make_ready`).
+        RocketMQ: `CommitLog.asyncPutMessages`."""
         if self.gate is not None:
             return self.gate.refused()
         if isinstance(elements, bytes):
@@ -346,25 +339,22 @@ class MessageStore(StoreReading):
         return self._writer.put_large_batch(message, elements, self.refusal)
 
     def make_ready(self, message: Message, elements: bytes) -> Steps[LargeBatch | PutResult]:
-        """A batch body of any size, in steps, as `put_batch` takes it; or why it is refused."""
+        """Encode a batch body of any size for `put_batch`, as a cooperative task; or return the refusal."""
         return self._writer.make_ready(message, elements)
 
     def put_inner_batch(self, message: Message) -> PutResult:
         """Append a batch, the message's body, as one record whose messages have consecutive queue offsets.
-
-        Only for queues of batches. How many they are says the property INNER_NUM, or else the body, which
-        then is a client's batch body. Standard: `CommitLog.asyncPutMessage` with `BatchConsumeQueue`.
-        """
+        Only for batch queues. The number of messages is in the property INNER_NUM, or else is counted in the
+        body, which then is a client's batch body. RocketMQ: `CommitLog.asyncPutMessage` with
+        `BatchConsumeQueue`."""
         if self.gate is not None:
             return self.gate.refused()
         return self._writer.put_inner_batch(message, self.refusal)
 
     def move_start(self, topic: str, queue_id: int, offset: int) -> PutResult | None:
-        """Remove the messages of a queue before `offset`: append a marker, which takes effect when it is
-        dispatched. Return None if there are no such messages.
-
-        The offset may be inside a batch. Kafka: `UnifiedLog.maybeIncrementLogStartOffset`.
-        """
+        """Delete the messages of a queue before `offset`; return None if there are none. A marker is
+        appended, which takes effect when it is dispatched. The offset may be inside a batch. Kafka:
+        `UnifiedLog.maybeIncrementLogStartOffset`."""
         if self.gate is not None:
             return self.gate.refused()
         queue = self._queues.get(topic, queue_id)
@@ -377,27 +367,25 @@ class MessageStore(StoreReading):
         return self._writer.put(message, self.refusal)
 
     def when_flushed(self, end_offset: int, done: Done) -> None:
-        """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT.
-
-        One sync serves all who wait; it starts with `dispatch` or `tick`. Standard: `GroupCommitService`.
+        """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT. One
+        sync serves all waiting requests; it starts with `dispatch` or `tick`. RocketMQ: `GroupCommitService`.
         """
         self._durability.wait(end_offset, done)
 
     def begin_anew(self) -> None:
-        """Others have begun the log anew, behind all that was in it: queues begin with what comes."""
+        """Drop all queues: the group restarted its log after the end of this one. Queues begin with new
+        messages."""
         self._dispatch.waiting.clear()
         self.admin.delete_topics(list(self._queues.table))
         self.raw.forget_end()
 
     def log_synced(self) -> None:
-        """The log, which syncs itself, has done so: answer who waited for that."""
+        """Answer requests that wait for a sync of a log that syncs itself."""
         self._durability.follow()
 
     def dispatch(self) -> None:
-        """Make readable what was put since the last call, as far as it may be seen, and tell who arrived.
-
-        Called once after the puts that came together. Standard: `ReputMessageService`.
-        """
+        """Dispatch confirmed records of puts since the last call, and notify readers of arrivals. Called once
+        after the puts that came together. RocketMQ: `ReputMessageService`."""
         if self._dispatch.waiting:
             behind = self._log.end_offset - self._dispatch.offset
             if behind > self.statistics.dispatch_longest:
@@ -407,7 +395,7 @@ class MessageStore(StoreReading):
             self._durability.flush()
 
     def dispatch_all(self) -> None:
-        """The same, of everything that may be seen, in one go."""
+        """Dispatch all confirmed records in one call."""
         self._dispatch_up_to(self.confirm_offset)
 
     def _apply(self) -> None:
@@ -417,7 +405,7 @@ class MessageStore(StoreReading):
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is more to dispatch than fitted in one go."""
+        """True if confirmed records remain to be dispatched."""
         return self._dispatch.has_waiting(self.confirm_offset)
 
     def _dispatch_up_to(self, confirmed: int, in_parts: bool = False) -> bool:
@@ -440,7 +428,7 @@ class MessageStore(StoreReading):
         return is_all
 
     def tick(self) -> None:
-        """Do what is due by the clock: flushes, time-outs, deletion of old files. Called every 100 ms."""
+        """Run periodic work: flushes, timeouts, deletion of old files. Called every 100 ms."""
         self.steady.look(self._log.end_offset)
         self.dispatch()
         self._durability.tick()
@@ -453,16 +441,16 @@ class MessageStore(StoreReading):
             self._last_sample = elapsed
             self.statistics.sample(elapsed)
 
-    # How far the log goes, and what queues there are.
+    # Offsets of the log, and queues.
 
     @property
     def confirm_offset(self) -> int:
-        """Up to where messages may be seen. Standard: `getConfirmOffset`."""
+        """The offset up to which messages are visible to readers. RocketMQ: `getConfirmOffset`."""
         return self._log.confirm_offset
 
     @property
     def lead(self) -> int:
-        """How many bytes of the log come before each record."""
+        """Bytes in the log before each record."""
         return self._log.files.framing.lead
 
     @property
@@ -472,14 +460,14 @@ class MessageStore(StoreReading):
 
     @property
     def min_physical_offset(self) -> int:
-        """The first log offset that is still there."""
+        """The first offset in the log."""
         return self._log.min_offset
 
     @property
     def flushed_offset(self) -> int:
-        """Up to where the log is known to be on stable storage."""
+        """The offset up to which the log is known to be on stable storage."""
         return self._durability.commit.flushed
 
     def queues(self) -> dict[str, set[int]]:
-        """Queue ids by topic of all consume queues."""
+        """Return the queue ids of all consume queues by topic."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}

@@ -1,4 +1,4 @@
-"""Whether users other than the store's own may read it; new files and folders are for their owner alone."""
+"""Check that other users cannot read the store; new files and directories are for their owner only."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ log = logging.getLogger(__name__)
 
 
 def warn_if_others_may_read(disk: Disk, root: str, files: Sequence[str]) -> None:
-    """Say so once, where an older version or another broker made the store at `root`.
+    """Log a warning once if an older version or another broker made the store at `root` readable.
 
-    Looked at are `files` and the tables; files that are there keep their modes, as somebody may rely on them.
+    Checks `files` and the tables. Existing files keep their modes, as other programs may rely on them.
     """
     tables = [f"{root}/config/{name}" for name in disk.listdir(f"{root}/config")]
     found = open_to_others(disk, root, [*files, *tables])

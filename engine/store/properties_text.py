@@ -1,7 +1,6 @@
-"""The properties of a stored message, looked up where they are asked for.
+"""The properties of a stored message, looked up lazily in their text.
 
-A reader that chooses by properties asks for one or two of them: to find those in the text takes less than to
-take all of it apart.
+A filter by properties needs one or two of them. Finding those in the text is cheaper than parsing all.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, p
 
 
 class PropertiesText(Mapping[str, str]):
-    """What `parse_properties` would give for a text."""
+    """The mapping that `parse_properties` returns for a text, parsed only if needed."""
 
     __slots__ = ("_parsed", "_text")
 
@@ -22,7 +21,7 @@ class PropertiesText(Mapping[str, str]):
         self._parsed: dict[str, str] | None = None
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a property, `default` where it is not there."""
+        """Return the value of a property, or `default`."""
         if self._parsed is not None:
             return self._parsed.get(name, default)
         text = self._text
@@ -34,7 +33,7 @@ class PropertiesText(Mapping[str, str]):
         value = text[begin:] if end < 0 else text[begin:end]
         if value and name and (at == 0 or text[at - 1] == PROPERTY_SEPARATOR):
             return value
-        return self._all().get(name, default)  # it is not plain to see
+        return self._all().get(name, default)  # ambiguous: parse the text
 
     def __getitem__(self, name: str) -> str:
         return self._all()[name]

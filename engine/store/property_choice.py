@@ -1,8 +1,8 @@
-"""A choice by some of a message's properties, asked of records as they are stored.
+"""A filter on some properties of a message, applied to stored records.
 
-Of a queue's messages an expression looks at one or two properties, and mostly at few different values of
-them. So their values are looked up in the record's bytes, nothing else of it is taken apart, and what was
-decided of values is kept: an expression is evaluated once for each of them.
+An expression uses one or two properties, which mostly have few different values in a queue. So their values
+are looked up in the record's bytes, without decoding the rest, and decisions are cached by values: an
+expression is evaluated once for each combination.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from mqgateway.engine.store.record import properties_start, properties_text_of
 from mqgateway.engine.store.results import Accept
 
 KNOWN_MAX: Final = 1024
-"""Decisions that are kept; all are forgotten when there are more."""
+"""Maximum of cached decisions; all are dropped beyond it."""
 VALUE_MAX: Final = 128
-"""Bytes of a value beyond which a decision is not kept."""
+"""Maximum of bytes of a value in a cached decision."""
 
 
 class Limits(NamedTuple):
-    """What an answer may have, and which records it may not look at. In this order, which C knows."""
+    """Limits of a response, and the range of records to inspect. C code relies on this order."""
 
     due_position: int
-    """Position of the log before which records are to be inspected."""
+    """Log position before which records have to be inspected."""
     due_offset: int
-    """Offset of the queue before which they are."""
+    """Queue offset before which records have to be inspected."""
     largest: int
-    """The largest record."""
+    """Maximum size of a record."""
     fresh_from: int
-    """Position from which on records are fresh."""
+    """Log position from which on records are fresh."""
     fresh_count: int
-    """Messages of an answer that reaches a fresh record; then bytes, and the same of one that does not."""
+    """Maximum of messages once a fresh record is included; then bytes, and both for old records only."""
     fresh_bytes: int
     old_count: int
     old_bytes: int
@@ -44,12 +44,14 @@ class Limits(NamedTuple):
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
 _SEPARATOR_BYTE: Final = _SEPARATOR[0]
 _REPLACED: Final = "\ufffd"
-"""Stands in a text for bytes that are none; no name with it is looked for among bytes."""
+"""Replaces invalid bytes in a text; names with it are not looked up in bytes."""
 
 
 def values_of(record: bytes, marks: tuple[bytes, ...]) -> tuple[bytes | None, ...] | None:
-    """The values of properties of a record that is known to be valid, each None where there is none; `marks`
-    are their names with what separates them from values. None where it is not plain to see."""
+    """Return property values of a valid record, None for missing ones; return None if ambiguous.
+
+    `marks` are the names with the separator before the value.
+    """
     start, end = properties_start(record), len(record)
     values: list[bytes | None] = []
     for mark in marks:
@@ -66,8 +68,10 @@ def values_of(record: bytes, marks: tuple[bytes, ...]) -> tuple[bytes | None, ..
 
 
 class PropertyChoice:
-    """`matches` decides by the properties `names` alone; it is asked of any properties, `takes` of a
-    record."""
+    """A filter: `matches` decides by the properties `names` alone.
+
+    It is called with properties, `takes` with a record.
+    """
 
     def __init__(self, names: Sequence[str], matches: Accept) -> None:
         self._names = tuple(names)
@@ -77,15 +81,15 @@ class PropertyChoice:
         self._is_plain = all(name and name.isprintable() and _REPLACED not in name for name in self._names)
         self._values_of = values_of if native is None else native.property_values
         self.knows_many = native is not None and self._is_plain
-        """Whether `take_known` can tell of many at once."""
+        """True if `take_known` can be used."""
         self._known: dict[tuple[bytes | None, ...], bool] = {}
 
     def __call__(self, properties: Mapping[str, str]) -> bool:
-        """Whether a reader wants a message with these properties."""
+        """Return True if a message with these properties matches."""
         return self._matches(properties)
 
     def takes(self, record: bytes) -> bool:
-        """Whether a reader wants a message, by its record."""
+        """Return True if the message of a record matches."""
         if not self._is_plain:
             return self._matches(PropertiesText(properties_text_of(record)))
         key = self._values_of(record, self._marks)
@@ -105,12 +109,12 @@ class PropertyChoice:
         total: int,
         limits: Limits,
     ) -> tuple[int, int, int, bool] | None:
-        """The same for many: what is wanted of units from the `first` on, as far as decisions are known and
-        their records lie in the window of a log (see `Log.window`).
+        """Select messages of units, starting with the `first`, as far as decisions are cached.
 
-        Records and their queue offsets, from `number` on, are added to the lists, whose records have `total`
-        bytes. How many were looked at, the bytes then, where the last record that was added lies (-1 for
-        none), and whether the next one is too much; None where each has to be asked for. Needs `knows_many`.
+        Stops at the first record that is not in the window of the log (see `Log.window`). Records and their
+        queue offsets, from `number` on, are added to the lists, whose records have `total` bytes. Returns the
+        number of units checked, the new total, the position of the last record added (-1 for none), and True
+        if the next one exceeds the limits; None if each has to be checked alone. Needs `knows_many`.
         """
         assert native is not None
         buffer, begin, end = window

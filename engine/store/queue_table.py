@@ -1,11 +1,12 @@
-"""The file `queuetable`: where every consume queue begins and ends, so that a start need not look at each.
+"""The file `queuetable`: begin and end of every consume queue, so that a start need not examine each.
 
-A clean stop of a store with many queues (queueTableFrom) writes it, after everything else; the next start
+A clean stop of a store with many queues (queueTableFrom) writes it after everything else. The next start
 reads and removes it before it changes anything.
-It counts only if nobody else has had the store meanwhile: the file `lock` is written by every start, Apache's
-too, so its time must be the one noted here, as must the time of the folder of the queues, its topics, and
-first and last byte of the log. Otherwise the queues are looked at one by one. Ours: the standard looks at
-each, and ignores the file.
+
+It is valid only if no other process has used the store meanwhile. The file `lock` is written by every start,
+RocketMQ's too, so its modification time must be the recorded one. The same holds for the time of the
+directory of queues, its topics, and first and last byte of the log. Otherwise the queues are examined one by
+one. RocketMQ examines each, and ignores the file.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VERSION = 1
 
 
 class QueueTable:
-    """Saves and restores. `lock_path` is the store's file `lock`."""
+    """Saves and restores the table. `lock_path` is the store's file `lock`."""
 
     def __init__(self, disk: Disk, path: str, lock_path: str) -> None:
         self._disk = disk
@@ -34,7 +35,7 @@ class QueueTable:
         self._found: dict[str, Any] | None = None
 
     def take(self) -> None:
-        """Read the file, if it is there, and remove it. Raises `OSError`. Before the lock is written to."""
+        """Read the file, if it exists, and remove it. Call before the lock is written. Raises `OSError`."""
         if not self._disk.exists(self._path):
             return
         try:
@@ -54,9 +55,10 @@ class QueueTable:
         return self._disk.modified(self._lock_path) if self._disk.exists(self._lock_path) else 0
 
     def save(self, commit_log: Log, queues: ConsumeQueues, newest: int) -> None:
-        """Write the file; `newest` is where the newest record with a unit lies. A failure is only told.
+        """Write the file; `newest` is the log offset of the newest record with a unit.
 
-        Everything was written out and synced.
+        A failure is only logged.
+        Everything must be written and synced before.
         """
         try:
             self._write(self._noted(commit_log, queues, newest))
@@ -91,7 +93,10 @@ class QueueTable:
         return [self._disk.modified(name) if self._disk.is_dir(name) else 0 for name in directories]
 
     def restore(self, commit_log: Log, queues: ConsumeQueues) -> tuple[int, int] | None:
-        """Fill the queues, or do nothing; gives the newest record with a unit and the end of the log."""
+        """Restore the queues and return the offset of the newest record with a unit and the end of the log.
+
+        Returns None, and does nothing, if the table is not valid.
+        """
         found, self._found = self._found, None
         if found is None:
             return None

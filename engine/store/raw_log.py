@@ -1,10 +1,10 @@
-"""The commit log as bytes, as a master gives it to its slaves and a slave takes it.
+"""The commit log as bytes, as a master sends it to its slaves and a slave appends it.
 
-A slave appends what its master sends, wherever that begins and ends; a record that is not complete yet lies
-in the log's file and waits in memory for its rest. A complete one is checked as recovery checks it, and
-dispatched: queues, index and who waits follow as with a put. Bytes that are no record, or the end of a file
-where ours has none, are not written: whatever sent them has another log. An empty log begins wherever the
-first file that is sent begins; its queues then begin with the first message that comes. Standard:
+A slave appends the bytes of its master, wherever they begin and end. The beginning of an incomplete record is
+in the log's file, and waits in memory for its rest. A complete one is checked as in recovery, and dispatched:
+queues, index and waiting readers follow as with a put. Bytes that are not a record, or the end of a file at
+another position than in this log, are not written: their sender has another log. An empty log begins with the
+first file that is sent; its queues then begin with the first message that arrives. RocketMQ:
 `CommitLog.appendData`, `DefaultMessageStore.appendToCommitLog`.
 """
 
@@ -56,24 +56,24 @@ log = logging.getLogger(__name__)
 
 _KAFKA = PROPERTY_KAFKA.encode()
 TOPICS_MAX = 10_000
-"""Topics whose names are kept as text."""
+"""Maximum of topics whose names are cached as text."""
 ALONE = 16
-"""Records that are taken one by one after one that begins no run: others of its kind follow mostly."""
+"""Records processed one by one after one that begins no run, as more of its kind mostly follow."""
 
 
 class ForeignBytes(StoreError):
-    """What is to be appended does not continue this log; the text says why."""
+    """The bytes do not continue this log; the text gives the reason."""
 
 
 class LastRecord(NamedTuple):
-    """The newest whole record: where it starts, and its bytes."""
+    """The newest complete record: its start offset, and its bytes."""
 
     start: int
     record: bytes
 
 
 class RawLog:
-    """Reads and appends bytes; bodies are checked against their checksum if `checkCRCOnRecover` says so."""
+    """Reads and appends bytes; bodies are checked against their checksum if `checkCRCOnRecover` is set."""
 
     def __init__(
         self,
@@ -99,25 +99,30 @@ class RawLog:
 
     @property
     def position(self) -> int:
-        """Where the log ends, perhaps inside a record."""
+        """The end of the log, perhaps inside a record."""
         return self._log.end_offset
 
     @property
     def min_offset(self) -> int:
-        """Where the log begins."""
+        """The first offset of the log."""
         return self._log.min_offset
 
     def read(self, offset: int, size: int) -> bytes:
-        """Bytes of one file, which must be there. Raises `ColdRead` for what is not in memory, and
-        `OSError`."""
+        """Return bytes of one file, which must exist.
+
+        Raises `ColdRead` for bytes that are not in memory, and `OSError`.
+        """
         data = self._log.read(offset, size, may_wait=False)
         if data is None:
             raise OSError(f"{size} bytes at {offset} are not in the log")
         return data
 
     def last_record(self) -> LastRecord | None:
-        """The newest whole record; None for a log without any. Looked for from the last one on that was
-        appended here or has entered a queue: a log that was ours to write has more since."""
+        """Return the newest complete record; None for a log without any.
+
+        The search begins at the last one appended here or dispatched, as a log written locally has more
+        since.
+        """
         files = self._log.files
         if files.starts:
             begin = max(self._last, self._dispatch.last_start, self._log.min_offset)
@@ -130,8 +135,10 @@ class RawLog:
         return LastRecord(self._last, files.read(self._last, size))
 
     def drop_partial(self) -> None:
-        """End the log with its last whole record, as a new start would: the rest of a record that came in
-        part is asked for anew, perhaps of another master. Raises `OSError`."""
+        """Truncate the log after its last complete record, as a start would. Raises `OSError`.
+
+        The rest of a partial record is requested again, perhaps from another master.
+        """
         if self._rest:
             end = self._log.end_offset - len(self._rest)
             self._log.cut(end)
@@ -139,13 +146,15 @@ class RawLog:
             self._commit.retreat(end)
 
     def forget_end(self) -> None:
-        """The log was cut where a record ends: what is known of its last ones is so no more."""
+        """Drop cached state about the last records, as the log was truncated at the end of a record."""
         self._rest = b""
         self._last = -1
 
     def take(self, offset: int) -> None:
-        """Others have had a record written at `offset`, the last one: leave it to dispatch, for when it is
-        confirmed. Bytes that are none enter no queue."""
+        """Queue the log's last record, at `offset`, for dispatch once it is confirmed.
+
+        A group wrote it. Bytes that are not a record enter no queue.
+        """
         head = self._log.read(offset, START.size)
         record = None if head is None else self._log.read(offset, START.unpack(head)[0])
         if record is None or isinstance(examine(record, 0, offset, self._check_crc), Invalid):
@@ -155,8 +164,10 @@ class RawLog:
         self._take(request_of(message, None), message.queue_id)
 
     def retreat(self, end: int) -> None:
-        """The log, which others write, ends at `end` now; what came after was not confirmed. Its queue
-        offsets are given again."""
+        """Adjust to a log truncated at `end` by its group; the rest was not confirmed.
+
+        Its queue offsets are assigned again.
+        """
         waiting = self._dispatch.waiting
         while waiting and waiting[-1].physical_offset + waiting[-1].size > end:
             waiting.pop()
@@ -174,7 +185,7 @@ class RawLog:
         if queue is None:
             return
         base, count = request.queue_offset, 1
-        if not isinstance(properties, dict):  # one of a client's batch, whose properties nobody has parsed
+        if not isinstance(properties, dict):  # one of a client's batch, whose properties were not parsed
             queue.next_offset = base + 1
             return
         if isinstance(queue, BatchConsumeQueue):
@@ -187,9 +198,10 @@ class RawLog:
                     light.next_offset = offset + 1
 
     def append(self, offset: int, data: bytes) -> None:
-        """Append what lies at `offset` of the master's log; `dispatch` of the store makes it readable.
+        """Append bytes at `offset` of the master's log; the store's `dispatch` makes them readable.
 
-        Raises `ForeignBytes` and `OSError`, and then nothing was appended."""
+        Raises `ForeignBytes` and `OSError`; then nothing was appended.
+        """
         commit_log = self._log
         position = commit_log.end_offset
         if not position and offset:
@@ -218,8 +230,10 @@ class RawLog:
                 self._take_run(place, found_there)
 
     def _whole(self, data: bytes, begin: int) -> tuple[list[tuple[int, DispatchRequest | Run]], int]:
-        """The messages whose records are complete in `data`, which lies at `begin` and starts with a record:
-        runs with their places, others with their queues' numbers; and how many of its bytes that were."""
+        """Return the complete records in `data`, which starts with one at `begin`, and the bytes used.
+
+        Runs come with their positions, others with their queue ids.
+        """
         found: list[tuple[int, DispatchRequest | Run]] = []
         at, total = 0, len(data)
         alone = 0
@@ -263,8 +277,10 @@ class RawLog:
         return found, at
 
     def _request(self, parts: Parts, data: bytes, at: int, position: int) -> DispatchRequest:
-        """What is to be dispatched of a record; properties that say nothing for it but a unique key are not
-        parsed."""
+        """Return the dispatch request of a record.
+
+        Properties that have only a unique key for it are not parsed.
+        """
         field, _, queue_offset, sys_flag, stored, size, text = parts
         if sys_flag & SysFlag.INNER_BATCH and _KAFKA in text:
             return request_of(decode(data, at), None)
@@ -287,7 +303,7 @@ class RawLog:
         return topic
 
     def _take_run(self, position: int, run: Run) -> None:
-        """Leave the messages of a run to dispatch, their queues being ready for them."""
+        """Queue the messages of a run for dispatch, and prepare their queues."""
         size, last, stored, found, pending = run
         queues: list[tuple[ConsumeQueue, QueueUnits]] = []
         for units in found:
@@ -305,7 +321,7 @@ class RawLog:
         self._last = last
 
     def _take(self, request: DispatchRequest, queue_id: int) -> None:
-        """Leave a message to dispatch, its queue being ready for it."""
+        """Queue a message for dispatch, and prepare its queue."""
         queue = self._queue(request.topic, queue_id) if enters_queue(request.sys_flag) else None
         request.queue = queue
         if queue is not None:
@@ -344,10 +360,9 @@ class RawLog:
             return None
 
     def _make_ready(self, queue: AnyQueue, offset: int, count: int, physical_offset: int) -> None:
-        """Let a queue expect a message. What it has in that place, or later, gives way: the topic was deleted
-        and came again."""
+        """Prepare a queue for a message. Conflicting or later units give way: the topic was created again."""
         if queue.next_offset != offset:
-            # What waits for the queue must be in it before something of it is cut.
+            # Pending units must be in the queue before it is truncated.
             self._dispatch.apply(physical_offset, None)
             queue.give_way(offset, physical_offset)
         queue.next_offset = offset + count

@@ -1,8 +1,8 @@
-"""Parts of the log as memory, for records that lie apart: each costs a copy there, and no call of the system.
+"""Mapped parts of the log, for scattered records: reading one costs a copy, and no system call.
 
-A part is used only as long as the system says that all of it is in memory: who reads it never waits for the
-disk, nor meets an error of the disk, which would end the process. The parts are few and small, as what is
-mapped counts as memory of this process.
+A part is used only while the system reports that all of it is in memory. A reader then never waits for the
+disk, nor gets an I/O error, which would kill the process. The parts are few and small, as mapped memory
+counts as memory of this process.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mqgateway.engine.disk import PART_UNIT, File, Part, Slices
 PART_SIZE: Final = max(1 << 20, PART_UNIT)
 PARTS = 16
 FRESH_SECONDS: Final = 1.0
-"""How long it is believed that a part is, or is not, in memory."""
+"""Time in seconds for which the residency of a part is cached."""
 
 
 class _Window:
-    """A part, and how much of it was in memory when that was last asked."""
+    """A part, and the number of bytes that were in memory at the last check."""
 
     def __init__(self, part: Part | None) -> None:
         self.part = part
@@ -30,7 +30,7 @@ class _Window:
 
 
 class ReadWindows:
-    """The parts that were read last."""
+    """Cache of the parts that were read last."""
 
     def __init__(self, now: Callable[[], float] = monotonic_seconds) -> None:
         self._now = now
@@ -39,9 +39,9 @@ class ReadWindows:
     def get(
         self, place: tuple[str, int], file: File, offset: int, length: int, file_size: int
     ) -> tuple[Slices, int, int] | None:
-        """The bytes around `offset` of a file, and where in it they begin and end; None unless in memory.
+        """Return the bytes around `offset` of a file, with their begin and end in it; None unless in memory.
 
-        `place` are the file's directory and start; of its bytes the first `length` are looked at.
+        `place` is the file's directory and start. Only the first `length` bytes of the file are used.
         """
         begin = offset - offset % PART_SIZE
         key = (place, begin)
@@ -62,10 +62,10 @@ class ReadWindows:
         return (window.part.buffer, begin, begin + window.size) if window.size else None
 
     def forget(self, directory: str, start: int) -> None:
-        """Let go of a file that is about to go, or its room would stay taken."""
+        """Unmap a file that will be deleted, or its space would stay in use."""
         for key in [key for key in self._windows if key[0] == (directory, start)]:
             del self._windows[key]
 
     def clear(self) -> None:
-        """Let go of everything."""
+        """Unmap everything."""
         self._windows.clear()

@@ -1,8 +1,8 @@
-"""Reading messages of a queue: the way of a pull.
+"""Reading messages of a queue, as for a pull.
 
-Units of the consume queue say where records lie. They are sieved by tags code before any record is read,
-and records that lie close together are read in one go. The limits of an answer are its caller's, the next
-offset is the standard's. Readers that are woken together and want the same share one answer. Standard:
+Units of the consume queue refer to records. They are filtered by tags code before any record is read, and
+adjacent records are read together. The limits of a response are the caller's, the next offset is RocketMQ's.
+Readers that are woken together with the same request share one response. RocketMQ:
 `DefaultMessageStore.getMessage`.
 """
 
@@ -43,25 +43,25 @@ MAX_PULL_BYTES: Final = 128 << 20
 _SLACK: Final = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
 _COUNTED: Final = 64
-"""Units that are read together to count the bytes of messages."""
+"""Units read together to count the bytes of messages."""
 _SHARED_MAX: Final = 16
-"""Answers kept for sharing: those who want the same are woken one after the other."""
+"""Maximum of shared responses: readers with the same request are woken one after the other."""
 _TOGETHER: Final = 32
-"""Records that are read together for a reader that has to look at them to choose; one alone, where it stands
-between others of which was known without reading them what they are."""
+"""Records read together for a filter that needs their properties.
+
+One alone is read if it is among records with cached decisions.
+"""
 _BRING_RECORDS: Final = 256
 _BRING_BYTES: Final = 4 << 20
-"""What is brought into memory at a time for a reader that has to look at records to choose."""
+"""Maximum of bytes loaded at a time, from `_BRING_RECORDS` records, for a filter that needs records."""
 
 _POSITION: Final = itemgetter(1)
 
 
 class Reader:
-    """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
-    on it. One that may not wait for the disk raises `ColdRead` for what is not in memory.
-
-    While `shared` is a dictionary, answers are kept in it for others who want the same.
-    """
+    """Reads queues. `memory` is the machine's, in bytes; it defines the part of the log that counts as fresh.
+    Without `may_wait` it raises `ColdRead` for bytes that are not in memory. While `shared` is a dictionary,
+    responses are kept in it for readers with the same request."""
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class Reader:
         return end
 
     def _fresh(self) -> int:
-        """The length of the newest part of the log that counts as in memory."""
+        """Return the number of newest log bytes that count as in memory."""
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
 
     def readable_bytes(self, queue: AnyQueue, offset: int, enough: int) -> int:
-        """Return how many bytes of messages can be read from a queue offset on; counting ends at `enough`."""
+        """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`."""
         end, limit = self.readable_end(queue), agreed_limit(self._log)
         offset = max(offset, queue.min_offset)
         total = 0
@@ -133,7 +133,7 @@ class Reader:
         accept: Accept | frozenset[int] | None,
         limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
-        """Messages of a queue from `offset`; see `MessageStore.get`."""
+        """Return messages of a queue from `offset`; see `MessageStore.get`."""
         if self.shared is not None and (accept is None or isinstance(accept, frozenset)):
             return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept, limits)
         return self._get(queue, offset, max_count, max_bytes, accept, limits)
@@ -141,7 +141,7 @@ class Reader:
     def get_whole(
         self, queue: AnyQueue | None, offset: int, max_count: int, max_bytes: int | None
     ) -> GetResult:
-        """Records of a queue from `offset` as they are stored: one that holds a batch is given whole."""
+        """Return records of a queue from `offset` as they are stored: batches are not expanded."""
         if isinstance(queue, BatchConsumeQueue):
             end = self.readable_end(queue)
             if queue.min_offset <= offset < end:
@@ -227,7 +227,7 @@ class Reader:
         codes: frozenset[int] | None,
         limits: TransferLimits,
     ) -> tuple[list[RecordSpan], int, bool]:
-        """The records of one answer, the offset to read next, and whether some were no longer there."""
+        """Return the records of one response, the next offset, and True if some were no longer in the log."""
         oldest, largest = self._log.min_offset, self._log.file_size
         fresh_from = self._log.end_offset - self._fresh()
         fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
@@ -257,7 +257,7 @@ class Reader:
                 and max(sizes) <= largest
                 and len(units) <= fresh_count
                 and sum(sizes) <= fresh_bytes
-            ):  # all of them, as most answers are
+            ):  # all of them, as in most responses
                 found = [(number, at, size) for number, (at, size, _) in enumerate(units, offset)]
                 return found, offset + len(units), False
         places: list[RecordSpan] = []
@@ -284,12 +284,12 @@ class Reader:
         return places, offset, removed
 
     def _is_in(self, codes: frozenset[int], queue: ConsumeQueue, place: RecordSpan) -> bool:
-        """Whether a message's own tags are among these; one that is gone is, to be left out later."""
+        """Return True if a message's own tags are among `codes`, or if it is gone, to be dropped later."""
         [record] = self._records(queue, [place])
         return record is None or tags_code(properties_of(record).get(PROPERTY_TAGS)) in codes
 
     def _read(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
-        """The records back to back and their queue offsets; those that cannot be read are left out."""
+        """Return the concatenated records and their queue offsets, except unreadable ones."""
         if not places:
             return b"", []
         if self._inspection.is_due(queue, places[0][0], places[0][1]):
@@ -303,7 +303,7 @@ class Reader:
             if body is not None and span != total:
                 body, count = gather(body, first, first + span, places, 0)
                 if count < len(places):
-                    body = None  # one of them lies elsewhere
+                    body = None  # one of them is elsewhere
         if body is None:
             body = self._log.read_joined(places, self._may_wait)
         if body is not None:
@@ -312,13 +312,14 @@ class Reader:
         return b"".join(records), offsets
 
     def _read_apart(self, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
-        """The records one by one and their queue offsets; those that cannot be read are left out."""
+        """Return the single records and their queue offsets, except unreadable ones."""
         each = self._log.read_each(places, self._may_wait)
         records = [record for record in each if record is not None]
         return records, [place[0] for place, record in zip(places, each, strict=True) if record is not None]
 
     def _borrow(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[Sequence[Record], list[int]]:
-        """The same as views; records that may come from the disk are copied, and inspected."""
+        """Return records as views, and their queue offsets. Records that may come from the disk are copied
+        and inspected instead."""
         if places and self._inspection.is_due(queue, places[0][0], places[0][1]):
             return self._read_inspected(queue, places)
         each = self._log.borrow_each(places, self._may_wait)
@@ -328,7 +329,7 @@ class Reader:
         return records, [place[0] for place, record in zip(places, each, strict=True) if record is not None]
 
     def _read_inspected(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
-        """As `_read_apart`, for records that may come from the disk: damaged ones are left out too."""
+        """Return what `_read_apart` does, for records that may come from the disk, without damaged ones."""
         passes = self._inspection.passes
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
@@ -350,7 +351,7 @@ class Reader:
     def _limits_of_answer(
         self, queue: ConsumeQueue, end: int, max_count: int, max_bytes: int, limits: TransferLimits
     ) -> Limits:
-        """What an answer may have while the log ends there."""
+        """Return the limits of a response for a log that ends at `end`."""
         fresh_from = end - self._fresh()
         fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
         old_count, old_bytes = min(max_count, limits.old_count), min(max_bytes, limits.old_bytes)
@@ -376,7 +377,7 @@ class Reader:
         accept: Accept,
         transfer: TransferLimits,
     ) -> GetResult:
-        """The same for a reader whose choice needs the messages themselves."""
+        """Return the response to a reader whose filter needs the records."""
         end, fresh = self._log.end_offset, self._fresh()
         limits = self._limits_of_answer(queue, end, max_count, max_bytes, transfer)
         choice = accept if isinstance(accept, PropertyChoice) else None
@@ -432,9 +433,9 @@ class Reader:
         return GetResult(GetStatus.FOUND, offset, low, high, body, offsets, behind > fresh, behind=behind)
 
     def _records(self, queue: AnyQueue, places: list[RecordSpan]) -> list[bytes | None]:
-        """The records, one for each place; None for those that are gone or damaged."""
+        """Return the record of each place; None for those that are gone or damaged."""
         passes, is_due, largest = self._inspection.passes, self._inspection.is_due, self._log.file_size
-        # What a broken unit says is not asked for.
+        # The range of a damaged unit is not read.
         sound = [place if 0 < place[2] <= largest else (place[0], -1, 0) for place in places]
         found = self._log.read_each(sound, self._may_wait)
         if not is_due(queue, min(sound)[0], min(sound, key=_POSITION)[1]):
@@ -446,7 +447,7 @@ class Reader:
         return found
 
     def _more_of(self, cold: ColdRead, data: bytes | bytearray) -> ColdRead:
-        """The same with the records that will be looked at next."""
+        """Return `cold` extended by the records that will be read next."""
         places: list[RecordSpan] = []
         total = 0
         for physical_offset, size, _ in UNIT.iter_unpack(data):
@@ -458,7 +459,7 @@ class Reader:
         return ColdRead(cold.position, self._log.pieces(places) or cold.pieces)
 
     def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
-        """Physical offset, size and tags code of up to `count` messages from `index` on."""
+        """Return physical offset, size and tags code of up to `count` messages from `index` on."""
         if isinstance(queue, BatchConsumeQueue):
             return [unit[:3] for unit in queue.units(index, count, self._may_wait)]
         if index >= queue.max_offset:
@@ -483,15 +484,13 @@ class Reader:
         return physical_offset, size, found
 
     def store_time(self, queue: AnyQueue, offset: int) -> int:
-        """When a message was stored, in ms; -1 when it is not there."""
+        """Return the store time of a message in ms; -1 if it does not exist."""
         unit = None if offset < queue.min_offset else queue.unit(offset, self._may_wait)
         return -1 if unit is None else store_time(self._log, unit[0], self._may_wait)
 
     def offset_by_time(self, queue: AnyQueue, time: int, upper: bool) -> int:
-        """First offset stored at or after a time in ms; with `upper` the last one stored at or before it.
-
-        Beyond the ends of the queue the nearer end is given. Standard: `ConsumeQueue.getOffsetInQueueByTime`.
-        """
+        """Return the first offset stored at or after a time in ms; with `upper` the last at or before it.
+        Outside of the queue the nearer end is returned. RocketMQ: `ConsumeQueue.getOffsetInQueueByTime`."""
         if isinstance(queue, BatchConsumeQueue):
             return queue.offset_by_time(time, upper, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
@@ -508,7 +507,7 @@ class Reader:
 
 
 def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:
-    """The units of records that end before a place of the log."""
+    """Return the units of records that end before a log position."""
     end = len(data) - len(data) % UNIT_SIZE
     while end:
         place, size, _ = UNIT.unpack_from(data, end - UNIT_SIZE)

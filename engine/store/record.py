@@ -1,4 +1,4 @@
-"""A stored record: one message in the commit log, and byte for byte what a pull reply carries.
+"""A stored record: one message in the commit log, byte for byte as in a pull response.
 
 Grammar (integers big-endian, signed; offsets in brackets for IPv4 hosts):
 
@@ -11,21 +11,22 @@ Grammar (integers big-endian, signed; offsets in brackets for IPv4 hosts):
     host        = 4 address bytes, or 16 if the sys-flag bit 4 (born) or 5 (store) is set; then port i4
     topic       = length i1 (version 1) | length i2 (version 2); UTF-8 text
     properties  = length i2; (name 0x01 value 0x02)*
-    blank       = size i4, magic i4 0xCBD43194: nothing more in this file, go on in the next
+    blank       = size i4, magic i4 0xCBD43194: no more records in this file, continue in the next
 
 A record at a position is valid if and only if
- 1. at least 4 bytes are there and size bytes are there, and the magic is one of the two;
- 2. the lengths inside add up to size exactly, none negative;
- 3. physical-offset is the position;
- 4. if asked to check: CRC32(body) & 0x7FFFFFFF = body-crc;
- 5. if asked to check: no sector's share of topic or properties, from the sector's start on, is all zeros;
- 6. if asked to check: where the properties end with __CRC32#, its digits are the CRC32 of all before it.
-Anything else ends the log. Rule 5 is for what the CRC does not cover: of a record that was never
-synced, a power cut may keep the sectors of head and body and lose one with properties, which then reads as
-zeros.
 
-A version 2 record differs in the width of the topic length only and is written for topics of more than 127
-characters. Standard: `CommitLog`, `MessageExtEncoder`, `MessageDecoder`, `MessageVersion`.
+1. at least 4 bytes and then size bytes exist, and the magic is one of the two;
+2. the lengths inside add up to size exactly, none negative;
+3. physical-offset is the position;
+4. with a check of checksums: CRC32(body) & 0x7FFFFFFF = body-crc;
+5. with a check of checksums: no sector's share of topic or properties, from its start on, is all zeros;
+6. with a check of checksums: if the properties end with __CRC32#, its digits are the CRC32 of all before it.
+
+Anything else ends the log. Rule 5 covers what the CRC does not. After a power cut, a record that was never
+synced may have the sectors of head and body, and lack one with properties, which then reads as zeros.
+
+A version 2 record differs only in the width of the topic length, and is written for topics of more than 127
+characters. RocketMQ: `CommitLog`, `MessageExtEncoder`, `MessageDecoder`, `MessageVersion`.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ MAGIC_V2: Final = 0xDAA320AB - (1 << 32)
 BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
 BLANK_SIZE: Final = 8
 SECTOR: Final = 512
-"""Bytes of the log that reach the disk together or not at all; disks with larger sectors have multiples."""
+"""Bytes that reach the disk together or not at all; larger sectors are multiples."""
 PROPERTIES_LENGTH_MAX: Final = 32767
 CRC_SIZE: Final = 20
 """Bytes of the property that a record may end with: `__CRC32#`, 0x01, ten digits, 0x02."""
 _LOST: Final = bytes(32)
-"""Zeros that may be what is left of a lost sector of properties."""
+"""Zeros that may be the rest of a lost sector of properties."""
 _CRC_BEGIN: Final = f"{PROPERTY_CRC32}\1".encode()
 _CRC_ROOM: Final = _CRC_BEGIN + bytes(10) + b"\2"
 TOPIC_LENGTH_MAX_V1: Final = 127
@@ -65,12 +66,12 @@ HEADS: Final = {
     HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
 }
 PLAIN_HEAD: Final = HEADS[0]
-"""What a record begins with whose hosts have IPv4."""
+"""Head of a record with IPv4 hosts."""
 HEAD_SIZE: Final = PLAIN_HEAD.size
 assert HEAD_SIZE == 88
 
 _TO_TOPIC: Final = struct.Struct(">4xi28xi44xi")
-"""Magic, sys flag and the body's length of a record with IPv4 hosts: what tells where its topic is."""
+"""Magic, sys flag and body length of a record with IPv4 hosts, which locate its topic."""
 START: Final = struct.Struct(">ii")
 """Size and magic, the first two words of a record or blank."""
 _I2: Final = struct.Struct(">h")
@@ -80,17 +81,17 @@ SYS_FLAG_AT: Final = 36
 BORN_HOST_AT: Final = 48
 
 STORE_TIME_HEAD_SIZE: Final = 76
-"""Bytes from a record's start that are enough for `store_timestamp`."""
+"""Bytes at a record's start that `store_timestamp` needs."""
 
 
 class Invalid(NamedTuple):
-    """Why the bytes at a position are no record."""
+    """Reason why the bytes at a position are not a record."""
 
     what: str
 
 
 def sys_flag_for(message: Message) -> int:
-    """The message's sys flag with the bits that say how long its hosts are."""
+    """Return the message's sys flag with the bits for the lengths of its hosts."""
     flag = message.sys_flag & ~HOST_V6_FLAGS
     if len(message.born_host) == 20:
         flag |= SysFlag.BORN_HOST_V6
@@ -100,7 +101,7 @@ def sys_flag_for(message: Message) -> int:
 
 
 def topic_field(topic: str, long_topics: bool) -> tuple[int, bytes]:
-    """Magic and topic field for a topic. Raises `MessageIllegal` where no version can hold it."""
+    """Return magic and topic field for a topic. Raises `MessageIllegal` if no version supports it."""
     text = topic.encode()
     if long_topics and len(topic) > TOPIC_LENGTH_MAX_V1:
         if len(text) > 32767:
@@ -112,7 +113,7 @@ def topic_field(topic: str, long_topics: bool) -> tuple[int, bytes]:
 
 
 def record_size(sys_flag: int, body_length: int, topic_field_length: int, properties_length: int) -> int:
-    """Bytes a record takes in the log."""
+    """Return the bytes that a record takes in the log."""
     return HEADS[sys_flag & HOST_V6_FLAGS].size + body_length + topic_field_length + 2 + properties_length
 
 
@@ -128,8 +129,11 @@ def encode(
     physical_offset: int,
     store_timestamp: int,
 ) -> bytes:
-    """The record. `topic` is from `topic_field`, `size` from `record_size`, `sys_flag` from `sys_flag_for`;
-    body, flag and properties may be those of a batch element."""
+    """Return the encoded record.
+
+    `topic` is from `topic_field`, `size` from `record_size`, `sys_flag` from `sys_flag_for`. Body, flag and
+    properties may be those of a batch element.
+    """
     if native is not None:
         record = native.record(
             size=size,
@@ -178,32 +182,32 @@ def encode(
 
 
 def with_room_for_crc(properties: bytes) -> bytes:
-    """Properties followed by the room that `sealed` fills."""
+    """Return properties with room for the checksum that `sealed` fills in."""
     separator = b"\2" if properties and not properties.endswith(b"\2") else b""
     return properties + separator + _CRC_ROOM
 
 
 def sealed(record: bytes) -> bytes:
-    """The record with the checksum of all that lies before it as its last property.
+    """Return the record with the checksum of all bytes before it as its last property.
 
-    Ten digits, the least significant first. Standard: `MessageDecoder.createCrc32`.
+    Ten digits, the least significant first. RocketMQ: `MessageDecoder.createCrc32`.
     """
     begin = record[:-CRC_SIZE]
     return b"".join((begin, _CRC_BEGIN, crc_digits(crc32(begin) & 0x7FFFFFFF), b"\2"))
 
 
 def crc_digits(value: int) -> bytes:
-    """Return the digits of a checksum as the property has them."""
+    """Return the digits of a checksum as in the property."""
     return (b"%010d" % value)[::-1]
 
 
 def blank(size: int) -> bytes:
-    """The blank that ends a file with `size` bytes left."""
+    """Return the blank that ends a file with `size` bytes left."""
     return START.pack(size, BLANK_MAGIC)
 
 
 def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
-    """The message of a record that is known to be valid."""
+    """Return the message of a record that is known to be valid."""
     sys_flag = _I4.unpack_from(data, at + SYS_FLAG_AT)[0]
     head = HEADS[sys_flag & HOST_V6_FLAGS]
     fields = head.unpack_from(data, at)
@@ -239,7 +243,7 @@ def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
 
 
 def decode_all(records: bytes) -> list[StoredMessage]:
-    """Return the messages of records that lie one behind the other and are known to be valid."""
+    """Return the messages of concatenated records that are known to be valid."""
     found: list[StoredMessage] = []
     at = 0
     while at < len(records):
@@ -250,23 +254,23 @@ def decode_all(records: bytes) -> list[StoredMessage]:
 
 
 def topic_of(record: bytes) -> bytes:
-    """The topic, as text in UTF-8, of a record that is known to be valid."""
+    """Return the topic of a record that is known to be valid, in UTF-8."""
     begin, end = _topic_place(record)
     return record[begin:end]
 
 
 def properties_of(record: bytes) -> dict[str, str]:
-    """The properties of a record that is known to be valid."""
+    """Return the properties of a record that is known to be valid."""
     return parse_properties(properties_text_of(record))
 
 
 def properties_text_of(record: bytes) -> str:
-    """The same as they are stored."""
+    """Return the properties of a record that is known to be valid, as stored text."""
     return record[properties_start(record) :].decode("utf-8", "replace")
 
 
 def properties_start(record: bytes) -> int:
-    """Where the text of the properties begins, with which a record ends."""
+    """Return the start of the properties' text, with which a record ends."""
     magic, sys_flag, length = _TO_TOPIC.unpack_from(record)
     if magic == MAGIC and not sys_flag & HOST_V6_FLAGS:
         topic_at = HEAD_SIZE + length
@@ -275,7 +279,7 @@ def properties_start(record: bytes) -> int:
 
 
 def _topic_place(record: bytes) -> tuple[int, int]:
-    """Where the topic's text begins and ends."""
+    """Return begin and end of the topic's text."""
     body_at = HEADS[_I4.unpack_from(record, SYS_FLAG_AT)[0] & HOST_V6_FLAGS].size
     at = body_at + int(_I4.unpack_from(record, body_at - _I4.size)[0])
     if START.unpack_from(record)[1] == MAGIC:
@@ -284,8 +288,9 @@ def _topic_place(record: bytes) -> tuple[int, int]:
 
 
 def is_sound(record: bytes, position: int, queue_id: int, queue_offset: int, topic: bytes) -> bool:
-    """Whether a record is surely a valid one of this place in the log, queue and topic: the quick answer for
-    those of version 1 with IPv4 hosts. False says nothing; `examine` knows.
+    """Return True if a record is certainly valid for this log position, queue and topic.
+
+    A fast path for version 1 with IPv4 hosts. False decides nothing; then call `examine`.
     """
     if len(record) < HEAD_SIZE:
         return False
@@ -317,8 +322,10 @@ Parts = tuple[bytes, int, int, int, int, int, bytes]
 
 
 def sound_parts(data: bytes, at: int, position: int, check_crc: bool) -> Parts | None:
-    """The parts of a record at `at` that surely is the valid one at `position` of the log: the quick answer
-    for those of version 1 with IPv4 hosts. None says nothing; `examine` knows."""
+    """Return the parts of the record at `at` if it is certainly valid at `position` of the log.
+
+    A fast path for version 1 with IPv4 hosts. None decides nothing; then call `examine`.
+    """
     total = len(data)
     if total - at < HEAD_SIZE:
         return None
@@ -357,10 +364,9 @@ def sound_parts(data: bytes, at: int, position: int, check_crc: bool) -> Parts |
 
 
 def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -> int | Invalid:
-    """Size of the valid record at `at`, which lies at `position` of the log; 0 for a blank; else why it is
-    none.
+    """Return the size of the valid record at `at`, which is at `position` of the log.
 
-    Sizes are judged by what `data` holds: a record cut off by its end is invalid.
+    Returns 0 for a blank, else the reason why it is invalid. A record that exceeds `data` is invalid.
     """
     room = len(data) - at
     if room < BLANK_SIZE:
@@ -405,9 +411,9 @@ def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -
 
 
 def _matches_whole_crc(record: bytes) -> bool:
-    """Whether a record ends with no checksum of all of it, or with the right one.
+    """Return True if a record ends without a checksum of all its bytes, or with the right one.
 
-    A checksum with one wrong byte in its name is taken for one: it is not there by chance.
+    A checksum with one wrong byte in its name counts as one: it is not there by chance.
     """
     tail = record[-CRC_SIZE:]
     begin, digits = tail[: len(_CRC_BEGIN)], tail[len(_CRC_BEGIN) :]
@@ -418,8 +424,10 @@ def _matches_whole_crc(record: bytes) -> bool:
 
 
 def _lost_sector(data: bytes | memoryview, begin: int, end: int, shift: int) -> bool:
-    """Whether a sector's share of [begin, end) is zeros, for shares that begin a sector; byte n of `data` is
-    at n + `shift` of the log, and files start with a sector."""
+    """Return True if a whole sector's share of [begin, end), from a sector's start, is zeros.
+
+    Byte n of `data` is at n + `shift` of the log, and files start with a sector.
+    """
     start = begin + -(begin + shift) % SECTOR
     while start < end:
         stop = min(end, start + SECTOR)
@@ -430,6 +438,6 @@ def _lost_sector(data: bytes | memoryview, begin: int, end: int, shift: int) -> 
 
 
 def store_timestamp(head: bytes) -> int:
-    """Store time in ms from the first `STORE_TIME_HEAD_SIZE` bytes of a record."""
+    """Return the store time in ms from the first `STORE_TIME_HEAD_SIZE` bytes of a record."""
     born_v6 = _I4.unpack_from(head, SYS_FLAG_AT)[0] & SysFlag.BORN_HOST_V6
     return int(_I8.unpack_from(head, BORN_HOST_AT + (20 if born_v6 else 8))[0])

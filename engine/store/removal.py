@@ -1,10 +1,9 @@
-"""Removing files without holding anybody up.
+"""Background deletion of files.
 
-Giving back a gigabyte takes the file system a third of a second. So files that nobody reads any more wait
-here, and a worker removes one at a time: the name first, then the room in portions. A file that cannot be
-removed is tried again every redeleteHangedFileInterval; later files of its directory wait behind it, as a
-log with a gap could not be opened again. Standard: `MappedFile.destroy`,
-`MappedFileQueue.retryDeleteFirstFile`.
+Freeing a gigabyte takes the file system a third of a second. So files that are no longer read wait here, and
+a worker deletes one at a time: the name first, then the space in portions. A file that cannot be deleted is
+retried every redeleteHangedFileInterval. Later files of its directory wait, as a log with a gap could not be
+opened again. RocketMQ: `MappedFile.destroy`, `MappedFileQueue.retryDeleteFirstFile`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from mqgateway.engine.worker import Worker
 log = logging.getLogger(__name__)
 
 PORTION = 16 << 20
-"""Bytes given back in one go: about 10 ms."""
+"""Bytes freed in one step: about 10 ms."""
 
 
 class Removals:
-    """The files that wait, in order."""
+    """Queue of files to delete, in order."""
 
     def __init__(self, disk: Disk, clock: Clock, worker: Worker, options: StoreOptions) -> None:
         self._disk = disk
@@ -38,20 +37,20 @@ class Removals:
 
     @property
     def waiting(self) -> int:
-        """How many files are still to be removed."""
+        """Number of files that are still to be deleted."""
         return len(self._waiting) + bool(self._running) + sum(map(len, self._hanging.values()))
 
     def add(self, path: str) -> None:
-        """Remove a file when its turn comes."""
+        """Queue a file for deletion."""
         self._waiting.append(path)
         self._go_on()
 
     def is_hanging(self, directory: str) -> bool:
-        """Whether a file of a directory could not be removed."""
+        """Return True if a file of a directory could not be deleted."""
         return directory in self._hanging
 
     def tick(self) -> None:
-        """Try again what could not be removed, when it is time."""
+        """Retry failed deletions when they are due."""
         if self._hanging and elapsed_millis(self._clock) >= self._next_retry:
             for paths in self._hanging.values():
                 self._waiting.extend(paths)
@@ -59,8 +58,10 @@ class Removals:
         self._go_on()
 
     def finish(self) -> None:
-        """Remove what waits, here and now: the store stops. First what the worker was given, as it may never
-        come to it, and a log whose first file is back has a gap."""
+        """Delete all queued files synchronously, as the store stops.
+
+        Begins with the file of the worker, which may never run it; a log whose first file is back has a gap.
+        """
         begun = [self._running] if self._running else []
         paths = [*begun, *self._waiting, *(path for paths in self._hanging.values() for path in paths)]
         self._waiting.clear()
@@ -102,10 +103,10 @@ class Removals:
 
 
 def remove(disk: Disk, path: str) -> None:
-    """Remove a file of any size. Raises `OSError`.
+    """Delete a file of any size. Raises `OSError`.
 
-    Its name is gone for good before its content goes, or the next file: whatever happens, a file that is
-    there is whole, and none is missing before it.
+    Its name is durably gone before its content or the next file. After a crash every existing file is
+    complete, and none before it is missing.
     """
     file = disk.open(path)
     try:

@@ -1,4 +1,4 @@
-"""What the store answers: statuses and results of putting, reading and querying."""
+"""Statuses and results of putting, reading and querying."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqgateway.engine.message import offset_message_id, offset_message_ids
 from mqgateway.engine.options import StoreOptions
 
 Accept = Callable[[Mapping[str, str]], bool]
-"""Given a message's properties, whether a reader wants it."""
+"""A filter: returns True for the properties of a matching message."""
 
 
 RecordSpan = tuple[int, int, int]
@@ -18,12 +18,15 @@ RecordSpan = tuple[int, int, int]
 
 
 Record = bytes | memoryview
-"""A stored record. A view is borrowed: it is of the log's memory, which may be truncated and written again
-once the caller returns to the event loop. What is kept longer is copied."""
+"""A stored record.
+
+A view is borrowed: it refers to the log's memory, which may be truncated and rewritten once the caller
+returns to the event loop. Copy it to keep it longer.
+"""
 
 
 class PutStatus(Enum):
-    """How a put ended. Standard: `PutMessageStatus`."""
+    """Outcome of a put. RocketMQ: `PutMessageStatus`."""
 
     PUT_OK = "PUT_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -47,12 +50,11 @@ _PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration is slow
 
 
 class PutResult:
-    """Where a message, or each message of a batch, went.
+    """Positions of a stored message, or of the messages of a batch.
 
     `queue_offset` and `physical_offset` are those of the first; `end_offset` is the log offset after the
-    last (what to wait for until it is durable); `count` is how many messages were stored;
-    `store_timestamp` is in ms. Unless `status` is PUT_OK nothing was stored, offsets and count are 0 and
-    `remark` may say why.
+    last, to wait for durability. `count` is the number of messages stored; `store_timestamp` is in ms. Unless
+    `status` is PUT_OK nothing was stored, offsets and count are 0 and `remark` may give the reason.
     """
 
     __slots__ = (
@@ -100,8 +102,10 @@ class PutResult:
 
 
 class TransferLimits(NamedTuple):
-    """Bytes and messages of one answer, from the newest part of the log and from older parts. One message is
-    given whatever its size."""
+    """Limits in bytes and messages of one response, for the newest part of the log and for older parts.
+
+    One message is always returned, whatever its size.
+    """
 
     fresh_bytes: int
     fresh_count: int
@@ -114,7 +118,7 @@ NO_LIMITS: Final = TransferLimits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED
 
 
 def transfer_limits(options: StoreOptions) -> TransferLimits:
-    """Return the limits of an answer that the settings ask for.
+    """Return the limits of a response from the settings.
 
     RocketMQ: `DefaultMessageStore.isTheBatchFull`.
     """
@@ -127,7 +131,7 @@ def transfer_limits(options: StoreOptions) -> TransferLimits:
 
 
 class GetStatus(Enum):
-    """How a read ended. Standard: `GetMessageStatus`."""
+    """Outcome of a read. RocketMQ: `GetMessageStatus`."""
 
     FOUND = "FOUND"
     NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
@@ -144,11 +148,12 @@ class GetStatus(Enum):
 class GetResult:
     """Messages of one queue.
 
-    `body` holds the stored records back to back, `queue_offsets` which they are (of a batch its first);
-    `count` is how many messages are in them; `next_offset` is where to read next; `min_offset` and
-    `max_offset` are the queue's; `behind` is how many bytes before the log's end the last of them lies, and
-    `suggest_slave` says that this is so far that a slave should serve the reader. A read that does not expand
-    batches has `records`, one by one, instead of `body`; they are borrowed.
+    - `body`: the stored records, concatenated; `queue_offsets`: their offsets (of a batch its first).
+    - `count`: the number of messages in them.
+    - `next_offset`: the offset to read next; `min_offset` and `max_offset` are the queue's.
+    - `behind`: the distance in bytes from the last of them to the log's end; `suggest_slave`: True if that is
+      so large that a slave should serve the reader.
+    - `records`: single records instead of `body`, for a read that does not expand batches; they are borrowed.
     """
 
     __slots__ = (
@@ -198,7 +203,7 @@ class GetResult:
 
 
 def outside(offset: int, low: int, high: int) -> GetResult:
-    """Return the answer to a read at an offset at which a queue with these ends has nothing."""
+    """Return the result of a read at an offset outside of a queue with these ends."""
     if high == 0:
         return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
     if offset < low:
@@ -211,7 +216,7 @@ def outside(offset: int, low: int, high: int) -> GetResult:
 class QueryResult(NamedTuple):
     """Records that have a topic and a key, by offset.
 
-    The last two say how far the index had come: store time in ms and physical offset of its newest entry.
+    The last two fields are store time in ms and physical offset of the index's newest entry.
     """
 
     records: list[bytes]
@@ -242,9 +247,7 @@ class Arrival:
 
 
 class RecoveryReport(NamedTuple):
-    """What start found: whether the last stop was clean, the end of the log, and what it took to get
-    there.
-    """
+    """Result of a start: whether the last stop was clean, the end of the log, and the work of recovery."""
 
     clean: bool
     end_offset: int
@@ -252,11 +255,11 @@ class RecoveryReport(NamedTuple):
     dispatched: int
     seconds: float
     ended_by: str
-    """Why the bytes at the end are no record; a log that simply ends says that the magic is 0."""
+    """Reason why the bytes at the end are not a record; for a log that simply ends, that the magic is 0."""
 
     @property
     def in_words(self) -> str:
-        """What was found, after "the store is open"."""
+        """The result as text, to follow "the store is open"."""
         if self.clean:
             return f"after an orderly stop, up to {self.end_offset}, in {self.seconds:.2f} s"
         why = f"; the rest is not a record: {self.ended_by}" if self.ended_by else ""

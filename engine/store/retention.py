@@ -1,14 +1,14 @@
-"""How long messages are kept: which files may go, and when writes must stop for want of room.
+"""Retention: which files may be deleted, and when writes are refused for lack of disk space.
 
-A commit log file, never the last, may go once it was last written more than fileReservedTime ago, at the
-hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or when an administrator says so. Above
-diskSpaceCleanForciblyRatio files go whatever their age, if cleanFileForciblyEnable, but for those that hold
-the newest cleanForciblyKeepSize of the log. Each look finds at most deleteFileBatchMax; they go one by one,
-deleteCommitLogFilesInterval apart. Consume queue and index files follow the log. Standard:
-`DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
+A commit log file, never the last, may be deleted when its last write is more than fileReservedTime ago: at
+the hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or on an administrator's request.
+Above diskSpaceCleanForciblyRatio files of any age are deleted with cleanFileForciblyEnable, except those that
+contain the newest cleanForciblyKeepSize of the log. Each check finds at most deleteFileBatchMax. They are
+deleted one by one, deleteCommitLogFilesInterval apart. Consume queue and index files follow the log.
+RocketMQ: `DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
 
-Writes are refused above diskSpaceWarningLevelRatio, but only while less than diskFreeSpaceMin is free; the
-room is measured every second, so they are taken again soon after there is some.
+Writes are refused above diskSpaceWarningLevelRatio, but only while less than diskFreeSpaceMin is free. Space
+is measured every second, so writes are accepted again soon after some is free.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ log = logging.getLogger(__name__)
 _HOUR_MILLIS = 3_600_000
 _MEASURE_MILLIS = 1000
 LOOKS_AN_ORDER = 20
-"""How many looks an administrator's order to delete lasts. Standard: manualDeleteFileSeveralTimes."""
+"""Number of checks that an administrator's request to delete lasts.
+
+RocketMQ: manualDeleteFileSeveralTimes.
+"""
 TOPICS_A_TICK = 200
 SWEEP_SECONDS = 0.005
-"""Topics whose queues are looked through in one go, and how long it may take."""
+"""Maximum time in seconds to sweep queues per tick, of at most `TOPICS_A_TICK` topics."""
 
 
 class Retention:
-    """Measures the disks, looks every cleanResourceInterval, and then gives up one file at a time.
+    """Measures the disks, checks every cleanResourceInterval, and then deletes one file at a time.
 
-    `disk_full` is empty or says why nothing can be stored.
+    `disk_full` is empty or the reason why nothing can be stored.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class Retention:
         self.disk_full = ""
 
     def tick(self) -> None:
-        """Measure and look if it is time, give up one file if one may go, go on sweeping the queues."""
+        """Measure and check if due, delete one file if allowed, continue to sweep the queues."""
         now = elapsed_millis(self._clock)
         self._removals.tick()
         if self._last_look is None or now - self._last_look >= self._options.clean_resource_interval:
@@ -92,12 +95,12 @@ class Retention:
             self._go_on_sweeping()
 
     def delete_now(self) -> None:
-        """Let the next looks delete whatever the hour. Standard: `executeDeleteFilesManually`."""
+        """Delete with the next checks at any hour. RocketMQ: `executeDeleteFilesManually`."""
         self._ordered_looks = LOOKS_AN_ORDER
         self._last_look = None
 
     def look(self) -> None:
-        """Measure the disks and decide how many files may go."""
+        """Measure the disks and compute how many files may be deleted."""
         options = self._options
         self.measure()
         hour = datetime.fromtimestamp(self._clock.millis() / 1000).hour
@@ -120,7 +123,7 @@ class Retention:
             )
 
     def measure(self) -> None:
-        """See how full the disks of log and consume queues are; the fuller one counts."""
+        """Measure the usage of the disks of log and consume queues; the fuller one counts."""
         self._last_measure = elapsed_millis(self._clock)
         options = self._options
         was_full, full = self.disk_full, ""
@@ -142,7 +145,7 @@ class Retention:
             log.info("the disk of %s has free space again: sends are accepted", self._log.files.directory)
 
     def _expired_files(self, forced: bool) -> int:
-        """How many of the oldest log files may go after this look."""
+        """Return the number of oldest log files that may be deleted after this check."""
         if self._removals.is_hanging(self._log.files.directory):
             return 0
         oldest_kept = self._steady.now() - self._options.file_reserved_time * _HOUR_MILLIS
@@ -157,7 +160,7 @@ class Retention:
         return count
 
     def _written(self, start: int) -> int:
-        """When a file was last written, in steady time: a clock that was set forward makes no file old."""
+        """Return a file's last write in steady time: a clock that was set forward does not age files."""
         files = self._log.files
         try:
             written = self._disk.modified(f"{files.directory}/{file_name(start)}")
@@ -166,18 +169,18 @@ class Retention:
         return written + self._steady.ahead_at(start + files.file_size, written)
 
     def _delete_one(self) -> None:
-        """Give up the oldest log file; nothing more while one cannot be removed."""
+        """Delete the oldest log file; none while a deletion keeps failing."""
         files = self._log.files
         if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
             self._to_delete = 0
             return
         if files.starts[1] > min(self._log.flushed_offset, self._log.confirm_offset):
-            return  # a start after a power cut could find it again, unfinished
+            return  # a start after a power cut could find it again, incomplete
         self._to_delete -= 1
         self._log.drop_first_file()
 
     def _go_on_sweeping(self) -> None:
-        """Let the views follow the log, some topics at a time."""
+        """Delete from the views what the log no longer contains, some topics at a time."""
         assert self._sweep is not None
         until = self._clock.monotonic() + SWEEP_SECONDS
         for _ in range(TOPICS_A_TICK):

@@ -1,8 +1,8 @@
-"""Records that lie one behind the other, taken together: most of what a slave is sent.
+"""Runs: consecutive records processed together, which are most of what a slave receives.
 
-A run has plain records only: of version 1, of hosts with IPv4, of queues whose topics have ASCII names, in no
-transaction, no batch in one record, and with a unique key as all that their properties say for dispatch. So
-what is to be dispatched of it is columns: units for each queue, and entries for the index.
+A run has plain records only: version 1, IPv4 hosts, queues whose topics have ASCII names, no transaction, no
+batch in one record, and properties with only a unique key for dispatch. So its dispatch data is kept as
+columns: units for each queue, and entries for the index.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS, lone_unique_key
 
 RECORDS_MAX = 1024
 QUEUES_MAX = 64
-"""Records and queues of one run."""
+"""Maximum of queues of one run; `RECORDS_MAX` is that of records."""
 
 SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
-"""System flags of records that are dispatched in other ways than most."""
+"""System flags of records that are dispatched one by one."""
 _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
 _PRODUCER = PROPERTY_KAFKA_PRODUCER.encode()
 
 QueueUnits = tuple[bytes, int, int, int, int, int, bytes]
-"""What a queue is to get: topic, the queue's number, the offset there of the first message, where in the log
-the first and the last record begin, when the last was stored (ms), and the units."""
+"""Units of one queue: topic, queue id, the queue offset of the first message, the log offsets of the first
+and the last record, the store time of the last (ms), and the units.
+"""
 Run = tuple[int, int, int, list[QueueUnits], list[Pending]]
-"""The bytes that the records take, where the last begins and when it was stored, what queues and index
-get."""
+"""A run: size of the records in bytes, log offset and store time of the last, units, and index entries."""
 
 
 class _Queue:
-    """A queue's part of the run that is being made."""
+    """A queue's part of the run that is being built."""
 
     __slots__ = ("first_offset", "first_place", "last_place", "next_offset", "stored", "units")
 
@@ -53,8 +53,10 @@ class _Queue:
 
 
 def run_of(data: bytes, at: int, end: int, position: int, check_crc: bool, hashes: KeyHashes) -> Run | None:
-    """The plain records from `at` on, which lies at `position` of the log, that end before `end`; None where
-    none begins. With `check_crc` bodies are compared with their checksums."""
+    """Return the run of plain records at `at`, which is at `position` of the log, that end before `end`.
+
+    Returns None if none begins there. With `check_crc` bodies are compared with their checksums.
+    """
     if native is not None:
         return native.run_of(data, at, end, position, check_crc)
     queues: dict[tuple[bytes, int], _Queue] = {}
@@ -95,17 +97,17 @@ def run_of(data: bytes, at: int, end: int, position: int, check_crc: bool, hashe
 
 
 def says_more(text: bytes) -> bool:
-    """Whether properties say more for dispatch than a unique key."""
+    """Return True if properties have more for dispatch than a unique key."""
     return _TAGS in text or _KEYS in text or _INNER in text or _PRODUCER in text
 
 
 def _may_have(topic: bytes, queue_id: int) -> bool:
-    """Whether messages of a queue may be in a run."""
+    """Return True if messages of a queue may be in a run."""
     return queue_id >= 0 and topic != _SCHEDULE and b"\0" not in topic and topic.isascii()
 
 
 def _hashes_of(keys: list[tuple[bytes, bytes]], hashes: KeyHashes) -> list[int]:
-    """The hashes of topics and keys; most have one topic, and keys of one length."""
+    """Return the hashes of topics and keys; most runs have one topic, and keys of one length."""
     topic, first = keys[0]
     length = len(first)
     if length in UNIQUE_KEY_LENGTHS and all(one == topic and len(key) == length for one, key in keys):

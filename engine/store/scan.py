@@ -1,9 +1,9 @@
-"""Reading the log's records from a position on, and telling its end from damage.
+"""Scan of the log's records from a position on, which tells the log's end from damage.
 
-The log ends at the first position without a valid record (`record.py` says what that is), or where it had
-ended at a blank. Bytes that rot are another matter than a torn end. The checkpoint tells the time of a record
-that was on stable storage: if the log seems to end before it, the next valid record is looked for; what lies
-between is damage, reported and passed over.
+The log ends at the first position without a valid record (defined in `record.py`), or at a blank in the last
+file. Damaged bytes differ from a torn end. The checkpoint has the time of a record that was on stable
+storage: if the log seems to end before it, the next valid record is searched for. The bytes between are
+damage, which is reported and skipped.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CHUNK = 4 << 20
 PROGRESS_SECONDS = 2
 
 RECORDS_A_STEP = 64
-"""Records that are looked at before others have their turn, where a scan is done in steps."""
+"""Records read in one step of a cooperative task."""
 Progress = Callable[[int, int], None]
-"""Called now and then with the bytes read and the bytes to read."""
+"""Called at times with the bytes read and the bytes to read."""
 
 
 def logged(clock: Clock) -> Progress:
-    """A progress that goes to the log, every now and then."""
+    """Return a `Progress` that logs periodically."""
     next_time = clock.monotonic() + PROGRESS_SECONDS
 
     def tell(done: int, total: int) -> None:
@@ -51,7 +51,7 @@ def logged(clock: Clock) -> Progress:
 
 
 class Damage(NamedTuple):
-    """Bytes [begin, end) of the log that are no records though later ones are."""
+    """Bytes [begin, end) of the log that are not records, though later ones are."""
 
     begin: int
     end: int
@@ -59,11 +59,10 @@ class Damage(NamedTuple):
 
 
 class Scan:
-    """Reads valid records from a position on, which is a record's or where a file begins; afterwards `end` is
-    where they end and `ended_by` says why.
+    """Reads valid records from a position on, which is a record's or the start of a file.
 
-    `durable_until` is the store time in ms up to which records are known to have been on stable storage:
-    the log is not believed to end before them.
+    Afterwards `end` is the end of the last one, and `ended_by` the reason. `durable_until` is the store time
+    in ms up to which records are known to be on stable storage: the log cannot end before them.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Scan:
         self.damaged: list[Damage] = []
 
     def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
-        """For each record the bytes read, where in them it starts, its position in the log and its size."""
+        """Yield for each record the bytes read, its index in them, its position in the log and its size."""
         files = self._files
         while True:
             file_end = files.start_of(self.end) + files.file_size
@@ -99,7 +98,7 @@ class Scan:
             self.end = file_end
 
     def _file_records(self, file_end: int) -> Iterator[tuple[memoryview, int, int, int]]:
-        """Records up to the blank; without one `ended_by` is set."""
+        """Yield records up to the blank; without one `ended_by` is set."""
         lead, size_at, examine = self._framing
         wanted = CHUNK
         while True:
@@ -119,7 +118,7 @@ class Scan:
                 at += found
             whole = begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK)
             if not whole and not at:
-                # A record larger than what was read: once more with all that its size asks for.
+                # A record larger than the chunk: read again with all of its size.
                 wanted = int.from_bytes(data[size_at : size_at + 4], "big")
                 whole = not CHUNK < wanted <= file_end - self.end
             elif at:
@@ -133,8 +132,7 @@ class Scan:
                 wanted = CHUNK
 
     def _pass_damage(self, file_end: int, what: str) -> bool:
-        """Go on after bytes that are no record, if records that were durable must follow; false at the end
-        of the log."""
+        """Skip an invalid range, if durable records must follow; return False at the end of the log."""
         if (self._time_at(self._last) if self._last >= 0 else 0) >= self._durable_until:
             return False
         path = f"{self._files.directory}/{file_name(self._files.start_of(self.end))}"
@@ -158,8 +156,7 @@ class Scan:
         return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
 
     def _next_valid(self, position: int, file_end: int) -> int | None:
-        """Where the next record, with what comes before it, begins that is valid and was durable, in this
-        file or first in the next."""
+        """Return the start of the next valid, durable record with its lead, in this file or the next."""
         lead = self._framing.lead
         while position < file_end:
             data = self._files.read(position, min(CHUNK, file_end - position))
@@ -174,7 +171,7 @@ class Scan:
 
 
 def _record_starts(data: bytes) -> Iterator[int]:
-    """Where, by their magic, records may start in some bytes."""
+    """Yield the possible starts of records in some bytes, by their magic."""
     found = []
     for magic in (MAGIC, MAGIC_V2):
         word = magic.to_bytes(4, "big", signed=True)
@@ -187,7 +184,7 @@ def _record_starts(data: bytes) -> Iterator[int]:
 
 
 def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
-    """Size of the valid record at a position; 0 when there is none."""
+    """Return the size of the valid record at a position; 0 if there is none."""
     start = files.read(position, BLANK_SIZE) if position >= 0 else b""
     size = int.from_bytes(start[:4], "big", signed=True)
     if not HEAD_SIZE < size <= files.file_size:
@@ -197,13 +194,15 @@ def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
 
 
 def record_of(files: FileQueue, position: int) -> bytes:
-    """Return the bytes of the record at a position, which is a record's."""
+    """Return the bytes of the record at a position."""
     return files.read(position, int.from_bytes(files.read(position, 4), "big"))
 
 
 def first_file(files: FileQueue, is_old_enough: Callable[[int, int], bool]) -> int:
-    """Return the start of the newest file whose first record is valid and old enough, by its file's start and
-    its store time in ms, or of the first file."""
+    """Return the start of the newest file whose first record is valid and old enough, or of the first file.
+
+    `is_old_enough` gets the file's start and the record's store time in ms.
+    """
     lead = files.framing.lead
     for start in reversed(files.starts):
         if valid_at(files, start + lead, True):

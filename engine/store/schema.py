@@ -1,9 +1,9 @@
-"""Every format of the store on disk, written down in construct.
+"""Every on-disk format of the store, declared with construct.
 
-This is the specification to read, what the dump tool prints with, and the oracle that the fast paths
-(`record.py`, `client_elements.py`, `consume_queue.py`, `batch_consume_queue.py`, `index_file.py`,
-`checkpoint.py`) are tested against. Nothing here is on a hot path. All integers are big-endian. Standard:
-`CommitLog`, `ConsumeQueue`, `BatchConsumeQueue`, `IndexFile`, `StoreCheckpoint`.
+This is the specification, the printer of the dump tool, and the oracle that the fast paths (`record.py`,
+`client_elements.py`, `consume_queue.py`, `batch_consume_queue.py`, `index_file.py`, `checkpoint.py`) are
+tested against. Nothing here is on a hot path. All integers are big-endian. RocketMQ: `CommitLog`,
+`ConsumeQueue`, `BatchConsumeQueue`, `IndexFile`, `StoreCheckpoint`.
 """
 
 from construct import (
@@ -53,7 +53,7 @@ RECORD = Struct(
     / IfThenElse(this.magic == MAGIC_V2, Prefixed(Int16sb, GreedyBytes), Prefixed(Int8ub, GreedyBytes)),
     "properties" / Prefixed(Int16sb, GreedyBytes),
 )
-"""One message in the commit log; see `record.py` for when it is valid."""
+"""One message in the commit log; see `record.py` for its validity."""
 
 BLANK = Struct("size" / Int32sb, "magic" / Const(MAGIC_BLANK, Int32ub))
 """The end of a commit log file that has `size` bytes left."""
@@ -92,7 +92,7 @@ EXT_UNIT = Struct(
     "store_timestamp" / Int64sb,
     "bitmap" / Prefixed(Int16sb, GreedyBytes),
 )
-"""Tags and filter bits of one message in consume queue ext, for a queue unit whose tags code points there."""
+"""Tags and filter bits of one message in consume queue ext; a queue unit's tags code points to it."""
 
 QUEUE_EXT_UNIT = Struct(
     "size" / Int16sb,
@@ -100,8 +100,11 @@ QUEUE_EXT_UNIT = Struct(
     "store_timestamp" / Int64sb,
     "bit_map" / Prefixed(Int16sb, GreedyBytes),
 )
-"""What the standard keeps in `consumequeue_ext` of a message; a consume queue unit has its offset there plus
--2**63 in place of the tags code. A size of -1 ends a file. We read past these files and write none."""
+"""RocketMQ's data about a message in `consumequeue_ext`.
+
+A consume queue unit has its offset there plus -2**63 in place of the tags code. A size of -1 ends a file.
+This store ignores these files and writes none.
+"""
 
 INDEX_HEADER = Struct(
     "begin_timestamp" / Int64sb,
@@ -121,7 +124,10 @@ INDEX_ENTRY = Struct(
 
 
 def index_file(slots: int, entries: int) -> Struct:
-    """A whole index file with so many slots and entries (the standard's: 5,000,000 and 20,000,000)."""
+    """Return the format of an index file with so many slots and entries.
+
+    RocketMQ's has 5,000,000 and 20,000,000.
+    """
     return Struct(
         "header" / INDEX_HEADER,
         "slots" / Array(slots, Int32sb),
@@ -139,4 +145,4 @@ CHECKPOINT = Struct(
     "logics_physical_offset" / Int64sb,
     Padding(4096 - 48),
 )
-"""The file `checkpoint`: what of the store is known to be on stable storage."""
+"""The file `checkpoint`: the data known to be on stable storage."""

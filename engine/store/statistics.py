@@ -1,4 +1,4 @@
-"""Counters of the store, as the admin tools print them. Standard: `StoreStatsService`."""
+"""Counters of the store, as the admin tools print them. RocketMQ: `StoreStatsService`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class _Sample(NamedTuple):
 
 
 class Statistics:
-    """Totals since start. `started` is the wall time in ms, `elapsed` that of the monotonic clock, as in all
-    that follows; durations in seconds come in, milliseconds go out.
+    """Totals since start.
+
+    `started` is wall time in ms; `elapsed` and all later times are of the monotonic clock. Durations are
+    passed in seconds and reported in milliseconds.
     """
 
     def __init__(self, started: int, elapsed: int) -> None:
@@ -61,7 +63,7 @@ class Statistics:
         self._minute = elapsed
 
     def put(self, count: int, size: int, seconds: float) -> None:
-        """Messages were put together, `size` bytes of records."""
+        """Count messages put together, with `size` bytes of records."""
         self.put_times += count
         self.put_bytes += size
         self._latencies.append(seconds)
@@ -75,7 +77,7 @@ class Statistics:
         self._spread[place] += 1
 
     def get(self, count: int, seconds: float) -> None:
-        """Records were read together; 0: there were none."""
+        """Count records read together; 0: there were none."""
         if count:
             self.get_found += 1
             self.get_transferred += count
@@ -85,7 +87,7 @@ class Statistics:
             self.get_longest = seconds
 
     def sample(self, now: int) -> None:
-        """Take note of the totals; called about once a second."""
+        """Sample the totals; called about once a second."""
         self._samples.append(
             _Sample(now, self.put_times, self.get_found, self.get_missed, self.get_transferred)
         )
@@ -94,7 +96,7 @@ class Statistics:
             self._last_spread, self._spread = self._spread, [0] * len(_NAMES)
 
     def _rates(self, *fields: str) -> str:
-        """Calls a second over 10 seconds, a minute and 10 minutes, or since start where that is less."""
+        """Return calls per second over 10 seconds, a minute and 10 minutes, at most since start."""
         rates = []
         last = self._samples[-1]
         for window in _WINDOWS:
@@ -104,13 +106,13 @@ class Statistics:
         return " ".join(map(str, rates))
 
     def _share(self, part: float) -> str:
-        """The put time in ms that a part of the recent puts did not exceed."""
+        """Return a percentile of the recent put times, in ms; `part` is from 0 to 1."""
         times = sorted(self._latencies)
         value = times[min(len(times) - 1, int(len(times) * part))] * 1000 if times else 0.0
         return f"{value:.2f}"
 
     def runtime_info(self, now: int) -> dict[str, str]:
-        """The keys of the standard's `StoreStatsService.getRuntimeInfo`."""
+        """Return the keys of RocketMQ's `StoreStatsService.getRuntimeInfo`."""
         seconds = (now - self._began) // 1000
         days, hours, minutes = seconds // 86400, seconds % 86400 // 3600, seconds % 3600 // 60
         spread = self._last_spread or self._spread
@@ -138,11 +140,10 @@ class Statistics:
 
 
 def disk_figures(disk: Disk, root: str, log_directory: str, queue_directory: str) -> dict[str, str]:
-    """How full the disks of log and consume queues are, by the standard's keys.
+    """Return the usage of the disks of log and consume queues, by RocketMQ's keys.
 
-    Ratios are of what can be had, capacities of the whole file system with the store's root.
-
-    Standard: `DefaultMessageStore.getRuntimeInfo`, `AdminBrokerProcessor.prepareRuntimeInfo`.
+    Ratios refer to the usable space, capacities to the whole file system of the store's root. RocketMQ:
+    `DefaultMessageStore.getRuntimeInfo`, `AdminBrokerProcessor.prepareRuntimeInfo`.
     """
 
     def ratio(total: int, free: int) -> str:
@@ -159,7 +160,7 @@ def disk_figures(disk: Disk, root: str, log_directory: str, queue_directory: str
 
 
 def in_words(count: int) -> str:
-    """Bytes as the standard prints them. Standard: `MixAll.humanReadableByteCount`."""
+    """Return a number of bytes in RocketMQ's notation. RocketMQ: `MixAll.humanReadableByteCount`."""
     if count < 1024:
         return f"{count} B"
     power = min((count.bit_length() - 1) // 10, 6)

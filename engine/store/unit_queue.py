@@ -1,10 +1,9 @@
-"""Units of one length, one for each record of a queue, in the order of the log: what both kinds of consume
-queue are made of.
+"""Units of one length, one for each record of a queue, in the order of the log: base of both kinds of queue.
 
 Every unit begins with its record's place: physical-offset i8, size i4. Unit n is at byte n times the unit's
-length. New units stay in memory (`tail`) and are written out on the flush interval or past a size; they can
-be read at once. Units are counted here by number; what queue offsets they stand for is each kind's own.
-Standard: `ConsumeQueueInterface`.
+length. New units stay in memory (`tail`) and are written on the flush interval or beyond a size; they can be
+read at once. Units are counted here by number; each kind of queue maps them to queue offsets. RocketMQ:
+`ConsumeQueueInterface`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ PLACE: Final = struct.Struct(">qi")
 """Physical offset and size of a record, the first two words of any unit."""
 PAGE = 4096
 BLANK_PLACE: Final = (0, 0x7FFFFFFF)
-"""What a unit that stands for no record begins with."""
+"""First words of a unit without a record."""
 
 
 class FirstFile(NamedTuple):
-    """A file that a queue is going to begin with, and the units it begins with, if it is known already."""
+    """The first file of a queue, not created yet, and the units it begins with, if known."""
 
     directory: str
     start: int
@@ -33,20 +32,23 @@ class FirstFile(NamedTuple):
 
 
 def _believe(_: CorruptFile) -> None:
-    """Whoever loads a queue by itself has no other files to compare its lengths with."""
+    """Accept a file length: a queue that is loaded by itself has no others to compare with."""
 
 
 class UnitQueue:
     """The units of one queue.
 
-    `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
-    be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
-    still in the log, or `start` if that is later; `opened_at` the first that came since the store was opened.
-    `start` is the offset before which a marker removed the messages (`views.starts`), 0 without one.
-    `tail_start` is the number of the first unit in memory; `was_cut` says that files were shortened, which is
-    not durable yet, `is_holed` that units that seemed good were behind one that did not. `doubt` is the
-    position from which on the log may have records of the queue whose units went with a file, -1 when there
-    is no sign of that; if none is before `doubt_end`, there are none.
+    - `next_offset`: the queue offset of the next stored message.
+    - `max_offset`: the first offset that cannot be read yet; less than `next_offset` by what was stored but
+      not dispatched.
+    - `min_offset`: the first offset in the log, or `start` if that is later.
+    - `opened_at`: the first offset since the store was opened.
+    - `start`: the offset before which a marker deleted the messages (`views.starts`), 0 without one.
+    - `tail_start`: the number of the first unit in memory.
+    - `was_cut`: True if files were truncated, not durably yet.
+    - `is_holed`: True if valid units were behind an invalid one.
+    - `doubt`: the log position from which on records of the queue may exist whose units were lost with a
+      file; -1 if there is no sign of that. If none is before `doubt_end`, there are none.
     """
 
     __slots__ = (
@@ -68,7 +70,7 @@ class UnitQueue:
 
     unit_size: ClassVar[int]
     blank: ClassVar[bytes]
-    """What stands before the first unit of a queue that does not begin with unit 0."""
+    """Placeholder before the first unit of a queue that does not begin with unit 0."""
 
     def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
         self.topic = topic
@@ -88,16 +90,16 @@ class UnitQueue:
 
     @property
     def directory(self) -> str:
-        """Where the files are."""
+        """Directory of the files."""
         return self._files.directory
 
     @property
     def has_files(self) -> bool:
-        """Whether there is any file."""
+        """True if there is any file."""
         return bool(self._files.starts)
 
     def has_all_files(self) -> bool:
-        """Whether every file has a name on the disk; none is opened."""
+        """Return True if every file has a name on the disk; none is opened."""
         directory, exists = self._files.directory, self._files.disk.exists
         return all(exists(f"{directory}/{file_name(start)}") for start in self._files.starts)
 
@@ -108,12 +110,14 @@ class UnitQueue:
 
     @property
     def first(self) -> int:
-        """The number of the first unit there is room for."""
+        """The number of the first unit that the files can contain."""
         return self._files.starts[0] // self.unit_size if self._files.starts else self.tail_start
 
     def read(self, number: int, count: int, may_wait: bool = True) -> bytes | bytearray:
-        """Up to `count` units from a number; nothing outside of what is there. Who may not wait for the disk
-        gets `ColdRead` for what is not in memory."""
+        """Return up to `count` units from a number, of those that exist.
+
+        Raises `ColdRead` without `may_wait` for bytes that are not in memory.
+        """
         unit_size = self.unit_size
         at = number - self.tail_start
         if at >= 0:
@@ -124,12 +128,12 @@ class UnitQueue:
         return data
 
     def place(self, number: int) -> tuple[int, int] | None:
-        """Physical offset and size of the record of a unit, or None when there is no such unit."""
+        """Return physical offset and size of the record of a unit; None if there is no such unit."""
         data = self.read(number, 1)
         return PLACE.unpack_from(data) if len(data) == self.unit_size else None
 
     def write_out(self) -> None:
-        """Write the tail to its files (not synced). Raises `OSError`; then the tail stays."""
+        """Write the tail to its files, without a sync. Raises `OSError`; then the tail is kept."""
         if not self.tail:
             return
         files = self._files
@@ -142,7 +146,7 @@ class UnitQueue:
         self.tail.clear()
 
     def first_file(self) -> FirstFile | None:
-        """The file that `write_out` is going to begin the queue with; None where there is one, or no unit."""
+        """Return the file that `write_out` will create first; None if one exists, or there is no unit."""
         files = self._files
         if files.starts or not self.tail:
             return None
@@ -152,7 +156,7 @@ class UnitQueue:
         return FirstFile(files.directory, start, files.file_size, units)
 
     def begins_with(self, made: FirstFile) -> bool:
-        """Whether the queue would still begin with such a file, or does."""
+        """Return True if the queue still begins, or will begin, with this file."""
         if made.directory != self.directory:
             return False
         if self._files.starts:
@@ -161,7 +165,7 @@ class UnitQueue:
         return is_there and self.tail.startswith(made.units)
 
     def adopt(self, made: FirstFile) -> None:
-        """Take the units of a file that was made as written; `begins_with` said that they are the queue's."""
+        """Take the units of a created file as written; `begins_with` must be True for it."""
         if self._files.starts or not made.units:
             return
         self._files.adopt(made.start)
@@ -169,25 +173,24 @@ class UnitQueue:
         del self.tail[: len(made.units)]
 
     def touched(self, since: int) -> list[int]:
-        """Starts of the files that hold units from `since` on."""
+        """Return the starts of the files with units from `since` on."""
         first = self._files.start_of(since * self.unit_size)
         return [start for start in self._files.starts if start >= first]
 
     def load(
         self, below: int | None, oldest: int = 0, on_damage: Callable[[CorruptFile], None] = _believe
     ) -> None:
-        """Find the files and the end of the units in them; `oldest` is where the log begins. See
-        `FileQueue.load_derived` for `on_damage`.
+        """Find the files and the end of the units in them; `oldest` is the start of the log.
 
-        Units count while they are real and, with `below`, lie below that physical offset. Both hold for a
-        beginning of the queue and for nothing after it, so the border is found by halving: mostly in the last
-        page that is in use, which is all that is read then.
+        See `FileQueue.load_derived` for `on_damage`. Units count while they are valid and, with `below`,
+        refer to positions before that physical offset. Both hold for a prefix of the queue, so its end is
+        found by binary search: mostly in the last page in use, which is all that is read then.
         """
         files = self._files
         hole = files.load_derived(below is not None, on_damage, self.unit_size)
         before = None if hole is None else self._last_before(hole[0])
         if hole is not None and hole[1] < files.end and (before is None or before < oldest):
-            # Only records that have gone with the log's first files have units before it.
+            # All units before it refer to records that were deleted with the log's first files.
             files.drop_before(hole[1])
             hole = None
         if not files.starts:
@@ -202,7 +205,7 @@ class UnitQueue:
             self._doubt_end(oldest, below is None)
 
     def _last_before(self, at: int) -> int | None:
-        """The place in the last unit before a byte of the files; None where there is none."""
+        """Return the log position in the last unit before a byte of the files; None if there is none."""
         start = self._files.start_of(at - 1)
         if at <= 0 or start not in self._files.starts:
             return None
@@ -212,21 +215,21 @@ class UnitQueue:
         return None if place == BLANK_PLACE or place[1] <= 0 else place[0]
 
     def _doubt_begin(self, oldest: int) -> None:
-        """Files before the first one went with the log's, if the first unit's record is the log's oldest."""
+        """Suspect lost files at the beginning, unless the first unit's record is the log's oldest."""
         place = self.place(self.first) if self.first else None
         if place is not None and place != BLANK_PLACE and place[1] > 0 and place[0] > oldest:
             self.doubt, self.doubt_end = oldest, place[0]
 
     def _doubt_end(self, oldest: int, is_clean: bool) -> None:
-        """There may have been another file after one that is full, or units in what was cut off."""
+        """Suspect lost units at the end: a file after a full one, or units that were truncated."""
         place = self.place(self.end - 1) if self.end > self.first else None
         if place is not None and place != BLANK_PLACE:
             self.doubt = max(oldest, place[0])
-        elif is_clean:  # or the queue was begun when the process ended
+        elif is_clean:  # or the queue was created when the process ended
             self.doubt = oldest
 
     def _find_end(self, below: int | None) -> bool:
-        """Find the end of the units; whether all files are full of them."""
+        """Find the end of the units; return True if all files are full."""
         files, unit_size = self._files, self.unit_size
         first, used = files.starts[0] // unit_size, -(-files.used() // unit_size)
         high = used
@@ -249,12 +252,12 @@ class UnitQueue:
             else:
                 high = middle
         if below is not None and low > first and not counts(first):
-            low = first  # blanks of a queue that was deleted, behind units of the one that came after it
+            low = first  # blanks of a deleted queue, behind units of its successor
         is_full = low == files.end // unit_size
         self.tail_start = files.end // unit_size
         rest = data[(low - page) * unit_size :]
         if low >= page and rest == bytes(len(rest)):
-            # Zeros follow already, and cutting would only write them again.
+            # Zeros follow already, and truncation would only write them again.
             self.tail_start = low
             self._ends_anew()
         else:
@@ -263,19 +266,19 @@ class UnitQueue:
         return is_full
 
     def state(self) -> list[int]:
-        """What `restore` needs, when nothing is in memory: queue id, first file, files, units, offsets."""
+        """Return queue id, first file, files, units, offsets for `restore`, when nothing is in memory."""
         starts = self._files.starts
         first = starts[0] if starts else 0
         return [self.queue_id, first, len(starts), self.end, self.min_offset, self.next_offset]
 
     def restore(self, state: list[int]) -> None:
-        """Be as when `state` was asked for."""
+        """Restore the result of `state`."""
         _, first, count, self.tail_start, self.min_offset, self.next_offset = state
         size = self._files.file_size
         self._files.starts = list(range(first, first + count * size, size))
 
     def cut_units(self, number: int) -> None:
-        """Forget the units from a number on."""
+        """Truncate the units from a number on."""
         if number >= self.tail_start:
             del self.tail[(number - self.tail_start) * self.unit_size :]
         else:
@@ -286,7 +289,7 @@ class UnitQueue:
         self._ends_anew()
 
     def begin_anew(self) -> None:
-        """Forget all units, and number the next ones from 0 on."""
+        """Drop all units, and number the next ones from 0."""
         while self._files.starts:
             self._files.remove_last()
         self.tail.clear()
@@ -295,11 +298,11 @@ class UnitQueue:
         self._ends_anew()
 
     def _ends_anew(self) -> None:
-        """Bring the queue offsets in line with the units, whose end has moved."""
+        """Adjust the queue offsets to the units, whose end has moved."""
         raise NotImplementedError
 
     def cut_places_from(self, end: int) -> None:
-        """Forget the units of records that lie at `end` of the log or after it."""
+        """Truncate the units of records at or after `end` of the log."""
         number = self.end
         while number > self.first:
             place = self.place(number - 1)
@@ -310,21 +313,21 @@ class UnitQueue:
             self.cut_units(number)
 
     def cut_places_after(self, physical_offset: int, number: int) -> None:
-        """Where unit `number` is the next one, or later: forget the units of records after an offset."""
+        """Truncate the units of records after an offset, if unit `number` is the next one or later."""
         if number >= self.end > self.first:
             place = self.place(self.end - 1)
             if place is not None and place[0] > physical_offset:
                 self.cut_places_from(physical_offset)
 
     def cut_at_first(self, bad: Callable[[int], bool]) -> None:
-        """Look at the units one by one and forget all from the first on whose number is `bad`."""
+        """Check the units one by one and truncate from the first on whose number is `bad`."""
         for number in range(self.first, self.end):
             if bad(number):
                 self.cut_units(number)
                 return
 
     def first_in_log(self, min_physical_offset: int, since: int) -> int:
-        """The number of the first unit, from `since` on, whose record is still in the log."""
+        """Return the number of the first unit, from `since` on, whose record is still in the log."""
         low, high = max(since, self.first), self.end
         middle = low
         while low < high:
@@ -337,7 +340,7 @@ class UnitQueue:
         return min(low, self.end)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first message that is still in the log and not removed by a marker."""
+        """Advance `min_offset` to the first message that is still in the log and not removed by a marker."""
         raise NotImplementedError
 
     def number_of(self, offset: int, may_wait: bool = True) -> int:
@@ -345,15 +348,17 @@ class UnitQueue:
         raise NotImplementedError
 
     def begin_at(self, start: int, min_physical_offset: int) -> None:
-        """Let the queue begin at an offset of a marker, which may be less than that of a later marker that is
-        no more; 0 for none."""
+        """Set `start` to the offset of a marker, 0 for none.
+
+        It may be less than that of a later marker that no longer exists.
+        """
         if start < self.start:
             self.min_offset = 0  # messages come back
         self.start = start
         self.correct_min(min_physical_offset)
 
     def drop_before(self, min_physical_offset: int) -> int:
-        """Delete files whose last unit is no longer in the commit log; returns how many."""
+        """Delete files whose last unit refers to a deleted part of the log; return their number."""
         per_file = self._files.file_size // self.unit_size
 
         def expired(start: int) -> bool:
@@ -366,6 +371,6 @@ class UnitQueue:
         return count
 
     def destroy(self) -> None:
-        """Delete everything."""
+        """Delete all files and units."""
         self._files.destroy()
         self.tail.clear()

@@ -125,7 +125,7 @@ class WholeBatches:
         return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
 
     def size(self, topic: str, queue_id: int) -> Steps[int]:
-        """Return how many bytes of records a queue has, in steps: its units are added up."""
+        """Return the bytes of records of a queue, the sum over its units, as a cooperative task."""
         queue = self._queues.get(topic, queue_id)
         if queue is None:
             return 0

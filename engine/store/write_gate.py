@@ -1,6 +1,6 @@
-"""What stands before a log that is not ours to write: a slave's, which is its master's.
+"""Gate in front of a log that another broker writes: a slave's, which its master writes.
 
-The log still takes what its master sends (`raw_log`). What is put is refused, or goes `elsewhere`.
+The log still accepts the master's bytes (`raw_log`). Puts are refused, or redirected (`elsewhere`).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from mqgateway.engine.store.results import PutResult, PutStatus
 
 
 class WriteGate:
-    """A closed gate; `refusal` says why it is."""
+    """A closed gate with the reason, `refusal`."""
 
     def __init__(self, refusal: str) -> None:
         self.refusal = refusal
         self.elsewhere: Callable[[Message], PutResult] | None = None
-        """Takes single messages in place of the log, where there is somebody."""
+        """Accepts single messages in place of the log, if set."""
 
     def put(self, message: Message) -> PutResult:
-        """The outcome of putting a message: it went elsewhere, or is refused."""
+        """Redirect a message, or refuse it."""
         return self.refused() if self.elsewhere is None else self.elsewhere(message)
 
     def refused(self) -> PutResult:
-        """The outcome of what only producers put."""
+        """Return the refusal of a put that is never redirected."""
         return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=self.refusal)

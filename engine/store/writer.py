@@ -1,8 +1,8 @@
-"""Putting messages: the way of a send into the commit log.
+"""Putting messages: how a send reaches the commit log.
 
-A message is judged, encoded and written in one go; queue offset, log offset and store time are given at the
-moment of writing. What cannot be stored is answered with the standard's status and a reason, and nothing of
-it stays. Standard: `CommitLog.asyncPutMessage`, `asyncPutMessages`.
+A message is validated, encoded and written in one call. Queue offset, log offset and store time are assigned
+when it is written. A message that cannot be stored is answered with RocketMQ's status and a reason, and
+nothing of it is kept. RocketMQ: `CommitLog.asyncPutMessage`, `asyncPutMessages`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ _PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration is slow
 
 
 class Writer:
-    """Appends messages and leaves them to `dispatch`. `store_host` is given to messages that carry none."""
+    """Appends messages and queues them for `dispatch`.
+
+    `store_host` is the default for messages without one.
+    """
 
     def __init__(
         self,
@@ -83,20 +86,20 @@ class Writer:
         self._topic_fields: dict[str, tuple[int, bytes]] = {}
         self._write_failure = ""
         self.cut: Callable[[bytes, bool], ClientBatch] = cut
-        """How the body of a client's batch is cut into its messages."""
+        """Parser of a client's batch body."""
 
     @property
     def _record_size_max(self) -> int:
-        """The greatest length of a record, with which `maxMessageSize` may be changed at any time."""
+        """Maximum length of a record, computed each time, as `maxMessageSize` may change."""
         return min(self._options.max_message_size + _RECORD_OVERHEAD_MAX, self._log.record_size_max)
 
     def put(self, message: Message, refusal: str) -> PutResult:
-        """See `MessageStore.put`; a `refusal` that is not empty says why nothing is taken."""
+        """See `MessageStore.put`; a non-empty `refusal` is the reason to refuse."""
         began = self._clock.monotonic()
         if PROPERTY_CRC32 in message.properties:
             del message.properties[PROPERTY_CRC32]  # it is the store's, of another record
         if PROPERTY_KAFKA_PRODUCER in message.properties:
-            del message.properties[PROPERTY_KAFKA_PRODUCER]  # a message alone ends no batch of a producer
+            del message.properties[PROPERTY_KAFKA_PRODUCER]  # a single message ends no batch of a producer
         properties = properties_text(message.properties)
         if self._seals:
             properties = with_room_for_crc(properties)
@@ -140,7 +143,7 @@ class Writer:
         return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + size, now)
 
     def put_into_lmqs(self, message: Message, refusal: str) -> PutResult:
-        """As `put`, for a message that names light queues."""
+        """Put a message that names LMQ queues, as `put`."""
         try:
             queues = self._lmqs.note(message)
         except MessageIllegal as error:
@@ -301,7 +304,7 @@ class Writer:
         return batch
 
     def put_large_batch(self, message: Message, batch: LargeBatch, refusal: str) -> PutResult:
-        """As `put_batch`, for what was made ready before."""
+        """Put a batch encoded before, as `put_batch`."""
         began = self._clock.monotonic()
         try:
             _, queue = self._place(message, batch.length)
@@ -342,9 +345,10 @@ class Writer:
         sys_flag: int,
         began: float,
     ) -> PutResult:
-        """Put the records of a batch, which lie one behind another, one by one: in this log each has
-        something before it. What was put before one that fails stays. Standard:
-        `DLedgerCommitLog.asyncPutMessages`."""
+        """Append the records of a batch one by one, as each has a lead in this log.
+
+        Those before a failed one are kept. RocketMQ: `DLedgerCommitLog.asyncPutMessages`.
+        """
         now, first, offsets, at = self._clock.millis(), queue.next_offset, list[int](), 0
         for row in rows:
             size = row[0]
@@ -393,7 +397,7 @@ class Writer:
         return PutResult(_PUT_OK, message.store_host, queue_offset, offset, offset + total, now, offsets)
 
     def _place(self, message: Message, body_length: int) -> tuple[tuple[int, bytes], AnyQueue | None]:
-        """Topic field and queue of a message. Raises `MessageIllegal`."""
+        """Return topic field and queue of a message. Raises `MessageIllegal`."""
         if body_length > self._options.max_message_size:
             raise MessageIllegal(f"the body has {body_length} bytes")
         field = self._topic_fields.get(message.topic)
@@ -424,7 +428,7 @@ class Writer:
         return None
 
     def _failed(self, error: OSError) -> PutResult:
-        """What the producer is told; what is logged once for all that fail in a row."""
+        """Return the result of a failed write; log it once for all failures in a row."""
         said, self._write_failure = self._write_failure, f"the commit log cannot be written: {error}"
         if not said:
             log.error("%s", self._write_failure)

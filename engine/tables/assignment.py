@@ -1,8 +1,9 @@
-"""Which queues a client of a group is given when the broker shares them out, and in which way it reads them.
+"""Assignment of queues to the clients of a group by the broker, and their mode: pull or pop.
 
-Pure rules over any queues in their order and client ids in theirs; every member computes or is told the same.
-`RequestModes` keeps what an administrator has chosen for a group in a topic: to pull, or to pop.
-Standard: `AllocateMessageQueueAveragely`, `AllocateMessageQueueAveragelyByCircle`,
+Pure functions of ordered queues and ordered client ids; every member computes the same, or gets the same from
+the broker. `RequestModes` has the modes that an administrator has set for a group in a topic.
+
+RocketMQ: `AllocateMessageQueueAveragely`, `AllocateMessageQueueAveragelyByCircle`,
 `QueryAssignmentProcessor.allocate4Pop`, `MessageRequestModeManager`.
 """
 
@@ -22,12 +23,15 @@ Q = TypeVar("Q")
 
 
 def java_order(text: str) -> bytes:
-    """A key that sorts texts as Java's `compareTo` does: by UTF-16 units."""
+    """Return a key that sorts texts as Java's `compareTo` does: by UTF-16 units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def averagely(client: str, queues: Sequence[Q], clients: Sequence[str]) -> list[Q]:
-    """A run of neighbouring queues, as long as everybody's or one longer; none for who is no member."""
+    """Return a run of adjacent queues; runs differ in length by at most one.
+
+    Empty if the client is not a member.
+    """
     if client not in clients:
         return []
     index = clients.index(client)
@@ -37,27 +41,27 @@ def averagely(client: str, queues: Sequence[Q], clients: Sequence[str]) -> list[
 
 
 def by_circle(client: str, queues: Sequence[Q], clients: Sequence[str]) -> list[Q]:
-    """Every n-th queue, where n is the number of clients; none for who is no member."""
+    """Return every n-th queue, for n clients. Empty if the client is not a member."""
     return list(queues[clients.index(client) :: len(clients)]) if client in clients else []
 
 
 Strategy = Callable[[str, Sequence[Q], Sequence[str]], list[Q]]
 
 STRATEGIES: Mapping[str, Strategy[Any]] = {"AVG": averagely, "AVG_BY_CIRCLE": by_circle}
-"""By the name a client asks for."""
+"""Strategies by the name in requests."""
 
 
 def pops_everything(share: int, clients: Sequence[str]) -> bool:
-    """Whether every client pops all queues, when each shares its own with `share` others."""
+    """Return True if every client pops all queues, when each shares its own with `share` others."""
     return share <= 0 or share >= len(clients) - 1
 
 
 def shared(
     strategy: Strategy[Q], client: str, queues: Sequence[Q], clients: Sequence[str], share: int
 ) -> list[Q]:
-    """The client's own queues and those of the `share` clients after it; several clients may pop one queue.
+    """Return the queues of the client and of the `share` next ones; clients may share a queue.
 
-    With more clients than queues each is given one queue.
+    With more clients than queues each gets one queue.
     """
     if client not in clients:
         return []
@@ -72,7 +76,7 @@ def shared(
 
 
 class Mode(NamedTuple):
-    """How a group reads a topic: `share` is with how many others a client shares its queues when it pops."""
+    """Mode of a group in a topic; `share` other clients pop a client's queues too."""
 
     mode: RequestMode
     share: int
@@ -82,7 +86,7 @@ _MEMBER = "messageRequestModeMap"
 
 
 class RequestModes:
-    """What was chosen, by topic and group, in `messageRequestMode.json`; `maxRequestModes` bounds it."""
+    """Modes by topic and group, in `messageRequestMode.json`; `maxRequestModes` bounds it."""
 
     def __init__(
         self, options: BrokerOptions, disk: Disk, path: str, clock: Clock, worker: Worker | None = None
@@ -90,21 +94,21 @@ class RequestModes:
         self._options = options
         self._file = JournaledFile(disk, path, clock, worker)
         self._texts = Texts(_modes_to_json)
-        # A topic's modes are replaced, never changed: the file may just be written of them.
+        # A topic's modes are replaced, never mutated: the file may be written from them at this moment.
         self._table: dict[str, Mapping[str, Mode]] = {}
         self._count = 0
 
     def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        """Load the file. Raises `ConfigError` if it cannot be read."""
         self._table = _modes(self._file.load() or {})
         self._count = sum(map(len, self._table.values()))
 
     def get(self, topic: str, group: str) -> Mode | None:
-        """What was chosen."""
+        """Return the mode, or None."""
         return self._table.get(topic, {}).get(group)
 
     def set(self, topic: str, group: str, mode: Mode) -> bool:
-        """Choose; false when no more is kept."""
+        """Set a mode; return False if the table is full."""
         if self.get(topic, group) is None:
             if self._count >= self._options.max_request_modes:
                 return False
@@ -114,14 +118,14 @@ class RequestModes:
         return True
 
     def remove_topic(self, topic: str) -> None:
-        """Forget what was chosen for a topic that is deleted."""
+        """Remove the modes of a deleted topic."""
         if groups := self._table.pop(topic, None):
             self._count -= len(groups)
             self._texts.forget(topic)
             self._file.note([([_MEMBER, topic], None)], self._pieces)
 
     def remove_group(self, group: str) -> None:
-        """Forget what was chosen for a group that is deleted."""
+        """Remove the modes of a deleted group."""
         change: Change = []
         for topic in [topic for topic, groups in self._table.items() if group in groups]:
             left = {name: mode for name, mode in self._table[topic].items() if name != group}
@@ -140,9 +144,9 @@ class RequestModes:
         return self._count
 
     def adopt(self, reported: Mapping[str, Any]) -> None:
-        """Take over a master's table, as `to_json` gives it.
+        """Adopt a master's table, as returned by `to_json`.
 
-        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncMessageRequestMode`.
+        Raises `ConfigError`; then nothing has changed. RocketMQ: `SlaveSynchronize.syncMessageRequestMode`.
         """
         table = _modes(reported)
         if table != self._table:
@@ -151,15 +155,15 @@ class RequestModes:
             self._file.save(self._pieces)
 
     def to_json(self) -> dict[str, Any]:
-        """The table under the standard's names."""
+        """Return the table under RocketMQ's names."""
         return {_MEMBER: {topic: _modes_to_json(topic, groups) for topic, groups in self._table.items()}}
 
     def retry(self) -> None:
-        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        """Write the file if it lacks changes, and a write is due; called periodically."""
         self._file.retry(self._pieces)
 
     def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        """Write the file synchronously if it lacks changes; called after the worker has stopped."""
         self._file.close(self._pieces)
 
     def _pieces(self) -> Iterator[bytes]:
@@ -180,6 +184,6 @@ def _mode(value: Mapping[str, Any]) -> Mode:
 
 
 def _modes(table: Mapping[str, Any]) -> dict[str, Mapping[str, Mode]]:
-    """The modes by topic and group. Raises `ConfigError`."""
+    """Return the modes by topic and group. Raises `ConfigError`."""
     told = json_members.read(table, _MEMBER, dict[str, Any]())
     return {topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in told.items()}

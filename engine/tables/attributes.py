@@ -1,8 +1,8 @@
-"""Attributes of topics and consumer groups: which there are, what they may be, how a request changes them.
+"""Attributes of topics and consumer groups: names, valid values, and changes by request.
 
-A request brings changes, not a state: `+name` with a value adds or alters, `-name` removes. What is refused
-is an `AttributeRefused` with the standard's words. Standard: `AttributeParser`, `AttributeUtil`,
-`TopicAttributes`, `SubscriptionGroupAttributes`.
+A request contains changes, not a state: `+name` with a value adds or alters, `-name` removes. A refusal is an
+`AttributeRefused` with RocketMQ's text. RocketMQ: `AttributeParser`, `AttributeUtil`, `TopicAttributes`,
+`SubscriptionGroupAttributes`.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,13 @@ Changes = Mapping[str, str]
 
 
 class AttributeRefused(EngineError):
-    """A change that is not allowed; the text is what the standard answers."""
+    """A refused change; the text is RocketMQ's."""
 
 
 class Attribute(NamedTuple):
-    """The values that an attribute may have: one of `choices`, a number from `low` to `high`, those that a
-    setting of Kafka may have, or any text."""
+    """Valid values of an attribute: one of `choices`, a number from `low` to `high`, those of a setting of
+    Kafka, or any text.
+    """
 
     changeable: bool = True
     choices: tuple[str, ...] = ()
@@ -31,7 +32,7 @@ class Attribute(NamedTuple):
     kafka: KafkaConfig | None = None
 
     def check(self, value: str) -> None:
-        """Raises `AttributeRefused`."""
+        """Check a value. Raises `AttributeRefused`."""
         problem = self.kafka.problem(value) if self.kafka is not None else None
         if problem is not None:
             raise AttributeRefused(problem)
@@ -47,10 +48,10 @@ class Attribute(NamedTuple):
 
 
 MESSAGE_FORMAT = "message.format"
-"""Ours: what the records of a topic hold; `kafka` for whole batches of Kafka."""
+"""mqgateway's: the format of a topic's records; `kafka` for whole batches of Kafka."""
 KAFKA_FORMAT = "kafka"
 KAFKA_TOPIC_ID = "kafka.topic.id"
-"""Ours: the id of a topic that Kafka clients made, as they print it."""
+"""mqgateway's: the id of a topic created by Kafka clients, as they print it."""
 
 BOOLEAN = Attribute(choices=("true", "false"))
 
@@ -66,7 +67,7 @@ TOPIC_ATTRIBUTES: dict[str, Attribute] = {
     KAFKA_TOPIC_ID: Attribute(changeable=False),
     **{PREFIX + name: Attribute(kafka=config) for name, config in KAFKA_CONFIGS.items()},
 }
-"""Standard: `TopicAttributes` of 5.5; the last three kinds are ours, for topics of Kafka clients."""
+"""RocketMQ: `TopicAttributes` of 5.5; the last three kinds are mqgateway's, for topics of Kafka clients."""
 
 GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "priority.factor": Attribute(low=0, high=100),
@@ -78,11 +79,11 @@ GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "lite.sub.client.max.event.cnt": Attribute(low=10),
     "lite.sub.wildcard": BOOLEAN,
 }
-"""Standard: `SubscriptionGroupAttributes` of 5.5."""
+"""RocketMQ: `SubscriptionGroupAttributes` of 5.5."""
 
 
 def parse_changes(text: str | None) -> dict[str, str]:
-    """The changes in `+name=value,-name`. Raises `AttributeRefused`. Standard: `AttributeParser`."""
+    """Parse the changes in `+name=value,-name`. Raises `AttributeRefused`. RocketMQ: `AttributeParser`."""
     changes: dict[str, str] = {}
     for part in (text or "").split(","):
         if not part:
@@ -101,9 +102,9 @@ def parse_changes(text: str | None) -> dict[str, str]:
 def altered(
     known: Mapping[str, Attribute], current: Mapping[str, str] | None, changes: Changes
 ) -> dict[str, str]:
-    """The attributes after the changes; `current` is None for what is being created.
+    """Return the attributes after the changes; `current` is None when an entry is created.
 
-    Raises `AttributeRefused`. Standard: `AttributeUtil.alterCurrentAttributes`.
+    Raises `AttributeRefused`. RocketMQ: `AttributeUtil.alterCurrentAttributes`.
     """
     result = dict(current or {})
     seen = set()

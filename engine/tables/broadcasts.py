@@ -1,10 +1,10 @@
-"""How far broadcasting consumers have read, each for itself, and where one begins that comes another way.
+"""Offsets of broadcasting consumers, and the first offset of one that changes its path to the broker.
 
-A client of a broadcasting group keeps its own offsets, so the broker only watches what it pulls. That is
-needed when the client's road changes (it reached the broker directly, now it comes through a proxy, or the
-other way round: it has no offsets there), and when a proxy asks for its first time. What is known is in
-memory; every few seconds the least offset of a group's clients is committed under the name
-`GROUP@broadcast`. Standard: `BroadcastOffsetManager`.
+A client of a broadcasting group keeps its own offsets, so the broker only observes its pulls. They are needed
+when the client's path changes (it reached the broker directly, now it comes through a proxy, or vice versa:
+it has no offsets there), and for the first pull through a proxy. They are in memory; every few seconds the
+least offset of a group's clients is committed under the name `GROUP@broadcast`. RocketMQ:
+`BroadcastOffsetManager`.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,22 +14,22 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.offsets import BROADCAST, SEPARATOR
 
 UNKNOWN = -1
-"""What `first_offset` answers when the client's own offset counts."""
+"""Result of `first_offset` if the client's own offset counts."""
 
 SCAN_SECONDS = 5.0
-"""How often `scan` is due."""
+"""Interval of `scan`."""
 
 ClientKey = tuple[str, str, str]
 """Topic, group and client id."""
 
 
 def broadcast_group(group: str) -> str:
-    """Under which name the least offsets of a group's clients are committed."""
+    """Return the name under which the least offsets of a group's clients are committed."""
     return f"{group}{SEPARATOR}{BROADCAST}"
 
 
 class _Reader:
-    """What one client has asked for in a topic: offsets by queue, and when and how it last did."""
+    """Pulls of one client in a topic: offsets by queue, with time and path of the last one."""
 
     __slots__ = ("from_proxy", "offsets", "updated")
 
@@ -53,7 +53,7 @@ class BroadcastOffsets:
         return self._count
 
     def pulled(self, key: ClientKey, queue_id: int, offset: int, from_proxy: bool) -> None:
-        """The client has asked for messages from this offset on."""
+        """Note that the client has pulled from this offset."""
         now = elapsed_millis(self._clock)
         reader = self._readers.get(key)
         known = None if reader is None else reader.offsets.get(queue_id)
@@ -76,10 +76,10 @@ class BroadcastOffsets:
         from_proxy: bool,
         elsewhere: Callable[[], int],
     ) -> int:
-        """Where the client is sent to instead of the offset it asked for; `UNKNOWN` when that is right.
+        """Return the offset to use instead of the requested one; `UNKNOWN` if that is right.
 
-        `elsewhere` is asked where nothing is known of the client. An offset below 0 is a proxy's way to say
-        that it knows none.
+        `elsewhere` returns an offset if the client is not known. A negative offset means that a proxy has
+        none.
         """
         if key[:2] not in self._topics:
             return elsewhere() if from_proxy and asked < 0 else UNKNOWN
@@ -95,10 +95,9 @@ class BroadcastOffsets:
         members: Callable[[str], Iterable[str]],
         commit: Callable[[str, str, int, int], object],
     ) -> None:
-        """Commit the least offsets, and forget clients that have gone.
+        """Commit the least offsets, and forget clients that are gone.
 
-        `members` gives the client ids of a group that are connected; `commit` takes group, topic, queue and
-        offset.
+        `members` returns the connected client ids of a group; `commit` takes group, topic, queue and offset.
         """
         now, options = elapsed_millis(self._clock), self._options
         connected = {group: frozenset(members(group)) for _, group in self._topics}

@@ -1,8 +1,8 @@
-"""What the tables of topics and of consumer groups have in common: entries by name, a version, and a file.
+"""Base of the tables of topics and of consumer groups: entries by name, a version, and a file.
 
-Whatever changes raises the version and goes to the file's journal; a table that brokers hand from one to
-another is taken over whole, with its version. What a newer version of the standard has written into the file,
-and is not known here, stays in it. Standard: `ConfigManager`, `SlaveSynchronize`.
+Every change raises the version and is appended to the file's journal. A table from another broker is adopted
+whole, with its version. Members of the file that are unknown here, from a newer version of RocketMQ, are
+kept. RocketMQ: `ConfigManager`, `SlaveSynchronize`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class Config(Protocol):
 
     @property
     def key(self) -> str:
-        """The name it is in the table by."""
+        """The name of the entry in the table."""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields under the standard's names, always all of them."""
+        """Return all fields under RocketMQ's names."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the fields; those that are missing have their defaults. Raises `ConfigError`."""
+        """Parse the fields; missing ones have their defaults. Raises `ConfigError`."""
 
 
 C = TypeVar("C", bound=Config)
 
 
 class ConfigTable(ABC, Generic[C]):
-    """Entries, by name. `load` takes over what the file holds; without that it has the built-in ones.
+    """Entries, by name. `load` reads the file; without one the table has the built-in entries.
 
-    `member` is the name of the object that has the entries, in the file and as brokers tell each other;
-    `sides` are names of objects beside it, whose members are objects too.
+    `member` is the name of the object with the entries, in the file and between brokers; `sides` are names of
+    objects beside it, whose members are objects too.
     """
 
     entry: type[C]
@@ -66,14 +66,14 @@ class ConfigTable(ABC, Generic[C]):
 
     @abstractmethod
     def _implied(self, name: str) -> C | None:
-        """The entry of a name that every table has without keeping it; None for any other name."""
+        """Return the entry that exists implicitly under a name; None for any other name."""
 
     def _read(self, value: Mapping[str, Any]) -> C:
-        """The entry that the file, or another broker, gives as this. Raises `ConfigError`."""
+        """Parse an entry from the file, or from another broker. Raises `ConfigError`."""
         return self.entry.from_json(value)
 
     def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        """Load the file. Raises `ConfigError` if it cannot be read."""
         table = self._file.load()
         if table is None:
             return
@@ -88,7 +88,7 @@ class ConfigTable(ABC, Generic[C]):
         self.data_version = DataVersion.from_json(table.get(VERSION))
 
     def _read_sides(self, table: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-        """Raises `ConfigError`."""
+        """Parse the side objects. Raises `ConfigError`."""
         given = {side: json_members.read(table, side, dict[str, Any]()) for side in self.sides}
         return {
             side: {name: dict(json_members.read(found, name, dict[str, Any]())) for name in found}
@@ -96,16 +96,16 @@ class ConfigTable(ABC, Generic[C]):
         }
 
     def get(self, name: str) -> C | None:
-        """The entry of this name, if there is one."""
+        """Return the entry of this name, or None."""
         config = self._table.get(name)
         return self._implied(name) if config is None else config
 
     def all(self) -> Collection[C]:
-        """Every entry that is kept."""
+        """Return every stored entry."""
         return self._table.values()
 
     def names(self) -> list[str]:
-        """The name of every entry that is kept."""
+        """Return the name of every stored entry."""
         return list(self._table)
 
     def __contains__(self, name: object) -> bool:
@@ -115,14 +115,14 @@ class ConfigTable(ABC, Generic[C]):
         return len(self._table)
 
     def put(self, *configs: C) -> None:
-        """Create or replace entries as they are given; one change of the version, one write."""
+        """Create or replace entries; one change of the version, one write."""
         kept = [config for config in configs if self._implied(config.key) is None]
         for config in kept:
             self._table[config.key] = config
         self._changed([config.key for config in kept])
 
     def delete(self, name: str) -> bool:
-        """Remove an entry with what lies beside it; false when there is none."""
+        """Remove an entry with its side data; return False if there is none."""
         beside = self._delete_beside(name)
         if self._table.pop(name, None) is None and not beside:
             return False
@@ -132,18 +132,18 @@ class ConfigTable(ABC, Generic[C]):
         return True
 
     def _delete_beside(self, name: str) -> list[tuple[str, str]]:
-        """Change what is kept beside an entry that is deleted: the changed members, by side and name."""
+        """Change the side data of an entry that is deleted; return the changed members, by side and name."""
         return [(side, name) for side, table in self._sides.items() if table.pop(name, None) is not None]
 
     def adopt(self, reported: Mapping[str, Any]) -> bool:
-        """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.
+        """Adopt a master's table, as returned by `to_json`; return False if its version is ours.
 
-        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize`.
+        Raises `ConfigError`; then nothing has changed. RocketMQ: `SlaveSynchronize`.
         """
         version = DataVersion.from_json(reported.get(VERSION))
         if version == self.data_version:
             return False
-        # A master that was elected this moment has yet to say so; what has been told never goes back.
+        # A master elected just now may not have raised its version yet; the state version never decreases.
         version.state_version = max(version.state_version, self.data_version.state_version)
         values = json_members.read(reported, self.member, dict[str, Any]()).values()
         configs = [self._read(value) for value in values]
@@ -155,13 +155,13 @@ class ConfigTable(ABC, Generic[C]):
         return True
 
     def enter_state(self, state_version: int) -> None:
-        """A controller's term has begun: the version says so, and never an older one again."""
+        """Raise the state version, as a controller's term has begun; it never decreases."""
         if state_version > self.data_version.state_version:
             self.data_version.state_version = state_version
             self._changed()
 
     def to_json(self) -> dict[str, Any]:
-        """The table and its version, as brokers tell name servers, slaves and tools."""
+        """Return the table and its version, as sent to name servers, slaves and tools."""
         return {
             VERSION: self.data_version.to_json(),
             **self._copied_sides(),
@@ -169,11 +169,11 @@ class ConfigTable(ABC, Generic[C]):
         }
 
     def retry(self) -> None:
-        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        """Write the file if it lacks changes, and a write is due; called periodically."""
         self._file.retry(self._pieces)
 
     def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        """Write the file synchronously if it lacks changes; called after the worker has stopped."""
         self._file.close(self._pieces)
 
     def _copied_sides(self) -> dict[str, dict[str, dict[str, Any]]]:
@@ -189,7 +189,7 @@ class ConfigTable(ABC, Generic[C]):
         return self._others_of.get(name, {}) | config.to_json()
 
     def _changed(self, names: Iterable[str] = (), sides: Iterable[tuple[str, str]] = ()) -> None:
-        """Note that entries are others now, or gone, and what lies beside entries: by side and name."""
+        """Record changed or removed entries, and changed side data, by side and name."""
         self.data_version.next(self._clock.millis())
         change: Change = [([VERSION], self.data_version.to_json())]
         for name in names:
@@ -201,6 +201,6 @@ class ConfigTable(ABC, Generic[C]):
         self._file.note(change, self._pieces)
 
     def _changed_all(self) -> None:
-        """Note that so much is other now that the table is written whole."""
+        """Record that so much has changed that the whole table is written."""
         self.data_version.next(self._clock.millis())
         self._file.save(self._pieces)

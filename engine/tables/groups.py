@@ -1,6 +1,6 @@
-"""Consumer groups: their configuration, the built-in ones, how they come to be, and their file.
+"""Consumer groups: their configuration, built-in groups, creation on use, and their file.
 
-Standard: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
+RocketMQ: `SubscriptionGroupConfig`, `SubscriptionGroupManager`.
 """
 
 import logging
@@ -38,12 +38,12 @@ BUILT_IN_GROUPS = (
 
 FORBIDDEN_READ = 2
 FORBIDDEN_WRITE = 1
-"""Places of bits in what a group is forbidden of a topic. Standard: `PermName.INDEX_PERM_READ`."""
+"""Bit positions of forbidden operations of a group on a topic. RocketMQ: `PermName.INDEX_PERM_READ`."""
 
 
 @dataclass(slots=True)
 class SubscriptionGroupConfig:
-    """A consumer group as it is configured. Standard: `SubscriptionGroupConfig`."""
+    """Configuration of a consumer group. RocketMQ: `SubscriptionGroupConfig`."""
 
     group_name: str
     consume_enable: bool = True
@@ -67,12 +67,12 @@ class SubscriptionGroupConfig:
         return self.group_name
 
     def to_json(self) -> dict[str, Any]:
-        """The fields under the standard's names."""
+        """Return the fields under RocketMQ's names."""
         return {name: getattr(self, attribute) for attribute, name in _NAMES.items()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the fields; those that are missing or null have their defaults. Raises `ConfigError`."""
+        """Parse the fields; missing or null ones have their defaults. Raises `ConfigError`."""
         config = cls(json_members.read_name(value, "groupName"))
         for attribute, name in _NAMES.items():
             default = getattr(config, attribute)
@@ -95,9 +95,9 @@ _FORBIDDEN = "forbiddenTable"
 
 
 class GroupTable(ConfigTable[SubscriptionGroupConfig]):
-    """All consumer groups of a broker, by name, and which topics they may not read.
+    """All consumer groups of a broker, by name, and the topics that they may not read.
 
-    With `has_lmq_groups` there is a group of every light name, which is in no list. Standard:
+    With `has_lmq_groups` every LMQ name is a group, which is not listed. RocketMQ:
     `LmqSubscriptionGroupManager`.
     """
 
@@ -116,9 +116,9 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
         return SubscriptionGroupConfig(name) if self.has_lmq_groups and is_lmq(name) else None
 
     def find(self, name: str) -> SubscriptionGroupConfig | None:
-        """The group of this name, made if groups are made on use and the name is legal; else None.
+        """Return the group of this name; it is created if that is enabled and the name is legal, else None.
 
-        Standard: `SubscriptionGroupManager.findSubscriptionGroupConfig`.
+        RocketMQ: `SubscriptionGroupManager.findSubscriptionGroupConfig`.
         """
         known = self.get(name)
         if known is not None:
@@ -140,15 +140,15 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
         return config
 
     def update(self, *configs: SubscriptionGroupConfig) -> None:
-        """Create or change groups as a request asks: keys of `attributes` begin with `+` or `-`.
+        """Create or change groups by request: keys of `attributes` begin with `+` or `-`.
 
         All or none: raises `AttributeRefused` before anything is changed. Each raises the version by one.
-        Standard: `SubscriptionGroupManager.updateSubscriptionGroupConfigList`.
+        RocketMQ: `SubscriptionGroupManager.updateSubscriptionGroupConfigList`.
         """
         run(self.update_in_steps(configs))
 
     def update_in_steps(self, configs: Sequence[SubscriptionGroupConfig]) -> Steps[None]:
-        """What `update` does, in steps; only an end of the process can leave a part of it done."""
+        """Run `update` as a cooperative task; only the end of the process can interrupt it halfway."""
         wanted: list[SubscriptionGroupConfig] = []
         for part in in_parts(configs):
             wanted += [self._altered(config) for config in part]
@@ -160,7 +160,7 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
             yield
 
     def disable_consume(self, name: str) -> None:
-        """Let a group consume no more."""
+        """Disable consumption of a group."""
         known = self._table.get(name)
         if known is not None and known.consume_enable:
             self.put(replace(known, consume_enable=False))
@@ -170,18 +170,18 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
         return self._sides[_FORBIDDEN]
 
     def forbidden(self, group: str, topic: str) -> int:
-        """The bits of what the group may not do with the topic."""
+        """Return the bits of the group's forbidden operations on the topic."""
         return self._forbidden.get(group, {}).get(topic, 0)
 
     def is_read_forbidden(self, group: str, topic: str) -> bool:
-        """Whether the group may not read the topic."""
+        """Return True if the group may not read the topic."""
         return bool(self._forbidden) and bool(self.forbidden(group, topic) & 1 << FORBIDDEN_READ)
 
     def forbid(self, group: str, topic: str, place: int, is_forbidden: bool) -> bool:
         """Set or clear one bit, `FORBIDDEN_READ` or `FORBIDDEN_WRITE`, of a group for a topic.
 
-        False when no more is kept (`maxForbidden`).
-        Standard: `SubscriptionGroupManager.updateForbidden`.
+        Returns False if the table is full (`maxForbidden`). RocketMQ:
+        `SubscriptionGroupManager.updateForbidden`.
         """
         before = self.forbidden(group, topic)
         bits = before | 1 << place if is_forbidden else before & ~(1 << place)
@@ -199,7 +199,7 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
         return True
 
     def forbidden_table(self) -> dict[str, dict[str, int]]:
-        """Bits by group and topic."""
+        """Return the bits by group and topic."""
         return self._copied_sides()[_FORBIDDEN]
 
     def _altered(self, config: SubscriptionGroupConfig) -> SubscriptionGroupConfig:

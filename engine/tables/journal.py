@@ -1,14 +1,15 @@
-"""The changes of a table since it was written: a file beside it that only grows.
+"""Journal of a table: the changes since it was written, in an append-only file beside it.
 
-A table of a hundred thousand entries is not to be written for each of them that changes. So a change is
-appended here, at once and at a cost of its own size; the table is written anew now and then
-(`engine.tables.journaled`), and begins another journal.
+A table of a hundred thousand entries must not be rewritten for each change. So a change is appended here, at
+once and at a cost of its own size. The table is rewritten at times (`engine.tables.journaled`), which begins
+another journal.
 
-    header   magic, number of the first change, length and CRC-32 of the table's file that the changes are to
-    change   length, CRC-32 of the text, begun with that of the change before; text `[number, change]`
+    header   magic, number of the first change, length and CRC-32 of the table's file that the changes apply
+to
+    change   length, CRC-32 of the text, chained from that of the change before; text `[number, change]`
 
-A journal counts for that very file only: where another broker, or an administrator, has written the table
-since, it is passed over. Reading ends at the first change that is torn or does not continue the one before.
+A journal is valid for that very file only: if another broker, or an administrator, has written the table
+since, it is ignored. Reading ends at the first change that is torn or does not continue the one before.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ _LENGTH_MAX = 1 << 28
 
 
 class Identity(NamedTuple):
-    """Which content a table's file has."""
+    """Identity of the content of a table's file."""
 
     size: int
     crc: int
 
 
 NO_FILE = Identity(0, 0)
-"""Of a table that was never written."""
+"""Identity of a table that was never written."""
 
 Change = list[tuple[list[str], Any]]
-"""What a change sets: names from the table inwards, and the value under them, None where it is gone."""
+"""A change: names from the table inwards, and the new value, None if it is removed."""
 
 
 class Numbered(NamedTuple):
-    """A change with its number; each is one more than the one before, over all journals of a table."""
+    """A change with its number; numbers are consecutive over all journals of a table."""
 
     number: int
     change: Change
 
 
 class Found(NamedTuple):
-    """What a journal holds: what it is to, the number it begins with, and the changes that can be read."""
+    """Content of a journal: its base, its first number, and the readable changes."""
 
     base: Identity
     first: int
@@ -58,12 +59,12 @@ class Found(NamedTuple):
 
     @property
     def last(self) -> int:
-        """Number of the last change; one less than `first` where there is none."""
+        """Number of the last change; one less than `first` if there is none."""
         return self.first + len(self.changes) - 1
 
 
 class Journal:
-    """One file of changes. Everything raises `OSError`."""
+    """One file of changes. All methods raise `OSError`."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
@@ -73,10 +74,10 @@ class Journal:
         self._crc = 0
         self.path = path
         self.is_broken = False
-        """Whether a change is missing: it takes no more until it begins anew."""
+        """True if a change is missing: it accepts no more until it begins again."""
 
     def read(self) -> Found | None:
-        """What the file holds; None where there is none, or none of ours."""
+        """Return the content; None if there is no file, or not one of this format."""
         try:
             data = self._disk.read_bytes(self.path)
         except FileNotFoundError:
@@ -89,20 +90,20 @@ class Journal:
         return Found(Identity(size, crc), first, _changes(data, first))
 
     def begin(self, first: int) -> None:
-        """Begin anew, with a change of this number; it counts once it is bound to a file."""
+        """Truncate the file for a change of this number; it is valid once it is bound to a file."""
         self._file = self._disk.open(self.path, create=True)
         self._file.truncate(0)
         self._first, self._end, self._crc = first, _HEADER.size, _seed(first)
         self.is_broken = False
 
     def bind(self, base: Identity) -> None:
-        """Say which content of the table's file the changes are to."""
+        """Write the identity of the content of the table's file that the changes apply to."""
         assert self._file is not None
         head = _HEADER.pack(_MAGIC, self._first, *base, 0)[:-4]
         self._file.write(0, head + zlib.crc32(head).to_bytes(4, "big"))
 
     def append(self, numbered: Numbered) -> None:
-        """Add a change. Where that fails nothing is added."""
+        """Append a change. On failure nothing is added."""
         assert self._file is not None
         text = _text(numbered)
         crc = zlib.crc32(text, self._crc)
@@ -111,7 +112,7 @@ class Journal:
         self._crc = crc
 
     def sync(self) -> None:
-        """Return when all that was appended is on stable storage; the name is not looked after."""
+        """Sync all appended changes to stable storage, but not the file's name."""
         if self._file is not None:
             self._file.sync()
 
@@ -127,7 +128,7 @@ class Journal:
 def _text(numbered: Numbered) -> bytes:
     try:  # a tenth of the time
         return orjson.dumps([numbered.number, numbered.change])
-    except TypeError:  # what only the lenient form can say: great numbers, halves of characters
+    except TypeError:  # values that only the lenient form supports: large numbers, half surrogate pairs
         return dumps([numbered.number, [list(one) for one in numbered.change]])
 
 
@@ -136,7 +137,7 @@ def _seed(first: int) -> int:
 
 
 def _changes(data: bytes, first: int) -> list[Numbered]:
-    """The changes behind a header."""
+    """Return the changes after a header."""
     at, crc, number = _HEADER.size, _seed(first), first
     changes: list[Numbered] = []
     while at + _FRAME.size <= len(data):
@@ -157,7 +158,7 @@ def _changes(data: bytes, first: int) -> list[Numbered]:
 
 
 def apply(table: dict[Any, Any], change: Change) -> None:
-    """Set in a table what a change says; what is no table on the way becomes one."""
+    """Apply a change to a table; values on the path that are not tables are replaced by tables."""
     for names, value in change:
         *way, last = names
         inner = table

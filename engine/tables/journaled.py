@@ -1,18 +1,18 @@
-"""The file of a table of many entries, to which each change costs what the change is long.
+"""File of a large table, to which a change costs only its own size.
 
-A change is appended to a journal beside the file before `note` returns, so it outlives the process; a worker
-syncs it, together with those that came meanwhile, and then it outlives a power cut. The table itself is
-written on the worker too, from a copy: at once where that is quick, as with the few topics of most brokers,
-and else so rarely that it takes a twentieth of the time. At the end there is the file alone, as the standard
-has it.
+A change is appended to a journal beside the file before `note` returns, so it survives the end of the
+process. A worker syncs it, together with those that arrive meanwhile; then it survives a power cut. The table
+itself is written on the worker too, from a copy: at once if that is quick, as with the few topics of most
+brokers, else so rarely that it takes a twentieth of the time. After a clean stop there is the file alone, as
+with RocketMQ.
 
     journal        a new one begins; changes go to both from now on
-    the table      is written aside and synced
+    the table      is written to a temporary file and synced
     new journal    is bound to this very content, and synced
-    names          file becomes `.bak`, the new one takes its name; the old journal counts no more
+    names          the file is renamed to `.bak`, the new one to its name; the old journal is stale
 
-So whatever a crash leaves, the file that is read has a journal that continues it. A journal that continues
-another content is passed over: somebody else has written the file.
+So after any crash, the file that is read has a journal that continues it. A journal that continues another
+content is ignored: another program has written the file.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from mqgateway.engine.worker import InlineWorker, Worker
 log = logging.getLogger(__name__)
 
 JOURNALS = 3
-"""One that the file needs, one for a newer file; after damage two may be needed until it is written."""
+"""One for the file, one for a newer file; after damage two may be needed until it is written."""
 REST = 20
-"""The table is not written again before so many times as long as it took."""
+"""Minimum pause between writes of the table, as a multiple of the last write's duration."""
 
 Take = Callable[[], Iterable[bytes]]
-"""Copies the table; what it gives is gone through elsewhere, and makes the file's text of the copy."""
+"""Copies the table; the result is iterated on the worker, and yields the file's text from the copy."""
 
 OnDurable = Callable[[OSError | None], None]
 
 
 class JournaledFile:
-    """A table's file with its journals. A failure is logged, and `has_failed` until the table is written.
+    """A table's file with its journals. A failure is logged; `has_failed` is True until the table is written.
 
-    `load` first. Without a worker all is done, and durable, when a call returns.
+    Call `load` first. Without a worker everything is done, and durable, when a call returns.
     """
 
     def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
@@ -53,7 +53,7 @@ class JournaledFile:
         self._clock = clock
         self._worker = worker or InlineWorker()
         self._journals = [Journal(disk, f"{path}.journal{number}") for number in range(JOURNALS)]
-        # Those that the file needs, and those that changes go to: while it is written one more.
+        # Journals that the file needs, and journals that changes go to: one more during a write.
         self._needed: list[Journal] = []
         self._used: list[Journal] = []
         self._base = NO_FILE
@@ -67,24 +67,24 @@ class JournaledFile:
         self._failed = False
         self.path = path
         self.was_lost = False
-        """Whether `load` could not give what was written last, but something older or nothing."""
+        """True if `load` could not return the last written state, but an older one or none."""
 
     @property
     def has_failed(self) -> bool:
-        """Whether something could not be written: the whole is to be written again."""
+        """True if a write failed, so that the whole table must be written."""
         return self._failed or any(journal.is_broken for journal in self._used)
 
     @property
     def is_behind(self) -> bool:
-        """Whether the file lacks changes, which are in a journal only."""
+        """True if the file lacks changes, which are only in a journal."""
         return self._written < self._number
 
     # Reading.
 
     def load(self) -> Table | None:
-        """The table with all its changes, which is written if there were any; None when there is nothing.
+        """Return the table with all its changes, and write it if there were any; None if there is nothing.
 
-        Files that hold no table are set aside. Raises `ConfigError` as `load_or_set_aside`.
+        Files without a table are set aside. Raises `ConfigError` as `load_or_set_aside`.
         """
         table, self.was_lost = load_or_set_aside(self._disk, self.path)
         self._base = NO_FILE if table is None else self._identity()
@@ -113,7 +113,7 @@ class JournaledFile:
     # Changes.
 
     def note(self, change: Change, take: Take) -> None:
-        """Note a change that was made; a failure is logged, and the table written when that is possible."""
+        """Record a change that was made; a failure is logged, and the table is written when possible."""
         try:
             self.append(change)
         except OSError as error:
@@ -123,7 +123,10 @@ class JournaledFile:
             self.proceed(take)
 
     def append(self, change: Change) -> None:
-        """Note a change that is to be made. Raises `OSError`, then nothing was noted; else `proceed`."""
+        """Record a change before it is made; then call `proceed`.
+
+        Raises `OSError`; then nothing was recorded.
+        """
         numbered = Numbered(self._number + 1, change)
         if self._is_stuck:
             raise OSError(errno.EIO, "a change before could not be written", self.path)
@@ -137,13 +140,13 @@ class JournaledFile:
         self._number += 1
 
     def proceed(self, take: Take) -> None:
-        """Have what was noted, and is in the table now, synced, and the table written if it is time."""
+        """Sync recorded changes, which the table has now, and write the table if that is due."""
         self._write_if_due(take)
         self._sync_soon()
 
     @property
     def _is_stuck(self) -> bool:
-        """Whether no journal takes changes until the table is written."""
+        """True if no journal accepts changes until the table is written."""
         return all(journal.is_broken for journal in self._used) and bool(self._used or self._needed)
 
     def _begin(self, number: int) -> None:
@@ -167,7 +170,7 @@ class JournaledFile:
         return next(journal for journal in self._journals if journal not in self._needed)
 
     def when_durable(self, on_durable: OnDurable) -> None:
-        """Call back once all changes so far outlive a power cut, or with why they do not."""
+        """Call back once all changes so far survive a power cut, or with the error."""
         if not self.is_behind:
             on_durable(None)
             return
@@ -175,7 +178,7 @@ class JournaledFile:
         self._sync_soon()
 
     def _sync_soon(self) -> None:
-        """Sync the journals; while the table is written that does it."""
+        """Sync the journals, unless a write of the table is in progress, which does that."""
         if self._is_syncing or self._is_writing or not self._used or self._used[0].is_broken:
             return
         number, journals, is_named = self._number, list(self._used), self._is_named
@@ -215,8 +218,9 @@ class JournaledFile:
     # The table as a whole.
 
     def save(self, take: Take, *, at_once: bool = False) -> None:
-        """Write the table, now or soon: more has changed than was noted. `at_once`: without a rest after
-        the last time, however long that took.
+        """Write the whole table, now or soon, as unrecorded changes were made.
+
+        With `at_once` the pause after the last write is skipped.
         """
         self._number += 1
         for journal in self._used:
@@ -227,12 +231,12 @@ class JournaledFile:
             self._write_if_due(take)
 
     def retry(self, take: Take) -> None:
-        """Write the table if it is behind and it is time; for a slow beat."""
+        """Write the table if it lacks changes and a write is due; called periodically."""
         if self.is_behind or self.has_failed:
             self._write_if_due(take)
 
     def close(self, take: Take) -> None:
-        """Write the table here if it is behind, and leave no journal; when the worker works no more."""
+        """Write the table synchronously if it lacks changes, and remove the journals; without the worker."""
         if self.is_behind or self.has_failed:
             self._write(take, InlineWorker())
         if self.is_behind or self.has_failed:
@@ -279,7 +283,7 @@ class JournaledFile:
         worker.run(lambda: self._put(pieces, old, new), done)
 
     def _put(self, pieces: Iterable[bytes], old: list[Journal], new: Journal) -> Identity:
-        """Write the table and let a new journal continue it. Raises `OSError`."""
+        """Write the table and bind a new journal to it. Raises `OSError`."""
         identity = Identity(*write_aside(self._disk, self.path, pieces))
         new.bind(identity)
         for journal in (*old, new):
@@ -291,11 +295,13 @@ class JournaledFile:
 
 
 def _continuing(base: Identity, found: list[Found]) -> tuple[list[Numbered], list[Found]]:
-    """The changes to a file: those of its own journal, and what a later one has behind them, whose file
-    cannot be read; and the journals they stand in. Others are of files before, and may be written over.
+    """Return the changes to a file, and the journals that contain them.
+
+    They are those of its own journal, and later ones from a journal whose own file cannot be read. Other
+    journals belong to earlier files, and may be overwritten.
     """
-    # A file may come to have the content that one before it had: then both have a journal, and both are
-    # right; the one that goes on longer is of the newer.
+    # A file may have the same content as an earlier one: then both have a valid journal, and the one with the
+    # greater last number is the newer.
     own = max((read for read in found if read.base == base), key=lambda read: read.last, default=None)
     changes, needed = ([], []) if own is None else (list(own.changes), [own])
     for read in sorted(found, key=lambda read: read.first):

@@ -1,12 +1,11 @@
-"""Tables kept as JSON files that a power cut cannot spoil.
+"""Tables in JSON files that survive a power cut.
 
-A table is written aside (`.tmp`) and synced, the file before it becomes `.bak`, the new one takes its
-name, and the directory is synced. So at every moment at least one of the two names holds a whole
-table. Reading takes the file, or `.bak` where the file is missing, empty or no table; a file that
-cannot be read is set aside as `.broken` (`.broken-2` ...), so that the next write does not make it the
-backup. Where neither can be read a broker goes on without what they held, and says so (`TableFile.load`).
-
-Standard: `ConfigManager`, whose files these are, and `MixAll.string2File`.
+A table is written to a temporary file (`.tmp`) and synced, the file before it is renamed to `.bak`, the new
+one to its name, and the directory is synced. So at every moment at least one of the two names has a complete
+table. Reading uses the file, or `.bak` if the file is missing, empty or not a table. An unreadable file is
+renamed to `.broken` (`.broken-2` ...), so that the next write does not make it the backup. If neither can be
+read a broker continues without their content, and logs that (`TableFile.load`). RocketMQ: `ConfigManager`,
+whose files these are, and `MixAll.string2File`.
 """
 
 import logging
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 Table = dict[Any, Any]
 T = TypeVar("T")
 Make = Callable[[], bytes | Iterable[bytes]]
-"""Makes a table's text, in one or in pieces."""
+"""Returns a table's text, in one or in chunks."""
 
 MEMBERS_A_PIECE = 64
 
@@ -46,14 +45,14 @@ _MEANINGS = {
     "kvConfig.json": "Values must be put again, among them which topics are ordered",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }
-"""What it means that a table begins empty, for those who read the log."""
+"""Consequences of an empty table, for the log."""
 
 
 def load_table(disk: Disk, path: str) -> Table | None:
-    """Read a table; None when there is neither the file nor its backup.
+    """Load a table; return None if there is neither the file nor its backup.
 
-    Raises `ConfigError` when something is there but no whole table: to go on with an empty one would
-    lose what was kept.
+    Raises `ConfigError` if something exists but no complete table: continuing with an empty one would lose
+    data.
     """
     reasons = []
     for name in (path, path + ".bak"):
@@ -76,8 +75,10 @@ def load_table(disk: Disk, path: str) -> Table | None:
 
 
 def set_aside(disk: Disk, path: str) -> str:
-    """Give a file that cannot be read a name that says so, and that no file has; returns it. Raises
-    `OSError`."""
+    """Rename an unreadable file to a free name that marks it as broken, and return that name.
+
+    Raises `OSError`.
+    """
     number, name = 1, path + BROKEN
     while disk.exists(name):
         number += 1
@@ -87,7 +88,7 @@ def set_aside(disk: Disk, path: str) -> str:
 
 
 def _is_read(disk: Disk, path: str) -> bool:
-    """Whether a file can be read, whatever is in it."""
+    """Return True if a file can be read, whatever its content."""
     try:
         disk.read_bytes(path)
     except OSError:
@@ -96,18 +97,18 @@ def _is_read(disk: Disk, path: str) -> bool:
 
 
 def save_table(disk: Disk, path: str, table: Table) -> None:
-    """Write a table so that it, or the one before it, is there after a crash. Raises `OSError`."""
+    """Write a table so that it, or the one before it, exists after a crash. Raises `OSError`."""
     write_table(disk, path, dumps(table, indent=True))
 
 
 def write_table(disk: Disk, path: str, text: bytes) -> None:
-    """As `save_table`, for a table that is text already."""
+    """Write a table that is text already, as `save_table`."""
     write_aside(disk, path, [text])
     put_in_place(disk, path)
 
 
 def write_aside(disk: Disk, path: str, pieces: Iterable[bytes]) -> tuple[int, int]:
-    """Write a table beside its file, and sync it; gives its length and CRC-32. Raises `OSError`."""
+    """Write a table to a temporary file, and sync it; return its length and CRC-32. Raises `OSError`."""
     make_directories(disk, os.path.dirname(path))
     file = disk.open(path + ".tmp", create=True)
     size = crc = 0
@@ -124,21 +125,22 @@ def write_aside(disk: Disk, path: str, pieces: Iterable[bytes]) -> tuple[int, in
 
 
 def put_in_place(disk: Disk, path: str) -> None:
-    """Let what was written beside take the file's place, which becomes the backup. Raises `OSError`."""
+    """Rename the temporary file to its name, and the file before it to the backup. Raises `OSError`."""
     if disk.exists(path):
         disk.rename(path, path + ".bak")
     take_place(disk, path)
 
 
 def take_place(disk: Disk, path: str) -> None:
-    """Let what was written beside take the file's place, and keep none before it. Raises `OSError`."""
+    """Rename the temporary file to its name, without a backup. Raises `OSError`."""
     disk.rename(path + ".tmp", path)
     disk.sync_dir(os.path.dirname(path))
 
 
 def in_pieces(table: Mapping[str, Any]) -> Iterator[bytes]:
-    """A table's text as `dumps` with `indent` makes it, in pieces of some members each: for a thread that
-    others are not to wait for. What is long has no members that are None.
+    """Yield a table's text as `dumps` with `indent` returns it, in chunks of some members each.
+
+    For a thread that must not block others. Long objects have no members that are None.
     """
     opening = "{"
     for name in sorted(name for name, value in table.items() if value is not None):
@@ -162,10 +164,10 @@ def _text(value: Any) -> str:
 
 
 def load_or_set_aside(disk: Disk, path: str) -> tuple[Table | None, bool]:
-    """As `load_table`; but files of which neither holds a table are set aside, and there is none. Also gives
-    whether that, or what is given, is not what was written last.
+    """Load as `load_table`, but set files aside if neither has a table, and return None then.
 
-    Raises `ConfigError` when a file is there and the disk does not give it.
+    The second result is True if the first is not the last written state. Raises `ConfigError` if a file
+    exists and the disk does not return it.
     """
     there = [name for name in (path, path + ".bak") if disk.exists(name)]
     try:
@@ -181,25 +183,25 @@ def load_or_set_aside(disk: Disk, path: str) -> tuple[Table | None, bool]:
 
 
 class Texts(Generic[T]):
-    """The entries of a table as text, each made where it is first written, and kept until it is another."""
+    """Cached texts of a table's entries, each made when it is first written, and kept until it changes."""
 
     def __init__(self, shape: Callable[[str, T], Any]) -> None:
         self._shape = shape
         self._made: dict[str, tuple[T, Prepared]] = {}
 
     def of(self, table: Mapping[str, T]) -> Mapping[str, Prepared]:
-        """The texts of a table as it is now, which may be gone through elsewhere."""
+        """Return the texts of a snapshot of a table, which may be iterated on another thread."""
         return _Entries(dict(table), self)
 
     def text(self, name: str, entry: T) -> Prepared:
-        """The text of one entry."""
+        """Return the text of one entry."""
         made = self._made.get(name)
         if made is None or made[0] is not entry:
             made = self._made[name] = (entry, Prepared(dumps(self._shape(name, entry), indent=True)))
         return made[1]
 
     def forget(self, name: str) -> None:
-        """Keep nothing of an entry that is gone, or of which something else has changed."""
+        """Drop the text of an entry that is gone, or of which something else has changed."""
         self._made.pop(name, None)
 
 
@@ -219,9 +221,9 @@ class _Entries(Mapping[str, Prepared], Generic[T]):
 
 
 class TableFile:
-    """The file of one table: writes the newest state, one write at a time, and outlives a full disk.
+    """The file of one table: writes the newest state, one write at a time, and survives a full disk.
 
-    With a worker the write happens there; what changes meanwhile is written when it is done.
+    With a worker the write happens there; changes meanwhile are written after it.
     """
 
     def __init__(self, disk: Disk, path: str, worker: Worker | None = None) -> None:
@@ -232,20 +234,20 @@ class TableFile:
         self._is_failing = False
         self.path = path
         self.has_failed = False
-        """Whether the newest state could not be written; it should be tried again."""
+        """True if the newest state could not be written; it should be retried."""
         self.was_lost = False
-        """Whether `load` could not give what was written last, but something older or nothing."""
+        """True if `load` could not return the last written state, but an older one or none."""
 
     def load(self) -> Table | None:
-        """As `load_or_set_aside`."""
+        """Load as `load_or_set_aside`."""
         table, self.was_lost = load_or_set_aside(self._disk, self.path)
         return table
 
     def save(self, make_text: Make, *, inline: bool = False) -> None:
-        """Write what `make_text` gives, now or after the write that is under way; a failure is logged.
+        """Write the text of `make_text`, now or after the write in progress; a failure is logged.
 
-        Pieces are gone through where it is written: they are made of a copy.
-        `inline` writes here even if there is a worker: at the end, when that works no more.
+        Chunks are iterated where they are written: they are made from a copy. `inline` writes synchronously
+        even with a worker: at the end, when that has stopped.
         """
         if self._is_writing and not inline:
             self._next = make_text

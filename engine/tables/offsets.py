@@ -1,10 +1,10 @@
-"""How far each consumer group has come in each queue, and the file that keeps it.
+"""Consumer offsets of each group in each queue, and their file.
 
 A commit is one entry in a dictionary; the file is written by `persist`, which the broker calls every
-`flushConsumerOffsetInterval`. Beside the committed offsets there are, in memory only, pull offsets (how
-far a group has read, for its lag) and resets (where an administrator sends a group; taken at its next
-pull). With light queues the file is another, in which light groups are apart. Standard:
-`ConsumerOffsetManager`, `LmqConsumerOffsetManager`.
+`flushConsumerOffsetInterval`. In addition there are, in memory only, pull offsets (how far a group has read,
+for its lag) and resets (an offset set by an administrator; taken by the group's next pull). With LMQ queues
+the file is another one, in which LMQ groups are separate. RocketMQ: `ConsumerOffsetManager`,
+`LmqConsumerOffsetManager`.
 """
 
 import logging
@@ -25,22 +25,22 @@ log = logging.getLogger(__name__)
 
 SEPARATOR: Final = "@"
 BROADCAST: Final = "broadcast"
-"""What is appended to the name of a group whose clients each read everything."""
+"""Suffix of the name of a broadcasting group."""
 UNKNOWN: Final = -1
-"""What `query` answers for a queue the group never committed to."""
+"""Result of `query` for a queue without a commit of the group."""
 
 Offsets = dict[int, int]
 """Offset by queue id."""
 
 Hold = Callable[[Callable[[bool], None]], None]
-"""Says sooner or later, once, whether something may be written."""
+"""Calls back once, now or later, with True if the write is allowed."""
 
 
 class ConsumerOffsets:
     """Committed, pulled and reset offsets of all groups.
 
-    With light queues `plain_path` is the file of a broker without; it is read as long as there is none at
-    `path`, so that no group begins anew.
+    With LMQ queues `plain_path` is the file of a broker without; it is read while there is none at `path`, so
+    that no group restarts.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ConsumerOffsets:
         self.data_version = DataVersion(timestamp=clock.millis())
 
     def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError` when it cannot be read."""
+        """Load the file. Raises `ConfigError` if it cannot be read."""
         table = self._file.load()
         if table is None and self._plain_file is not None:
             table = self._plain_file.load()
@@ -90,7 +90,7 @@ class ConsumerOffsets:
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Note that the group wants to go on at `offset`; false when the table is full (`maxOffsets`)."""
+        """Commit the group's next offset; return False if the table is full (`maxOffsets`)."""
         key = f"{topic}{SEPARATOR}{group}"
         queues = self._table.get(key)
         if queues is None or queue_id not in queues:
@@ -111,7 +111,7 @@ class ConsumerOffsets:
         return True
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
-        """Where the group goes on: a reset that it has not taken, else what it committed, else -1."""
+        """Return the group's next offset: a reset that it has not taken, else its commit, else -1."""
         key = f"{topic}{SEPARATOR}{group}"
         if self._resets and self._options.use_server_side_reset_offset:
             reset = self._resets.get(key, {}).get(queue_id)
@@ -121,11 +121,11 @@ class ConsumerOffsets:
         return UNKNOWN if queues is None else queues.get(queue_id, UNKNOWN)
 
     def queues_of(self, group: str, topic: str) -> Offsets:
-        """What the group committed, by queue; a copy."""
+        """Return a copy of the group's commits, by queue."""
         return dict(self._table.get(f"{topic}{SEPARATOR}{group}", {}))
 
     def commit_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Note how far the group has read; kept only while there is room, in memory."""
+        """Note how far the group has read; in memory, and only while there is room."""
         key = f"{topic}{SEPARATOR}{group}"
         queues = self._pulled.get(key)
         if queues is None or queue_id not in queues:
@@ -136,16 +136,16 @@ class ConsumerOffsets:
         queues[queue_id] = offset
 
     def query_pull(self, group: str, topic: str, queue_id: int) -> int:
-        """How far the group has read; where that is unknown, as `query`."""
+        """Return how far the group has read; if unknown, as `query`."""
         pulled = self._pulled.get(f"{topic}{SEPARATOR}{group}", {}).get(queue_id)
         return self.query(group, topic, queue_id) if pulled is None else pulled
 
     def pulled_of(self, group: str, topic: str) -> Mapping[int, int]:
-        """How far the group has read, by queue, where that is known; to be looked at only."""
+        """Return how far the group has read, by known queue; read-only."""
         return self._pulled.get(f"{topic}{SEPARATOR}{group}", {})
 
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Send the group to an offset: at its next pull, and for who asks at once."""
+        """Reset the group to an offset. Takes effect on the next pull; visible to queries immediately."""
         if not topic or not group or queue_id < 0 or offset < 0:
             log.warning("reset of %s@%s queue %d to %d is refused", topic, group, queue_id, offset)
             return
@@ -153,11 +153,11 @@ class ConsumerOffsets:
             self._resets.setdefault(f"{topic}{SEPARATOR}{group}", {})[queue_id] = offset
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
-        """Whether a reset waits for the group's next pull."""
+        """Return True if a reset waits for the group's next pull."""
         return queue_id in self._resets.get(f"{topic}{SEPARATOR}{group}", ())
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The reset that waits for the group, which is taken thereby; None without one."""
+        """Take and return the group's reset; None if there is none."""
         if not self._resets:
             return None
         key = f"{topic}{SEPARATOR}{group}"
@@ -170,7 +170,7 @@ class ConsumerOffsets:
         return offset
 
     def forget_end(self, max_offset: Callable[[str, int], int]) -> None:
-        """The log was cut: no group is farther than the messages there are."""
+        """Limit the offsets to the messages that exist, after the log was truncated."""
         for key, queues in list(self._table.items()):
             topic, _, group = key.partition(SEPARATOR)
             for queue_id, offset in list(queues.items()):
@@ -181,26 +181,26 @@ class ConsumerOffsets:
         self._pulled_count = 0
 
     def clone(self, source_group: str, group: str, topic: str) -> None:
-        """Let a group go on where another one is."""
+        """Copy the offsets of another group."""
         for queue_id, offset in self.queues_of(source_group, topic).items():
             self.commit(group, topic, queue_id, offset)
 
     def topics_of(self, group: str) -> set[str]:
-        """The topics the group has committed to."""
+        """Return the topics that the group has committed to."""
         return {topic for topic, of in self._pairs() if of == group}
 
     def groups_of(self, topic: str) -> set[str]:
-        """The groups that have committed to the topic."""
+        """Return the groups that have committed to the topic."""
         return {group for of, group in self._pairs() if of == topic}
 
     def remove(self, group: str, topic: str) -> None:
-        """Forget everything about a group and a topic."""
+        """Remove all offsets of a group in a topic."""
         key = f"{topic}{SEPARATOR}{group}"
         for table in (self._table, self._pulled, self._resets):
             self._remove_key(table, key)
 
     def remove_queue(self, group: str, topic: str, queue_id: int) -> None:
-        """Remove what is known of a group in one queue."""
+        """Remove all offsets of a group in one queue."""
         key = f"{topic}{SEPARATOR}{group}"
         for table in (self._table, self._pulled, self._resets):
             queues = table.get(key)
@@ -217,31 +217,31 @@ class ConsumerOffsets:
                 self._pulled_count -= 1
 
     def remove_group(self, group: str) -> None:
-        """Forget everything about a group. Standard: `removeOffset`."""
+        """Remove all offsets of a group. RocketMQ: `removeOffset`."""
         self._remove(1, group)
 
     def remove_topic(self, topic: str) -> None:
-        """Forget everything about a topic. Standard: `cleanOffsetByTopic`."""
+        """Remove all offsets of a topic. RocketMQ: `cleanOffsetByTopic`."""
         self._remove(0, topic)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Topic and group of everything that was committed when it was asked; light ones too."""
+        """Yield topic and group of a snapshot of all commits, including LMQ groups."""
         return _pairs(list(self._table))
 
     def group_topics(self) -> dict[str, list[str]]:
-        """The topics of each group, sorted."""
+        """Return the topics of each group, sorted."""
         return _group_topics(self._table)
 
     @property
     def key_count(self) -> int:
-        """How many pairs of a topic and a group there are; light groups are left out.
+        """Number of pairs of a topic and a group, except LMQ groups.
 
-        Standard: `LmqConsumerOffsetManager`, which keeps those in a table of their own.
+        RocketMQ: `LmqConsumerOffsetManager`, which keeps those in a table of their own.
         """
         return sum(not is_lmq(group) for _, group in self._pairs())
 
     def to_json(self) -> dict[str, Any]:
-        """The committed offsets and their version, as brokers tell slaves."""
+        """Return the committed offsets and their version, as sent to slaves."""
         return {
             "dataVersion": self.data_version.to_json(),
             "groupTopicMap": self.group_topics(),
@@ -251,8 +251,8 @@ class ConsumerOffsets:
     def persist(self, hold: Hold | None = None, *, inline: bool = False) -> None:
         """Write the file if anything has changed since it was written, or the last write failed.
 
-        With `hold` the offsets are written as they are now, but not before that allows it; `inline` writes
-        here even if there is a worker.
+        With `hold` the current offsets are written, but not before that allows it; `inline` writes
+        synchronously even with a worker.
         """
         if not (self._dirty or self._is_dirty or self._file.has_failed):
             return
@@ -274,8 +274,8 @@ class ConsumerOffsets:
         hold(write)
 
     def _pieces(self) -> Iterator[bytes]:
-        """The file's text, of what is there now, to be gone through elsewhere."""
-        # Only what has changed is turned into text again.
+        """Yield the file's text, of the current state; may be iterated on another thread."""
+        # Only changed entries are converted to text again.
         for key in self._dirty:
             if key in self._table:
                 self._texts[key] = Prepared(dumps(self._table[key], indent=True))
@@ -284,7 +284,7 @@ class ConsumerOffsets:
         return _in_pieces(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))
 
     def _tables(self, shapes: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """The table as the file has it: of a light group only queue 0 counts."""
+        """Return the table in the file's format: of an LMQ group only queue 0 counts."""
         if self._plain_file is None:
             return {"offsetTable": shapes}
         light = [key for key in shapes if is_lmq(key.partition(SEPARATOR)[2])]
@@ -294,7 +294,7 @@ class ConsumerOffsets:
         }
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
-        """Topic and group of every key; foreign keys that are none are kept, but left out here."""
+        """Yield topic and group of every key; keys of another form are kept, but skipped here."""
         return _pairs(self._table)
 
     def _remove(self, part: int, name: str) -> None:
@@ -334,6 +334,6 @@ def _in_pieces(others: dict[str, Any], tables: dict[str, dict[str, Any]]) -> Ite
 
 
 def _is_part(key: str, part: int, name: str) -> bool:
-    """Whether a key has a topic or group of this name; `group@broadcast` counts as the group."""
+    """Return True if a key has a topic or group of this name; `group@broadcast` counts as the group."""
     parts = key.split(SEPARATOR)
     return (len(parts) == 2 or parts[2:] == [BROADCAST]) and parts[part] == name

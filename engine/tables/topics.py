@@ -1,7 +1,7 @@
-"""Topics: their configuration, the built-in ones, how they come to be, and their file.
+"""Topics: their configuration, built-in topics, creation on use, and their file.
 
-`TopicTable.get` is what sends and pulls look at; everything that changes the table raises its version,
-goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConfig`, `TopicConfigManager`.
+`TopicTable.get` serves sends and pulls. Every change raises the table's version, is appended to the journal
+of `topics.json` and calls `on_change`. RocketMQ: `TopicConfig`, `TopicConfigManager`.
 """
 
 import logging
@@ -46,28 +46,30 @@ log = logging.getLogger(__name__)
 PERM_READ = 4
 PERM_WRITE = 2
 PERM_INHERIT = 1
-"""Bits of a permission: consumers may pull, producers may send, topics may be made after this one."""
+"""Bits of a permission: consumers may pull, producers may send, topics may be created from this one."""
 
 UNIT_FLAG = 1
 UNIT_SUB_FLAG = 2
-"""Bits of a topic's system flag: of a unit, or of its consumers. Standard: `TopicSysFlag`."""
+"""Bits of a topic's system flag: of a unit, or of its consumers. RocketMQ: `TopicSysFlag`."""
 
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
-"""Whether a message has one tag or several. Standard: `TopicFilterType`."""
+"""Messages with one tag, or with several. RocketMQ: `TopicFilterType`."""
 
 SCHEDULE_QUEUES = 18
 REVIVE_QUEUES = 8
 BENCHMARK_QUEUES = 1024
 _NAMES_MAX = 20
 DELETED = "deletedTopics"
-"""Member of the file, ours: of each deleted topic the log offset at which it ended. The standard's reader
-ignores it, and its next write leaves it out."""
+"""Member of the file, mqgateway's: the log offset at which each deleted topic ended.
+
+RocketMQ ignores it, and its next write drops it.
+"""
 _LOG_OFFSET = "logOffset"
 
 
 @dataclass(slots=True)
 class TopicConfig:
-    """A topic as it is configured. Standard: `TopicConfig`."""
+    """Configuration of a topic. RocketMQ: `TopicConfig`."""
 
     topic_name: str
     read_queue_nums: int = 16
@@ -84,7 +86,7 @@ class TopicConfig:
         return self.topic_name
 
     def __str__(self) -> str:
-        """As the standard prints it; some remarks carry it."""
+        """Return RocketMQ's text, which some remarks contain."""
         bits = ((PERM_READ, "R"), (PERM_WRITE, "W"), (PERM_INHERIT, "X"))
         perm = "".join(letter if self.perm & bit else "-" for bit, letter in bits)
         attributes = ", ".join(f"{key}={value}" for key, value in self.attributes.items())
@@ -97,7 +99,7 @@ class TopicConfig:
 
     @property
     def has_batch_queues(self) -> bool:
-        """Whether its messages are kept in batch consume queues."""
+        """True if its messages are in batch consume queues."""
         return self.attributes.get("queue.type") == "BatchCQ"
 
     @property
@@ -107,11 +109,11 @@ class TopicConfig:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether only the newest message of each key stays. Standard: `CleanupPolicyUtils`."""
+        """True if only the newest message of each key is kept. RocketMQ: `CleanupPolicyUtils`."""
         return self.attributes.get("cleanup.policy") == "COMPACTION"
 
     def to_json(self) -> dict[str, Any]:
-        """The fields under the standard's names."""
+        """Return the fields under RocketMQ's names."""
         return {
             "attributes": self.attributes,
             "order": self.order,
@@ -125,7 +127,7 @@ class TopicConfig:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the fields; those that are missing have their defaults. Raises `ConfigError`."""
+        """Parse the fields; missing ones have their defaults. Raises `ConfigError`."""
         return cls(
             json_members.read_name(value, "topicName"),
             json_members.read(value, "readQueueNums", 16),
@@ -139,12 +141,9 @@ class TopicConfig:
 
 
 class TopicTable(ConfigTable[TopicConfig]):
-    """All topics of a broker, by name.
-
-    `on_change` is called with the topics that are new or changed; with none when one was deleted. With
-    `has_lmq_topics` each light queue is a topic of one queue that is in no list. Standard:
-    `LmqTopicConfigManager`.
-    """
+    """All topics of a broker, by name. `on_change` is called with new or changed topics; with none when one
+    was deleted. With `has_lmq_topics` each LMQ queue is a topic of one queue, which is not listed. RocketMQ:
+    `LmqTopicConfigManager`."""
 
     entry = TopicConfig
     member = "topicConfigTable"
@@ -158,18 +157,18 @@ class TopicTable(ConfigTable[TopicConfig]):
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
         self.has_lmq_topics = False
         self.log_range: Callable[[], tuple[int, int]] = lambda: (0, 0)
-        """Return where the log begins and ends now."""
+        """Returns begin and end of the log."""
         self.left_out: Counter[str] = Counter()
-        """Messages and pops of deleted topics that were discarded since the start, by topic."""
+        """Discarded messages and pops of deleted topics since the start, by topic."""
         self._built_in = frozenset(self._table)
 
     def _implied(self, name: str) -> TopicConfig | None:
         return TopicConfig(name, 1, 1) if self.has_lmq_topics and is_lmq(name) else None
 
-    # Topics that were deleted. A record of the log belongs to the topic of its name as it is today, unless it
-    # lies before the offset at which a topic of that name ended: what is kept of it there (timers, delays,
-    # half messages, pops) is discarded, whether the topic was made again or not. A topic that is in no table,
-    # but was never deleted, is not treated so: its messages may be newer than the table.
+    # Deleted topics. A record of the log belongs to the current topic of its name, unless it is before the
+    # offset at which a topic of that name ended. Data about such records (timers, delays, half messages,
+    # pops) is discarded, whether the topic was created again or not. A topic that is in no table, but was
+    # never deleted, is not treated so: its messages may be newer than the table.
 
     def is_past(self, name: str, log_offset: int) -> bool:
         """Return True if a record at `log_offset` belongs to a topic of this name that was deleted since."""
@@ -177,7 +176,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         return ended is not None and log_offset < ended[_LOG_OFFSET]
 
     def leaves_out(self, name: str, log_offset: int) -> bool:
-        """Return `is_past`; what is past counts as discarded, and the first of each topic is logged."""
+        """Return `is_past`; count the record as discarded, and log the first one of each topic."""
         if not self.is_past(name, log_offset):
             return False
         if name not in self.left_out:
@@ -186,8 +185,8 @@ class TopicTable(ConfigTable[TopicConfig]):
         return True
 
     def cut_ends(self) -> None:
-        """Let no topic end behind the end of the log, which a crash or a truncation may have moved; once the
-        log is this broker's to write."""
+        """Limit the ends of topics to the end of the log, which a crash or a truncation may have moved. To be
+        called once this broker may write the log."""
         end = self.log_range()[1]
         beyond = [name for name, ended in self._sides[DELETED].items() if ended[_LOG_OFFSET] > end]
         for name in beyond:
@@ -196,12 +195,12 @@ class TopicTable(ConfigTable[TopicConfig]):
             self._changed(sides=[(DELETED, name) for name in beyond])
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Return where topics ended, as brokers report it to slaves."""
+        """Return the ends of topics, as reported to slaves."""
         return self._copied_sides().get(DELETED, {})
 
     def adopt(self, reported: Mapping[str, Any], log_offset: int = 0) -> bool:
-        """As `ConfigTable.adopt`. A master of the standard does not say where topics ended: those that its
-        table lacks ended at `log_offset` at the earliest, where our log ended when it was asked."""
+        """Adopt a table as `ConfigTable.adopt`. RocketMQ's master does not report the ends of topics: those
+        that its table lacks ended at `log_offset` at the earliest, the end of our log at the request."""
         before, ended = set(self._table), self._sides[DELETED]
         if not super().adopt(reported):
             return False
@@ -221,7 +220,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         return sides
 
     def _delete_beside(self, name: str) -> list[tuple[str, str]]:
-        """Note where the topic ends, and forget ends that no record lies before any more."""
+        """Record the end of the topic, and drop ends before the beginning of the log."""
         ends, (begin, end) = self._sides[DELETED], self.log_range()
         if name not in self._table:
             return []
@@ -236,8 +235,8 @@ class TopicTable(ConfigTable[TopicConfig]):
         return [(DELETED, each) for each in dict.fromkeys([*forgotten, name])]
 
     def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
-        """Add topics that have messages and are not in the table, with as many queues as are given; their
-        names. If the file could not be read, topics of an older one get as many queues at least."""
+        """Add topics that have messages and are not in the table, with the given queues; return their names.
+        If the file could not be read, topics of an older one are extended to that number of queues."""
         missing = [name for name in queues if name not in self]
         for name in missing:
             count = queues[name]
@@ -265,17 +264,17 @@ class TopicTable(ConfigTable[TopicConfig]):
         return config is not None and min(config.read_queue_nums, config.write_queue_nums) < count
 
     def has_batch_queues(self, name: str) -> bool:
-        """Whether the topic of this name is kept in batch consume queues."""
+        """Return True if the topic of this name has batch consume queues."""
         config = self._table.get(name)
         return config is not None and config.has_batch_queues
 
     def is_compacted(self, name: str) -> bool:
-        """Whether of the topic's messages only the newest of each key stays."""
+        """Return True if only the newest message of each key of the topic is kept."""
         config = self._table.get(name)
         return config is not None and config.is_compacted
 
     def compacted(self) -> list[tuple[str, int]]:
-        """Names and numbers of queues of all such topics."""
+        """Return names and numbers of queues of all compacted topics."""
         return [
             (config.topic_name, config.write_queue_nums)
             for config in self._table.values()
@@ -283,20 +282,18 @@ class TopicTable(ConfigTable[TopicConfig]):
         ]
 
     def is_system(self, name: str) -> bool:
-        """Whether the name is reserved, for every broker or for this one."""
+        """Return True if the name is reserved, for every broker or for this one."""
         return name in self._built_in or is_system_topic(name)
 
     def put(self, *configs: TopicConfig) -> None:
-        """As `ConfigTable.put`; `on_change` is told."""
+        """Create or replace topics as `ConfigTable.put`; calls `on_change`."""
         super().put(*configs)
         if self.on_change is not None:
             self.on_change([config for config in configs if self._implied(config.key) is None])
 
     def why_not(self, config: TopicConfig) -> str | None:
-        """Why a request may not create or change this topic, in the standard's words; None when it may.
-
-        `attributes` are changes, see `update`. Standard: `AdminBrokerProcessor.updateAndCreateTopic`.
-        """
+        """Return the reason, in RocketMQ's words, why a request may not create or change this topic, or None.
+        `attributes` are changes, see `update`. RocketMQ: `AdminBrokerProcessor.updateAndCreateTopic`."""
         name = config.topic_name
         illegal = validate_topic(name)
         if illegal is not None:
@@ -316,16 +313,13 @@ class TopicTable(ConfigTable[TopicConfig]):
         return None
 
     def update(self, *configs: TopicConfig) -> None:
-        """Create or change topics as a request asks: keys of `attributes` begin with `+` or `-`.
-
-        All or none: raises `AttributeRefused` before anything is changed. What is as asked already is left
-        alone; each other topic raises the version by one.
-        Standard: `TopicConfigManager.updateTopicConfigList`.
-        """
+        """Create or change topics by request: keys of `attributes` begin with `+` or `-`. All or none: raises
+        `AttributeRefused` before anything is changed. A topic without a difference is left alone; each other
+        one raises the version by one. RocketMQ: `TopicConfigManager.updateTopicConfigList`."""
         run(self.update_in_steps(configs))
 
     def update_in_steps(self, configs: Sequence[TopicConfig]) -> Steps[None]:
-        """What `update` does, in steps; only an end of the process can leave a part of it done."""
+        """Run `update` as a cooperative task; only the end of the process can interrupt it halfway."""
         changed: list[TopicConfig] = []
         for part in in_parts(configs):
             wanted = [self._altered(config) for config in part]
@@ -340,11 +334,9 @@ class TopicTable(ConfigTable[TopicConfig]):
     def create_for_send(
         self, topic: str, default_topic: str, queue_nums: int, sys_flag: int
     ) -> TopicConfig | None:
-        """Make a topic after `default_topic`, which must exist and may be inherited from; None if it may not.
-
-        `queue_nums` is how many queues the client wishes for.
-        Standard: `TopicConfigManager.createTopicInSendMessageMethod`.
-        """
+        """Create a topic from `default_topic`, which must exist and be inheritable; return None if not
+        allowed. `queue_nums` is the number of queues that the client requests. RocketMQ:
+        `TopicConfigManager.createTopicInSendMessageMethod`."""
         known = self._table.get(topic)
         if known is not None:
             return known
@@ -365,10 +357,8 @@ class TopicTable(ConfigTable[TopicConfig]):
     def create_for_send_back(
         self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool = False
     ) -> TopicConfig | None:
-        """The topic of this name, made if there is none: retry and dead letter topics. None when it is full.
-
-        Standard: `TopicConfigManager.createTopicInSendMessageBackMethod`.
-        """
+        """Return a retry or dead letter topic, created if there is none. None if the table is full. RocketMQ:
+        `TopicConfigManager.createTopicInSendMessageBackMethod`."""
         known = self._table.get(topic)
         if known is not None and known.order == order:
             return known
@@ -383,7 +373,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         return config
 
     def set_ordered(self, names: Collection[str]) -> None:
-        """Make exactly these topics ordered. Standard: `TopicConfigManager.updateOrderTopicConfig`."""
+        """Mark exactly these topics as ordered. RocketMQ: `TopicConfigManager.updateOrderTopicConfig`."""
         changed = [
             replace(config, order=not config.order)
             for config in self._table.values()
@@ -393,7 +383,7 @@ class TopicTable(ConfigTable[TopicConfig]):
             self.put(*changed)
 
     def delete(self, name: str) -> bool:
-        """As `ConfigTable.delete`; `on_change` is told."""
+        """Delete a topic as `ConfigTable.delete`; calls `on_change`."""
         is_gone = super().delete(name)
         if is_gone and self.on_change is not None:
             self.on_change(())
@@ -416,7 +406,7 @@ class TopicTable(ConfigTable[TopicConfig]):
 
 
 def built_in_topics(options: "BrokerOptions") -> list[TopicConfig]:
-    """The topics a broker of 5.5 has from its start. Standard: `TopicConfigManager.init`."""
+    """Return the topics that a broker of 5.5 has from its start. RocketMQ: `TopicConfigManager.init`."""
     cluster, broker = options.broker_cluster_name, options.broker_name
     read_write = PERM_READ | PERM_WRITE
     of_cluster = PERM_INHERIT | (read_write if options.cluster_topic_enable else 0)

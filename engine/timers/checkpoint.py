@@ -1,12 +1,12 @@
-"""The file `config/timercheck`: how far the timers have come.
+"""The file `config/timercheck`: the progress of the timers.
 
-It has two parts. The standard's 56 bytes say how far they have come now; they are written after every step,
-so that whoever takes the store over, a broker of the standard too, goes on where a process died. Our own part
-behind them says how far they had come at a moment of which everything is on stable storage: from there
-recovery starts, after the end of a process and after the end of a machine. When a broker of the standard has
-written since, our part no longer fits and is not used.
+It has two parts. RocketMQ's 56 bytes are the current progress. They are written after every step, so that the
+next process on this store, RocketMQ's too, resumes where this one died. The second part, mqgateway's, is the
+progress at a moment of which everything is on stable storage: recovery starts from there, after a crash of
+the process or of the machine. If RocketMQ's broker has written since, the second part no longer matches and
+is ignored.
 
-Both lie in one sector, so neither is ever half written. Layout: `schema.CHECKPOINT_FILE`. Standard:
+Both are in one sector, so neither is ever half written. Layout: `schema.CHECKPOINT_FILE`. RocketMQ:
 `TimerCheckpoint`.
 """
 
@@ -32,9 +32,8 @@ _SIZE = OWN_AT + OWN.size + _CRC.size
 class Stable(NamedTuple):
     """A state of the timers that survives a power cut.
 
-    `read_time` is the slot to be delivered next (ms), `log_position` the end of the timer log,
-    `queue_offset` the next message of the timer topic; what was delivered later lies behind
-    `commit_log_offset`.
+    `read_time` is the slot to deliver next (ms), `log_position` the end of the timer log, `queue_offset` the
+    next message of the timer topic. Later deliveries are in the log after `commit_log_offset`.
     """
 
     read_time: int
@@ -44,8 +43,9 @@ class Stable(NamedTuple):
 
 
 class TimerProgress(NamedTuple):
-    """What another broker says of its timers: all were delivered that were due before `read_time` (ms) and
-    lie before `queue_offset` of the timer topic."""
+    """Progress reported by another broker: all timers due before `read_time` (ms) and before `queue_offset`
+    of the timer topic were delivered.
+    """
 
     read_time: int
     queue_offset: int
@@ -53,7 +53,7 @@ class TimerProgress(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Read the standard's 56 bytes. Raises `ConfigError` when they are fewer."""
+        """Decode RocketMQ's 56 bytes. Raises `ConfigError` if there are fewer."""
         if len(data) < STANDARD.size:
             raise ConfigError(f"a timer check point of {len(data)} bytes")
         read_time, _, queue_offset, _, state_version, timestamp, counter = STANDARD.unpack_from(data)
@@ -61,7 +61,7 @@ class TimerProgress(NamedTuple):
 
 
 class TimerCheckpoint:
-    """Both parts, and the file they live in."""
+    """Both parts, and their file."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
@@ -73,16 +73,16 @@ class TimerCheckpoint:
         self.master_queue_offset = 0
         self.data_version = DataVersion()
         self.precision = 0
-        """Milliseconds of a step when we last wrote; 0 when the standard did, or nobody."""
+        """Milliseconds of a step at our last write; 0 if RocketMQ wrote last, or there was none."""
         self.is_clean = False
         self.wheel_crc = 0
-        """CRC32 of the file `timerwheel` after an orderly end; 0 when nobody has noted it."""
+        """CRC32 of the file `timerwheel` after a clean stop; 0 if it was not recorded."""
         self.reached = 0
-        """The latest slot (ms) that was ever begun: what recovery finds delivered is of no later one."""
+        """The latest slot (ms) that was ever begun: deliveries found by recovery are not of a later one."""
         self.stable: Stable | None = None
 
     def load(self, *, create: bool = True) -> None:
-        """Read the file, making it if it is not there and may be. Raises `OSError`."""
+        """Read the file; with `create` a missing one is created. Raises `OSError`."""
         if create:
             make_directories(self._disk, self._path.rpartition("/")[0])
         self.file = self._disk.open(self._path, create)
@@ -107,7 +107,7 @@ class TimerCheckpoint:
             self.stable = Stable(*stable)
 
     def encode(self) -> bytes:
-        """The standard's part, as it also answers request 60. Standard: `TimerCheckpoint.encode`."""
+        """Return RocketMQ's part, which also answers request 60. RocketMQ: `TimerCheckpoint.encode`."""
         return STANDARD.pack(
             self.read_time,
             self.log_position,
@@ -119,7 +119,7 @@ class TimerCheckpoint:
         )
 
     def save(self) -> None:
-        """Write both parts; `stable` must be known. Raises `OSError`."""
+        """Write both parts; `stable` must be set. Raises `OSError`."""
         assert self.file is not None and self.stable is not None
         standard = self.encode()
         notes = self.precision, self.is_clean, self.wheel_crc if self.is_clean else 0, self.reached

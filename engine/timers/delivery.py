@@ -1,8 +1,8 @@
-"""Puts due timers back under their own topic, and remembers which were delivered before a crash.
+"""Delivery of due timers to their own topic, and the set of those delivered before a crash.
 
-What was delivered is found in the commit log itself: every delivered message and every one set anew says
-there of which message it was made (`messages`). Messages that a broker of the standard delivered do not; they
-are known by key, time, birth and number of rolls, and so is what was made of the very first message of a log.
+Deliveries are found in the commit log itself: every delivered or rescheduled message refers to its original
+(`messages`). Messages delivered by RocketMQ's broker do not. They are identified by key, time, birth and
+number of rolls, as is the copy of the very first message of a log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqgateway.engine.timers.messages import given_back, out_time_of, rolled, ro
 log = logging.getLogger(__name__)
 
 ATTEMPTS_MAX = 3
-"""How often a message that cannot be read is tried before it is left out."""
+"""Number of attempts before an unreadable message is skipped."""
 OnDelivered = Callable[[str, int], None]
 LeavesOut = Callable[[str, int], bool]
 """Return True for a record, by topic and log offset, whose topic was deleted since. See `TopicTable`."""
@@ -37,24 +37,26 @@ _Trace = tuple[str, str, int, int, bool]
 
 
 class NotNow(EngineError):
-    """The store cannot be read or written at the moment: the same is to be tried again after a while."""
+    """The store cannot be read or written now: retry after a pause."""
 
 
 class NotYet(NotNow):
-    """The message is on its way to another broker: the same is to be tried again soon."""
+    """The message is in flight to another broker: retry soon."""
 
 
 class Passed(NamedTuple):
-    """Which timers another broker of the group delivered: those of the timer topic before `queue_offset` that
-    were due before `time` (ms)."""
+    """Timers that another broker of the group delivered: those of the timer topic before `queue_offset` that
+    were due before `time` (ms).
+    """
 
     queue_offset: int
     time: int
 
 
 class Delivery:
-    """Delivers from a store; `on_delivered` is told topic and bytes of each message that was put, and
-    `leaves_out` decides what is discarded."""
+    """Delivers from a store; `on_delivered` gets topic and bytes of each message put, and `leaves_out`
+    returns True for messages to discard.
+    """
 
     def __init__(
         self,
@@ -69,17 +71,17 @@ class Delivery:
         self._leaves_out = leaves_out
         self._attempts = 0
         self.known: set[int | _Trace] = set()
-        """What was delivered before: places of the messages, or what those of the standard are known by."""
+        """Earlier deliveries: log offsets of originals, or traces of those by RocketMQ."""
         self.passed: Passed | None = None
-        """What another broker delivered, of this one's timers."""
+        """Deliveries of another broker among this one's timers."""
         self._rolled: set[_Trace] = set()
         self.latest = 0
-        """When the last of them was delivered, in ms."""
+        """Time of the last of them, in ms."""
         self.count = 0
-        """Messages delivered or set anew since the start."""
+        """Messages delivered or rescheduled since the start."""
 
     def look_up(self, physical_offset: int) -> StoredMessage | None:
-        """The message that was set; None when it is lost. Raises `NotNow`."""
+        """Return the original message; None if it is lost. Raises `NotNow`."""
         stored = self._store.look_up(physical_offset)
         if stored is not None:
             self._attempts = 0
@@ -93,15 +95,15 @@ class Delivery:
         return None
 
     def deliver(self, stored: StoredMessage, written: int, now: int, *, anew: bool = False) -> None:
-        """Put a message under its own topic, or with `anew` once more under the timers' one.
+        """Put a message under its own topic, or with `anew` again under the timer topic.
 
-        Nothing is done when that was done before a crash, or when the message's topic was deleted since; one
-        that no store would take is left out. `written` is when it came into the wheel, in ms. Raises
-        `NotNow`.
+        Nothing is done if that was done before a crash, or if the message's topic was deleted since. A
+        message that no store would accept is skipped. `written` is the time at which it entered the wheel, in
+        ms. Raises `NotNow`.
         """
         if self.is_done(stored):
             return
-        # Before each roll too: the copy lies later in the log than the message itself.
+        # Before each roll too: the copy is later in the log than the original.
         if self._leaves_out(stored.properties.get(PROPERTY_REAL_TOPIC, ""), stored.physical_offset):
             return
         try:
@@ -129,7 +131,7 @@ class Delivery:
         return result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 
     def is_done(self, stored: StoredMessage) -> bool:
-        """Whether a message was delivered, or set anew, before a crash or by another broker."""
+        """Return True if a message was delivered, or rescheduled, before a crash or by another broker."""
         if self.passed is not None and self._is_passed(stored, self.passed):
             return True
         if not self.known:
@@ -153,7 +155,7 @@ class Delivery:
             return False
 
     def learn(self, begin: int, file_size: int) -> Steps[None]:
-        """Find in the log, from an offset on, what was delivered."""
+        """Find earlier deliveries in the log, from an offset on."""
         for stored in messages_since(self._store, begin, file_size, _OUT_TIME):
             yield
             if stored is None:

@@ -1,9 +1,9 @@
-"""Out of the wheel: slot after slot, as time passes, its timers are delivered.
+"""Out of the wheel: the timers of each slot are delivered when its time has passed.
 
-A slot is due when its step of time has passed wholly. First its chain is walked backwards, which collects the
-positions of its units and the keys of those that delete; then the units are taken in the order in which they
-came: delivered, set anew, or left out because their key was deleted. All of it in steps, so that a slot with
-a million timers delays nobody. Standard: `TimerMessageStore.dequeue`.
+A slot is due when its whole step of time has passed. First its chain is walked backwards, which collects the
+positions of its units and the keys of deleting ones. Then the units are processed in the order in which they
+came: delivered, rescheduled, or skipped because their key was deleted. All of it is incremental, so that a
+slot with a million timers blocks nothing. RocketMQ: `TimerMessageStore.dequeue`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mqgateway.engine.timers.wheel import NONE, Slot, Wheel
 log = logging.getLogger(__name__)
 
 WALK = 16
-"""Units walked over at the price of one delivery."""
+"""Units walked at the cost of one delivery."""
 
 
 class DueSlot:
-    """A slot that is being delivered: the position to walk on from, and what was found."""
+    """A slot that is being delivered: the next position to walk, and the units and keys collected."""
 
     __slots__ = ("deleted", "log_offset", "next", "positions", "slot")
 
@@ -57,24 +57,24 @@ class Dequeue:
         self._due: DueSlot | None = None
         self.read_time = 0
         self.taken_out = 0
-        """Timers of the slots that were delivered, to be subtracted from what is pending."""
+        """Timers of the delivered slots, to be subtracted from the pending ones."""
 
     @property
     def first_open(self) -> int:
-        """The earliest slot that timers may be linked into, in ms."""
+        """The earliest slot that accepts timers, in ms."""
         return self.read_time if self._due is None else self.read_time + self._wheel.precision
 
     @property
     def log_offset(self) -> int | None:
-        """Where the log ended when the slot in work was begun; None between slots."""
+        """The end of the log when the current slot was begun; None between slots."""
         return None if self._due is None else self._due.log_offset
 
     def is_due(self, now: int) -> bool:
-        """Whether there is a slot whose time has passed, or one is in work."""
+        """Return True if there is a slot whose time has passed, or one is in progress."""
         return self._due is not None or self.read_time < self._wheel.floor(now)
 
     def step(self, now: int, budget: int) -> int:
-        """Deliver what is due, up to `budget` timers; gives how many. Raises `NotNow`."""
+        """Deliver up to `budget` due timers; return their number. Raises `NotNow`."""
         done = 0
         while done < budget:
             due = self._due
@@ -98,14 +98,14 @@ class Dequeue:
         if self.read_time >= end:
             return False
         slot = next(self._wheel.used(self.read_time, end), None)
-        # A whole turn was looked through: later slots cannot have been filled from before this one.
+        # A whole turn was searched: later slots cannot have been filled before this one.
         self.read_time = end if slot is None else slot.time
         if slot is not None:
             self._due = DueSlot(slot, self._store.max_physical_offset)
         return True
 
     def _walk(self, due: DueSlot) -> None:
-        """Go back along the chain a little."""
+        """Walk back along the chain for `WALK` units."""
         for _ in range(WALK):
             position = due.next
             unit = self._log.read(position)
@@ -132,7 +132,7 @@ class Dequeue:
             self._metrics.add(stored.properties.get(PROPERTY_REAL_TOPIC, ""), 1, due.slot.time)
 
     def _finish(self, due: DueSlot, position: int, now: int) -> None:
-        """Do with a unit what is to be done with it."""
+        """Deliver, reschedule or skip a unit."""
         unit = self._log.read(position)
         if unit is None:
             return

@@ -1,13 +1,12 @@
-"""From the timer topic into the wheel: every message there becomes a unit of the timer log, linked into the
-slot it is due in.
+"""From the timer topic into the wheel: every message becomes a unit of the timer log, linked into its slot.
 
-What is due already is delivered at once. What is due beyond the window, two days by default, is linked near
-the window's end as a unit that only sets it anew. Order on disk: units, then slots; a slot that was not
-written before a crash is mended by recovery, which finds the unit.
+Messages that are already due are delivered at once. One that is due beyond the window, two days by default,
+is linked near the window's end as a unit that only reschedules it. Order on disk: units, then slots. A slot
+that was not written before a crash is repaired by recovery, which finds the unit.
 
-A broker of the standard that takes the store over goes on behind the message of the last unit. So when the
-last messages read left no unit, as they were delivered at once, a mark follows: a unit that looks to the
-standard like one that deletes, but nothing. Standard: `TimerMessageStore.enqueue`, `doEnqueue`.
+RocketMQ's broker resumes after the message of the last unit. So if the last messages read left no unit, as
+they were delivered at once, a mark follows: a unit that RocketMQ takes for a deletion, of nothing. RocketMQ:
+`TimerMessageStore.enqueue`, `doEnqueue`.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from mqgateway.engine.timers.wheel import NONE, Slot, Wheel
 log = logging.getLogger(__name__)
 
 BATCH = 256
-"""Messages read, and units written, in one go."""
+"""Messages read, and units written, together."""
 BLANK_SLOTS = 60
-"""Slots of the wheel that are never reached ahead. Standard: TIMER_BLANK_SLOTS."""
+"""Slots of the wheel that are never used for future timers. RocketMQ: TIMER_BLANK_SLOTS."""
 _HOUR_MILLIS = 3_600_000
 _DELAY_MAX = 2**31 - 1
 
 
 class Enqueue:
-    """Reads on from `queue_offset` of the timer topic."""
+    """Reads the timer topic, starting at `queue_offset`."""
 
     def __init__(
         self,
@@ -64,9 +63,9 @@ class Enqueue:
         self.window = _window(options, wheel)
         self.queue_offset = 0
         self.written: set[int] = set()
-        """Messages that have their unit from before a crash, by their place in the log."""
+        """Log offsets of messages that have their unit from before a crash."""
         self.pending = 0
-        """Timers in the wheel."""
+        """Number of timers in the wheel."""
         self.last_time = 0
         """The latest slot that was ever linked, in ms."""
         self.count = 0
@@ -91,7 +90,7 @@ class Enqueue:
             raise NotNow(f"the wheel cannot be written: {error}") from None
 
     def step(self, now: int, first_open: int, budget: int) -> int:
-        """Take up to `budget` messages, a batch at most; gives how many were taken.
+        """Take up to `budget` messages, a batch at most; return their number.
 
         `first_open` is the earliest slot (ms) that is not being delivered. Raises `NotNow`.
         """
@@ -113,7 +112,7 @@ class Enqueue:
         try:
             self._log.write()
         except OSError as error:
-            # Read again after a while: what was delivered at once must not be delivered twice.
+            # They are read again after a pause: those delivered at once must not be delivered twice.
             self._delivery.known.update(at_once)
             self._slots.clear()
             raise NotNow(f"the timer log cannot be written: {error}") from None
@@ -134,7 +133,7 @@ class Enqueue:
             return []
         start = store.min_offset(TIMER_TOPIC, 0)
         if not start <= self.queue_offset <= end:
-            # Files were deleted, or a crash took the end of the queue.
+            # Files were deleted, or a crash removed the end of the queue.
             right = start if self.queue_offset < start else end
             log.warning("reading of timers continues from %d instead of %d", right, self.queue_offset)
             self.queue_offset = right
@@ -171,12 +170,12 @@ class Enqueue:
         precision, window = self._wheel.precision, self.window
         written = self._wheel.floor(now)
         magic = DEFAULT
-        # Up, not down: a time that is no slot's must not come early.
+        # Up, not down: a time between slots must not be early.
         time = max(-(-out_time // precision) * precision, first_open)
         ahead = time - written
         if ahead >= window:
             magic |= ROLL
-            # Near the end of its wait a message is not set anew for the last few minutes only.
+            # Near the end of its wait a message must not be rescheduled for the last few minutes only.
             half = ahead - window < window // 3
             time = written + self._wheel.floor(window // 2 if half else window)
         if number < 0:
@@ -196,7 +195,7 @@ class Enqueue:
         self._append(Unit(NONE, DEFAULT | DELETE, written, delay, *self._last, 0, MARK), 0)
 
     def _append(self, unit: Unit, number: int) -> None:
-        """Chain a unit to its slot."""
+        """Append a unit and chain it to its slot."""
         time = unit.time
         slot = self._slots.get(time) or self._wheel.get(time)
         position = self._log.append(unit if slot is None else unit._replace(previous=slot.last))
@@ -208,7 +207,7 @@ class Enqueue:
 
 
 def _window(options: StoreOptions, wheel: Wheel) -> int:
-    """How far ahead timers are linked, in ms: as set, but never so far that the log's files go before."""
+    """Return how far ahead timers are linked, in ms: as set, within the retention of the log."""
     most = wheel.slots // 2 - BLANK_SLOTS
     slots = options.timer_roll_window_slot
     window = (slots if 2 <= slots <= most else max(most, 2)) * wheel.precision

@@ -1,8 +1,8 @@
-"""What of the timers' files is lost or was changed behind our back, found out before they are used.
+"""Detection of timer files that are lost or were changed externally, before they are used.
 
-A wheel that is not as the last orderly end left it, or has another length, goes: its slots are filled from
-the timer log. A timer log that lacks a file, or units at its end, is of no use: timers are read anew from
-their topic. Both are derived from the log, and neither is taken for whole.
+A wheel that differs from its state at the last clean stop, or has another length, is deleted: its slots are
+filled from the timer log. A timer log that lacks a file, or units at its end, is unusable: timers are read
+again from their topic. Both are derived from the log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def drop_wrong_wheel(disk: Disk, path: str, wheel: Wheel, checkpoint: TimerCheckpoint) -> None:
-    """Delete a wheel that cannot be believed, and say why. Raises `OSError`."""
+    """Delete an invalid wheel, and log the reason. Raises `OSError`."""
     if not disk.exists(path):
         if checkpoint.stable is not None and checkpoint.stable.log_position:
             log.warning("%s is missing: its slots are rebuilt from the timer log", path)
@@ -32,7 +32,7 @@ def drop_wrong_wheel(disk: Disk, path: str, wheel: Wheel, checkpoint: TimerCheck
 
 
 def why_wheel_is_wrong(disk: Disk, path: str, wheel: Wheel, checkpoint: TimerCheckpoint) -> str:
-    """What is wrong with the file of a wheel as a whole; "" if nothing is. Raises `OSError`."""
+    """Return the fault of a wheel's file as a whole; "" if there is none. Raises `OSError`."""
     size = disk.size(path)
     if size not in (0, wheel.length):
         return f"has {size} bytes, a wheel has {wheel.length}"
@@ -45,8 +45,11 @@ def why_wheel_is_wrong(disk: Disk, path: str, wheel: Wheel, checkpoint: TimerChe
 def lost_units(
     timer_log: TimerLog, wheel: Wheel | None, checkpoint: TimerCheckpoint, is_kept: Callable[[int], bool]
 ) -> str:
-    """Why a timer log cannot be gone on with; "" when it can. `is_kept` says of a place in the commit log
-    whether a message before it is there still; `wheel` is given if it is open. Raises `OSError`."""
+    """Return the reason why a timer log is unusable; "" if it is usable. Raises `OSError`.
+
+    `is_kept` returns True for a commit log offset if messages before it still exist; `wheel` is given if it
+    is open.
+    """
     try:
         timer_log.load(repair=not checkpoint.is_clean)
     except CorruptFile as error:

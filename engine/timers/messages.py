@@ -1,13 +1,13 @@
-"""Messages with timers: how they are put aside, how they are given back, what takes one back.
+"""Timer messages: how they are moved to the timer topic, restored, and recalled.
 
-A message that asks to be delivered later (`requested_time`) becomes one of the timer topic (`put_aside`); its
-own topic and queue wait in properties. When it is due, `given_back` makes it what it was; when it is due too
-far ahead, `rolled` sets it anew. A message with TIMER_DEL_UNIQKEY deletes, in the same slot, the one that has
-the key; `RecallHandle` is what a sender keeps to ask for that.
+A message with a requested delivery time (`requested_time`) is moved to the timer topic (`put_aside`); its own
+topic and queue are kept in properties. When it is due, `given_back` restores it; if it is due too far ahead,
+`rolled` reschedules it. A message with TIMER_DEL_UNIQKEY deletes, in the same slot, the one with that key; a
+sender requests that with a `RecallHandle`.
 
-Both kinds of copies carry the place of the message they were made of as their prepared transaction offset,
-which the standard leaves 0 there: so recovery knows what was delivered already. Standard:
-`HookUtils.transformTimerMessage`, `TimerMessageStore.convert`, `RecallMessageHandle`.
+Both kinds of copies have the log offset of their original as prepared transaction offset, which RocketMQ
+leaves 0 there, so that recovery finds earlier deliveries. RocketMQ: `HookUtils.transformTimerMessage`,
+`TimerMessageStore.convert`, `RecallMessageHandle`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from mqgateway.engine.message import (
 )
 
 TIMED = frozenset({PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS, PROPERTY_TIMER_DELIVER_MS})
-"""Each of these properties asks for a delivery later."""
+"""Properties that request a later delivery."""
 NEVER_WAITED = 2**63 - 1
-"""TIMER_ENQUEUE_MS of a message that was due before it came into the wheel. Standard: Long.MAX_VALUE."""
+"""TIMER_ENQUEUE_MS of a message that was due before it entered the wheel. RocketMQ: Long.MAX_VALUE."""
 RECALL_TAG = "_RECALL_TAG_"
 
 _BASE64 = re.compile("[A-Za-z0-9_-]+={0,2}")
@@ -50,8 +50,9 @@ _NOT_DELIVERED_TO = frozenset({"", TIMER_TOPIC, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 
 
 def has_timer(message: Message) -> bool:
-    """Whether a message asks to be delivered later and has not had its time. Standard:
-    `HookUtils.checkIfTimerMessage`.
+    """Return True if a message requests a later delivery, and was not scheduled yet.
+
+    RocketMQ: `HookUtils.checkIfTimerMessage`.
     """
     kind = message.sys_flag & SysFlag.TRANSACTION_MASK
     return (
@@ -63,10 +64,10 @@ def has_timer(message: Message) -> bool:
 
 
 def requested_time(properties: Mapping[str, str], now: int) -> int:
-    """When a message with a timer wants to be delivered, in ms since the epoch.
+    """Return the requested delivery time, in ms since the epoch.
 
-    Seconds from now come first, then milliseconds from now, then a time. Raises `MessageIllegal` when that is
-    no number, or none that Java's long holds.
+    Seconds from now take precedence over milliseconds from now, then over a time. Raises `MessageIllegal` if
+    the value is not a number that fits Java's long.
     """
     for name, start, factor in (
         (PROPERTY_TIMER_DELAY_SEC, now, 1000),
@@ -83,12 +84,12 @@ def requested_time(properties: Mapping[str, str], now: int) -> int:
 
 
 def slot_time(time: int, precision: int) -> int:
-    """TIMER_OUT_MS of a message to be delivered at a time: the slot that ends then or just after."""
+    """Return TIMER_OUT_MS for a delivery time: the slot that ends then or just after."""
     return (time - 1) // precision * precision
 
 
 def put_aside(message: Message, out_time: int) -> None:
-    """Turn a message into one of the timer topic."""
+    """Move a message to the timer topic."""
     properties = message.properties
     properties[PROPERTY_TIMER_OUT_MS] = str(out_time)
     properties[PROPERTY_REAL_TOPIC] = message.topic
@@ -98,7 +99,10 @@ def put_aside(message: Message, out_time: int) -> None:
 
 
 def out_time_of(stored: Message) -> int:
-    """TIMER_OUT_MS of a message of the timer topic, in ms. Raises `MessageIllegal` when it says no time."""
+    """Return TIMER_OUT_MS of a message of the timer topic, in ms.
+
+    Raises `MessageIllegal` without a valid one.
+    """
     text = stored.properties.get(PROPERTY_TIMER_OUT_MS, "")
     if stored.topic != TIMER_TOPIC or not _LONG.fullmatch(text):
         raise MessageIllegal(f"{PROPERTY_TIMER_OUT_MS}={text!r} of topic {stored.topic!r} is not a time")
@@ -106,9 +110,9 @@ def out_time_of(stored: Message) -> int:
 
 
 def given_back(stored: StoredMessage, written: int, now: int) -> Message:
-    """A due message as it is delivered, with when it came into the wheel (ms) and out of it.
+    """Return a due message for delivery, with the times (ms) at which it entered and left the wheel.
 
-    Raises `MessageIllegal` when it does not say where it belongs.
+    Raises `MessageIllegal` if it has no valid target topic and queue.
     """
     message = _copy(stored, written, now)
     properties = message.properties
@@ -121,7 +125,7 @@ def given_back(stored: StoredMessage, written: int, now: int) -> Message:
 
 
 def rolled(stored: StoredMessage, written: int, now: int) -> Message:
-    """A message that is due too far ahead, as it is set anew."""
+    """Return a copy of a message that is due too far ahead, for the timer topic."""
     message = _copy(stored, written, now)
     message.properties[PROPERTY_TIMER_ROLL_TIMES] = str(rolls(stored.properties) + 1)
     message.topic = TIMER_TOPIC
@@ -130,13 +134,13 @@ def rolled(stored: StoredMessage, written: int, now: int) -> Message:
 
 
 def rolls(properties: Mapping[str, str]) -> int:
-    """How often a message was set anew."""
+    """Return the number of times a message was rescheduled."""
     text = properties.get(PROPERTY_TIMER_ROLL_TIMES, "0")
     return int(text) if _LONG.fullmatch(text) else 0
 
 
 def without_notes(message: Message) -> Message:
-    """The same message without when it came into the wheel and out of it: where properties get too long."""
+    """Remove the times at which a message entered and left the wheel, if properties are too long."""
     for name in (PROPERTY_TIMER_ENQUEUE_MS, PROPERTY_TIMER_DEQUEUE_MS):
         message.properties.pop(name, None)
     return message
@@ -162,18 +166,18 @@ def _copy(stored: StoredMessage, written: int, now: int) -> Message:
 
 
 def delete_keys(stored: Message) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return what deletes a timer: the topic of the deleting message, and its TIMER_DEL_UNIQKEY.
+    """Return the keys that delete a timer: topic and TIMER_DEL_UNIQKEY of the deleting message.
 
-    That is the timer's key alone, or with its topic before it. The deleting message must be of the same
-    topic: its sender was authorized for that one only. Standard: `TimerMessageStore.buildDeleteKey`, where
-    appendTopicForTimerDeleteKey says which, and any topic will do.
+    TIMER_DEL_UNIQKEY is the timer's key alone, or with its topic before it. The deleting message must have
+    the same topic: its sender was authorized for that one only. RocketMQ: `TimerMessageStore.buildDeleteKey`,
+    where appendTopicForTimerDeleteKey selects the form, and any topic is accepted.
     """
     topic, key = stored.properties.get(PROPERTY_REAL_TOPIC, ""), stored.properties.get(PROPERTY_UNIQ_KEY, "")
     return (topic, key), (topic, f"{topic}+{key}")
 
 
 class RecallHandle(NamedTuple):
-    """What names a timer to its sender: enough to find it and take it back.
+    """Handle of a timer for its sender: the data to find and recall it.
 
     `time` is a time (ms, as text) of its slot, `key` its UNIQ_KEY.
     """
@@ -184,12 +188,12 @@ class RecallHandle(NamedTuple):
     key: str
 
     def encode(self) -> str:
-        """The handle as clients get it. Standard: `RecallMessageHandle.HandleV1.buildHandle`."""
+        """Return the handle as sent to clients. RocketMQ: `RecallMessageHandle.HandleV1.buildHandle`."""
         return urlsafe_b64encode(" ".join(("v1", *self)).encode()).decode()
 
     @classmethod
     def decode(cls, text: str) -> Self:
-        """Raises `MessageIllegal` for other text, with the standard's remark."""
+        """Parse a handle. Raises `MessageIllegal` for other text, with RocketMQ's remark."""
         version, items = "", [""]
         if _BASE64.fullmatch(text):
             with contextlib.suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The file `config/timermetrics`: how many timers of each topic are pending. Standard: `TimerMetrics`."""
+"""The file `config/timermetrics`: the number of pending timers of each topic. RocketMQ: `TimerMetrics`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from mqgateway.engine.worker import Worker
 
 
 class TimerMetrics:
-    """Pending timers by the topic they are for; what deletes a timer counts against it from the start."""
+    """Pending timers by target topic; a deleting message counts against them from the start."""
 
     def __init__(self, disk: Disk, path: str, worker: Worker | None = None) -> None:
         self._file = TableFile(disk, path, worker)
         self._counts: dict[str, list[int]] = {}  # count, time of the last change in ms
         self._written = b""
         self.meters: Meters | None = None
-        """What is counted for exported metrics only; None while none are."""
+        """Counters for exported metrics; None if none are exported."""
         self.data_version = DataVersion()
 
     def load(self) -> None:
-        """Read the file; counts that cannot be read are lost, as timers matter more than their number."""
+        """Read the file; unreadable counts are dropped, as timers matter more than their number."""
         try:
             table = self._file.load() or {}
             for topic, metric in (table.get("timingCount") or {}).items():
@@ -35,7 +35,7 @@ class TimerMetrics:
             self._counts.clear()
 
     def add(self, topic: str, count: int, now: int) -> None:
-        """Count timers of a topic, or with a negative number no longer."""
+        """Add to the timers of a topic; a negative number subtracts."""
         entry = self._counts.setdefault(topic, [0, now])
         entry[0] += count
         entry[1] = now
@@ -46,7 +46,7 @@ class TimerMetrics:
         return {topic: entry[0] for topic, entry in self._counts.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """As the standard writes and sends it."""
+        """Return the table in RocketMQ's format."""
         return {
             "dataVersion": self.data_version.to_json(),
             "timingCount": {
@@ -56,11 +56,11 @@ class TimerMetrics:
         }
 
     def encode(self) -> bytes:
-        """The same as JSON text: the body that answers request 61."""
+        """Return the table as JSON text: the body of the response to request 61."""
         return dumps(self.to_json())
 
     def persist(self, text: bytes, *, inline: bool = False) -> None:
-        """Write the counts as `encode` gave them, now or a moment ago."""
+        """Write the counts, as `encode` returned them."""
         if text != self._written or self._file.has_failed:
             self._written = text
             self._file.save(lambda: text, inline=inline)

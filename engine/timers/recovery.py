@@ -1,12 +1,12 @@
-"""Where the timers go on after a start, and what a crash broke in their files.
+"""Recovery of the timers after a start: repair of files damaged by a crash.
 
-The checkpoint says from where on anything may be wrong (`checkpoint.Stable`). From there the units of the
-timer log are looked through: the log ends before the first that is not whole or whose message is lost, the
-others are linked into their slots again, slots that speak of lost units are filled from the log. Then the
-commit log is searched for what was delivered since. Nothing is delivered here.
+The checkpoint has the position from which on anything may be wrong (`checkpoint.Stable`). From there the
+units of the timer log are scanned. The log is truncated at the first unit that is incomplete or whose message
+is lost; the others are linked into their slots again. Slots that refer to lost units are filled from the log.
+Then the commit log is searched for deliveries since. Nothing is delivered here.
 
-After a broker of the standard its own checkpoint counts, and as that says less, more is looked through.
-Standard: `TimerMessageStore.recover`.
+After RocketMQ's broker its own checkpoint counts; as that has less, more is scanned. RocketMQ:
+`TimerMessageStore.recover`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Recovered(NamedTuple):
-    """The state to go on from.
+    """The state to resume from.
 
     `written` are messages from `stable.queue_offset` on that have their unit; `pending` timers are in the
     wheel, the last in the slot `last_time` (ms, 0 for none).
@@ -60,7 +60,7 @@ class Recovery:
         self._slots: dict[int, Slot] = {}
 
     def run(self, now: int) -> Steps[Recovered]:
-        """Mend the files; `now` in ms is where a store without timers begins. Raises `OSError`."""
+        """Repair the files; `now` in ms is the start of a store without timers. Raises `OSError`."""
         checkpoint = self._checkpoint
         stable = checkpoint.stable
         is_clean = stable is not None and checkpoint.is_clean and not self._wheel.is_new
@@ -80,13 +80,13 @@ class Recovery:
         return Recovered(stable, written, pending, last_time)
 
     def _after_the_standard(self, now: int) -> Steps[Stable]:
-        """What the standard's checkpoint says, or a beginning where there is none."""
+        """Return the state of RocketMQ's checkpoint, or an initial one."""
         checkpoint, store = self._checkpoint, self._store
         wheel = self._wheel
-        # With a wheel and no checkpoint: rather twice than never, as the standard does.
+        # With a wheel and no checkpoint: at least once rather than never, as RocketMQ does.
         turn = 0 if wheel.is_new else (wheel.slots // 2 - BLANK_SLOTS) * wheel.precision
         read_time = checkpoint.read_time or wheel.floor(now) - turn
-        # As the standard does: from the file before the one that was flushed last.
+        # As RocketMQ does: from the file before the one that was flushed last.
         position = max(0, checkpoint.log_position - self._log.files.file_size)
         position -= position % self._log.files.file_size
         units = store.consume_queue_units(TIMER_TOPIC, 0, checkpoint.queue_offset, 1)
@@ -101,7 +101,7 @@ class Recovery:
         return Stable(read_time, position, checkpoint.queue_offset, offset)
 
     def _relink(self, begin: int, stable: Stable) -> set[int]:
-        """Link the units from a position on into their slots; ends the log where they end."""
+        """Link the units from a position on into their slots; truncate the log after the last valid one."""
         units = self._store.consume_queue_units(TIMER_TOPIC, 0, stable.queue_offset, 1)
         first_message = units[0][0] if units else self._store.max_physical_offset
         log_end = self._store.max_physical_offset
@@ -134,7 +134,7 @@ class Recovery:
         self._slots.clear()
 
     def _refill(self) -> None:
-        """Fill slots that speak of units beyond the log's end from the units that are left."""
+        """Fill slots that refer to units beyond the log's end from the remaining units."""
         end = self._log.position
         wrong = self._wheel.beyond(end)
         if not wrong:

@@ -1,9 +1,8 @@
-"""Makes what the timers wrote durable, and notes in the checkpoint of which moment all of it is.
+"""Durable checkpoints of the timers.
 
-A round: note how far everything has come; sync the files of the timers on the worker; wait until the commit
-log is flushed as far as it was; then write the noted state as the stable one, with the counts of that moment.
-
-Standard: `TimerMessageStore.TimerFlushService`.
+A round: note the progress; sync the files of the timers on the worker; wait until the commit log is flushed
+up to its end at that moment; then write the noted state as the stable one, with the counts of that moment.
+RocketMQ: `TimerMessageStore.TimerFlushService`.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from mqgateway.engine.worker import Worker
 log = logging.getLogger(__name__)
 
 LOG_BYTES = 64 * 1024**2
-"""Bytes the log may grow before a round is due although no timer moved: recovery looks through them."""
+"""Growth of the log in bytes that triggers a round without timers: recovery scans them."""
 IDLE_MILLIS = 60_000
-"""Time that may pass before a round is due although no timer moved."""
+"""Time in ms that triggers a round without timers."""
 
 
 class Stability:
@@ -57,8 +56,9 @@ class Stability:
         self._is_synced = False
 
     def tick(self, state: Stable, elapsed: float) -> bool:
-        """Begin a round with this state if one is due, or end the one under way; `elapsed` is monotonic
-        seconds. True when the checkpoint has a new stable state, to be saved.
+        """Begin a round with this state if one is due, or end the one in progress.
+
+        `elapsed` is monotonic seconds. Returns True if the checkpoint has a new stable state to save.
         """
         if self._state is None:
             if elapsed - self._began >= self._interval and self._is_worth_it(state):
@@ -73,13 +73,13 @@ class Stability:
         return True
 
     def sync(self) -> None:
-        """Sync the files of the timers here and now. Raises `OSError`."""
+        """Sync the files of the timers synchronously. Raises `OSError`."""
         for file in self._files():
             file.sync()
         self._sync_names()
 
     def forget(self) -> None:
-        """Give up the round under way: its state no longer holds."""
+        """Drop the round in progress: its state is stale."""
         self._state = None
 
     def _is_worth_it(self, state: Stable) -> bool:
@@ -113,7 +113,7 @@ class Stability:
         self._worker.run(work, done)
 
     def _files(self) -> list[File]:
-        """The wheel, and the files of the timer log written since the last round."""
+        """Return the wheel, and the files of the timer log written since the last round."""
         stable, files = self._checkpoint.stable, self._log.files
         assert stable is not None and self._wheel.file is not None
         first = files.start_of(stable.log_position)

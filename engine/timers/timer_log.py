@@ -1,8 +1,8 @@
-"""The timer log: one unit of 52 bytes for every timer, in the order in which they were read from their topic.
+"""The timer log: one unit of 52 bytes for every timer, in the order of their topic.
 
-A unit points at the message in the commit log and at the unit before it in the same slot of the wheel. Units
-are appended in batches (`append`, then `write`); `read` gives one back, `scan` all of them from a position
-on. Files have one length; a tail closes one that is full. Standard: `TimerLog`.
+A unit points to the message in the commit log and to the previous unit in the same slot of the wheel. Units
+are appended in batches (`append`, then `write`); `read` returns one, `scan` all of them from a position on.
+Files have one length; a tail ends a full one. RocketMQ: `TimerLog`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ MAGIC_BLANK = 0xCBD43194
 DEFAULT = 1
 ROLL = 2
 DELETE = 4
-"""Bits of a unit's magic. Standard: MAGIC_DEFAULT, MAGIC_ROLL, MAGIC_DELETE."""
+"""Bits of a unit's magic. RocketMQ: MAGIC_DEFAULT, MAGIC_ROLL, MAGIC_DELETE."""
 MARK = 1
-"""In the last word of a unit: it delivers nothing, see `enqueue`. The standard writes 0 there."""
+"""Last word of a unit that delivers nothing, see `enqueue`. RocketMQ writes 0 there."""
 _WINDOW = 2048
 _SCAN = UNIT_SIZE << 14
 
 
 class Unit(NamedTuple):
-    """One timer: where the one before it in its slot is, what it is, when it was written and is due (ms),
-    and where its message lies.
+    """One timer: position of the previous one in its slot, kind, times of writing and delay (ms), and the log
+    offset of its message.
     """
 
     previous: int
@@ -50,7 +50,7 @@ class Unit(NamedTuple):
 
 
 class TimerLog:
-    """Appends and reads units. `position` is where the next batch begins."""
+    """Appends and reads units. `position` is the start of the next batch."""
 
     def __init__(self, disk: Disk, directory: str, file_size: int) -> None:
         self.files = FileQueue(FilePool(disk, limit=8), directory, file_size)
@@ -65,16 +65,16 @@ class TimerLog:
 
     @property
     def begin(self) -> int:
-        """The first position that is still there."""
+        """The first position in the log."""
         return self.files.starts[0] if self.files.starts else 0
 
     def open_at(self, position: int) -> None:
-        """Go on writing at a position; what lies after it is forgotten."""
+        """Truncate the log at a position, where the next batch is written."""
         self.files.cut(position)
         self.position = self._next = position
 
     def append(self, unit: Unit) -> int:
-        """Add a unit to the batch; gives the position it will have."""
+        """Add a unit to the batch; return its position."""
         size = self.files.file_size
         at = self._next
         left = size - at % size
@@ -86,7 +86,7 @@ class TimerLog:
         return at
 
     def write(self) -> None:
-        """Write the batch. Raises `OSError`, and then the batch is given up and nothing has moved."""
+        """Write the batch. Raises `OSError`; then the batch is dropped and nothing has moved."""
         batch, self._batch = self._batch, []
         begin = 0
         try:
@@ -109,12 +109,12 @@ class TimerLog:
             self._window = (0, b"")
 
     def read(self, position: int) -> Unit | None:
-        """The unit at a position; None where there is none."""
+        """Return the unit at a position; None if there is none."""
         start, data = self._window
         if not start <= position <= start + len(data) - UNIT_SIZE:
             if not self.begin <= position < self.position:
                 return None
-            # Units of one slot often lie side by side, and their chain is walked both ways.
+            # Units of one slot are often adjacent, and their chain is walked both ways.
             start = max(position - _WINDOW, self.files.start_of(position))
             data = self.files.read(start, position + UNIT_SIZE + _WINDOW - start)
             self._window = (start, data)
@@ -123,13 +123,14 @@ class TimerLog:
         return _decode(data, position - start)
 
     def read_at(self, position: int) -> Unit | None:
-        """The unit at a position of the files, whether the log is open or not."""
+        """Return the unit at a position of the files, whether the log is open or not."""
         data = self.files.read(position, UNIT_SIZE)
         return _decode(data, 0) if len(data) == UNIT_SIZE else None
 
     def scan(self, position: int) -> Iterator[tuple[int, Unit | None]]:
-        """Position and unit from a position on. The last pair has None: there the log ends, as no unit can
-        be read any more.
+        """Yield position and unit, starting at a position.
+
+        The last pair has None: the end of the readable units.
         """
         size = self.files.file_size
         while position < self.files.end:
@@ -147,7 +148,7 @@ class TimerLog:
         yield position, None
 
     def clean(self, is_gone: Callable[[int], bool]) -> int:
-        """Delete files whose last message is gone, as `is_gone` says of its commit log offset; how many."""
+        """Delete files whose last message is gone, by `is_gone` of its log offset; return their number."""
         size = self.files.file_size
         last = (size - TAIL.size) // UNIT_SIZE * UNIT_SIZE - UNIT_SIZE
 

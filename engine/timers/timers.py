@@ -1,16 +1,16 @@
-"""The timers of a broker: messages that are delivered at a time of their own.
+"""The timers of a broker: messages that are delivered at a requested time.
 
-The way of one: `rewrite` puts it aside into the timer topic, as a send asks for it; `tick` reads that topic
-into the wheel (`enqueue`) and delivers what is due (`dequeue`); each step is written to the checkpoint, and
-every second or so what was written is made durable (`stability`). All of it lies on disk, in the standard's
-files; in memory there is what one slot needs.
+How a timer passes through: `rewrite` moves it to the timer topic when it is sent. `tick` reads that topic
+into the wheel (`enqueue`) and delivers due ones (`dequeue`). Each step is written to the checkpoint, and
+every second or so all writes are made durable (`stability`). All of it is on disk, in RocketMQ's files; only
+one slot is in memory.
 
-Never early: a slot is delivered when its step of time has passed. Once: what a crash interrupts is found in
-the log and not delivered again (`recovery`). Slots are of steady time (`engine.steady_clock`): a timer waits
-as long as it was to wait when it was set, however the wall clock is set meanwhile. A start goes on where the
-timers had come, if any wait; else by the wall clock, which may use slots again that lie behind.
+A timer is never early: a slot is delivered when its step of time has passed. It is delivered once: deliveries
+before a crash are found in the log (`recovery`). Slots are in steady time (`engine.steady_clock`): a timer
+waits as long as was requested, whatever the wall clock is set to. A start resumes at the timers' last time if
+any wait; else by the wall clock, which may reuse earlier slots.
 
-Standard: `TimerMessageStore`, `HookUtils.handleScheduleMessage`.
+RocketMQ: `TimerMessageStore`, `HookUtils.handleScheduleMessage`.
 """
 
 from __future__ import annotations
@@ -45,20 +45,18 @@ from mqgateway.engine.worker import Worker
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""How long to wait after a failure before the next attempt."""
+"""Pause in seconds after a failure before the next attempt."""
 CLEAN_SECONDS = 30.0
 MASTER_COUNTS = 60
-"""How many versions later than it told a master may be: what a slave says in its place must be newer."""
+"""Number of versions by which a master may lead its last report: an acting slave's must be newer."""
 _NO_LIMIT = 2**31 - 1
 
 
 class Timers:
-    """Timers of a store; nothing happens before `load`, which follows the start of the store.
-
-    `on_delivered` is told topic and size of what is delivered; `leaves_out` decides what is discarded. With
-    timerWheelEnable false timers are refused and no file is touched. `slots` is how many the wheel has; the
-    standard reads wheels of `SLOTS` only.
-    """
+    """Timers of a store; nothing happens before `load`, which follows the start of the store. `on_delivered`
+    gets topic and size of each delivery; `leaves_out` returns True for messages to discard. With
+    timerWheelEnable false timers are refused and no file is touched. `slots` is the size of the wheel;
+    RocketMQ reads wheels of `SLOTS` only."""
 
     def __init__(
         self,
@@ -98,9 +96,9 @@ class Timers:
         self._rate_counts = (0, 0)
         self._rates = (0.0, 0.0)
         self.on_set: Callable[[int], None] | None = None
-        """Told in how many ms a timer that was just set is due."""
+        """Called with the ms until a timer that was just set is due."""
         self.is_behind = False
-        """Whether `tick` left something undone that is due: it should be called again soon."""
+        """True if `tick` left due work: it should be called again soon."""
 
     def _make_delivery(self) -> Delivery:
         return Delivery(self._store, self._options, self._on_delivered, self._leaves_out)
@@ -125,22 +123,22 @@ class Timers:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether timers are taken. Standard: timerWheelEnable."""
+        """True if timers are accepted. RocketMQ: timerWheelEnable."""
         return self._options.timer_wheel_enable
 
     @property
     def pending(self) -> int:
-        """Timers in the wheel."""
+        """Number of timers in the wheel."""
         return max(0, self.enqueue.pending - self.dequeue.taken_out)
 
     @property
     def delivered_until(self) -> int:
-        """Before which time (ms) whatever was to be delivered is delivered; 0 while that cannot be said."""
+        """Time (ms) before which all timers are delivered; 0 while unknown."""
         if not self._is_loaded or self._is_catching_up:
             return 0
         until = self.dequeue.read_time
         if self.enqueue.behind:
-            # What was stored later than this waits for a later time than this.
+            # A message stored later than this waits for a later time.
             stored = self._store.store_time(TIMER_TOPIC, 0, self.enqueue.queue_offset)
             until = min(until, stored + self._store.steady.ahead)
         return until
@@ -148,20 +146,18 @@ class Timers:
     # Setting timers.
 
     def rewrite(self, message: Message, now: int) -> PutStatus | None:
-        """Put a message with a timer aside; None when it may be stored, else why it is refused. `now` is what
-        the wall clock shows, from which on is counted how long it waits.
-
-        Messages without timers, and those that are due already, stay as they are. Standard:
-        `HookUtils.transformTimerMessage`.
-        """
+        """Move a message with a timer to the timer topic; return None if it may be stored, else the refusal.
+        `now` is the wall clock, from which its delay counts. Messages without timers, and those already due,
+        are unchanged. RocketMQ: `HookUtils.transformTimerMessage`."""
         return self._put_aside(message, now, self._store.steady.ahead) if has_timer(message) else None
 
     def rewrite_steady(self, message: Message) -> PutStatus | None:
-        """The same for a message whose time is steady time, as those of pops are."""
+        """Move a message whose time is steady time, as those of pops are; see `rewrite`."""
         return self._put_aside(message, self._store.steady.now(), 0)
 
     def _put_aside(self, message: Message, now: int, ahead: int) -> PutStatus | None:
-        """`ahead` is how much steady time is ahead of the clock that `now` and the message's time are of."""
+        """Move a message; `ahead` is the lead of steady time over the clock of `now` and of the message's
+        time."""
         if not self.is_enabled:
             return PutStatus.WHEEL_TIMER_NOT_ENABLE
         try:
@@ -182,7 +178,7 @@ class Timers:
         return None
 
     def _is_congested(self, out_time: int) -> bool:
-        """Whether a slot has too many timers; between once and twice the limit chance decides."""
+        """Return True if a slot has too many timers; between once and twice the limit at random."""
         limit = self._options.timer_congest_num_each_slot
         if limit >= _NO_LIMIT or not self._is_loaded:
             return False
@@ -196,7 +192,9 @@ class Timers:
         run(self.loading())
 
     def loading(self) -> Steps[None]:
-        """What `load` does, in steps; also for a slave that becomes master, as if it started anew."""
+        """Recover as `load`, as a cooperative task; also for a slave that becomes master, as after a
+        start.
+        """
         if not self.is_enabled:
             return
         now = self._store.steady.now()
@@ -230,8 +228,7 @@ class Timers:
             self._disk.sync_dir(self._root)
 
     def _lost_units(self) -> str:
-        """Look at the files before they are used: a wheel that is wrong goes, and of a timer log that lacks
-        units the reason is given."""
+        """Check the files before use: delete an invalid wheel, and return the fault of a timer log."""
         path, checkpoint = f"{self._root}/timerwheel", self.checkpoint
         wheel = Wheel(self._disk, path, checkpoint.precision or self.precision, self._slots)
         drop_wrong_wheel(self._disk, path, wheel, checkpoint)
@@ -242,11 +239,9 @@ class Timers:
         return lost_units(self.log, wheel if is_there else None, checkpoint, lambda place: place > oldest)
 
     def stand_by(self) -> None:
-        """In place of `load`, on a slave: the master delivers, and nothing is known of that here.
-
-        What our files say of an earlier time as master is no longer all: whoever goes on with them must look
-        through the log for what was delivered since. Raises `OSError`.
-        """
+        """Prepare a slave, in place of `load`: the master delivers, unknown to this broker. Our files, from
+        an earlier time as master, are stale: a later start from them must search the log for deliveries
+        since. Raises `OSError`."""
         checkpoint = self.checkpoint
         if self._disk.exists(f"{self._root}/config/timercheck"):
             checkpoint.load(create=False)
@@ -257,12 +252,10 @@ class Timers:
             checkpoint.file.sync()
 
     def take_over(self, progress: TimerProgress | None) -> Steps[None]:
-        """In place of `load`, on a slave that acts for its master, which last said so much, if anything.
-
-        All timers that can still wait are read anew. What the master delivered in the last slots before it
-        told, and since, is looked for in the log; if it never told, of all that time. Raises `OSError` and
-        `CorruptFile`.
-        """
+        """Take over on an acting slave, in place of `load`, after the master's last reported progress, if
+        any. All timers that can still wait are read again. The log is searched for the master's deliveries of
+        the last slots before its report, and since; without a report, of all that time. Raises `OSError` and
+        `CorruptFile`."""
         if not self.is_enabled:
             return
         now, checkpoint = self._store.steady.now(), self.checkpoint
@@ -270,9 +263,9 @@ class Timers:
         yield from self._read_anew(progress or TimerProgress(0, 0, checkpoint.data_version), now)
 
     def _read_anew(self, progress: TimerProgress, now: int) -> Steps[None]:
-        """Make wheel and timer log anew, of all timers in the topic that can still wait."""
+        """Rebuild wheel and timer log from all timers in the topic that can still wait."""
         checkpoint = self.checkpoint
-        # Timers that come at the last moment go into a slot later than their own.
+        # Timers that arrive at the last moment are linked into a later slot.
         longest = self._options.timer_max_delay_sec * 1000
         if not progress.read_time:
             progress = TimerProgress(now - longest, 0, checkpoint.data_version)
@@ -299,15 +292,15 @@ class Timers:
         self._save()
 
     def hand_back(self) -> None:
-        """Another broker is master: this one delivers no more. Raises `OSError`."""
+        """Stop delivering, as another broker is master. Raises `OSError`."""
         if self._is_loaded:
             self._is_loaded = self.is_behind = False
             self.enqueue.settle()
             self._save()
 
     def forget_end(self) -> None:
-        """The log was cut: what the timers' files say of records behind that is of no use. A broker that goes
-        on with them reads its timers anew from their topic. Raises `OSError`."""
+        """Adjust to a truncated log: data in the timers' files about later records is stale. Timers are then
+        read again from their topic. Raises `OSError`."""
         if not self._disk.exists(f"{self._root}/config/timercheck"):
             return
         self._disk.rmtree(f"{self._root}/timerlog")
@@ -318,10 +311,7 @@ class Timers:
             checkpoint.save()
 
     def take_back(self, data: bytes) -> None:
-        """Leave out what a slave delivered in our place, by its `checkpoint.encode()`.
-
-        Raises `ConfigError`.
-        """
+        """Skip deliveries of an acting slave, given its `checkpoint.encode()`. Raises `ConfigError`."""
         progress = TimerProgress.decode(data)
         if progress.read_time > self.dequeue.read_time:
             self._delivery.passed = Passed(progress.queue_offset, progress.read_time)
@@ -351,7 +341,8 @@ class Timers:
         checkpoint.stable = stable
 
     def _go_on_in_time(self) -> None:
-        """Let those that wait do so no longer where the clock was set back while nobody looked."""
+        """Advance steady time if the clock was set back while the process was down, so that timers are not
+        late."""
         if self.pending or self.enqueue.behind:
             checkpoint = self.checkpoint
             self._store.steady.go_on_from(
@@ -359,7 +350,7 @@ class Timers:
             )
 
     def close(self) -> None:
-        """Write how far the timers have come, here and now; for the end, when the store has stopped."""
+        """Write the progress synchronously; called at the end, when the store has stopped."""
         if not self._is_loaded:
             return
         self._is_loaded = False
@@ -377,12 +368,11 @@ class Timers:
         except (OSError, NotNow) as error:
             log.error("the timers' state cannot be written: %s", error)
 
-    # Living.
+    # Periodic work.
 
     def tick(self, now: int) -> None:
-        """Take in and deliver what there is at `now`, in steady time (ms), in bounds; then `is_behind` says
-        whether there is more.
-        """
+        """Enqueue and deliver at `now`, in steady time (ms), within limits; then `is_behind` is True if more
+        is due."""
         if not self._is_loaded:
             return
         elapsed = self._clock.monotonic()
@@ -417,7 +407,7 @@ class Timers:
         self._count_rates(elapsed)
 
     def wait_millis(self, now: int) -> int | None:
-        """How long until something can be due: 0 when `tick` left something, None when nothing waits."""
+        """Return the ms until a timer can be due: 0 if `tick` left work, None if none waits."""
         if self.is_behind:
             return 0
         if not self._is_loaded or self.enqueue.last_time < self.dequeue.read_time:
@@ -430,7 +420,7 @@ class Timers:
         if self.wheel.floor(now) < dequeue.read_time and dequeue.log_offset is None:
             self._turn_back(self.wheel.floor(now))
         budget = options.max_timers_per_tick
-        # So far behind that new timers would use slots that were not delivered: those come first.
+        # The lag is so large that new timers would reuse undelivered slots: those are delivered first.
         is_late = now - dequeue.read_time > self.wheel.slots // 2 * self.precision
         if not options.timer_stop_enqueue and not is_late:
             enqueue.step(now, dequeue.first_open, budget)
@@ -444,10 +434,8 @@ class Timers:
         )
 
     def _turn_back(self, read_time: int) -> None:
-        """The clock was set back: begin again at the slot of the new time, with nothing in the slots between.
-
-        They are durably empty before anything is linked into them. Raises `OSError`.
-        """
+        """Go back to the slot of a clock that was set back, and empty the slots between. They are durably
+        empty before anything is linked into them. Raises `OSError`."""
         log.warning("the clock was set back; timers continue from %d ms", read_time)
         assert self.wheel.file is not None and self.checkpoint.file is not None
         assert self.checkpoint.stable is not None
@@ -462,7 +450,7 @@ class Timers:
 
     @property
     def _is_catching_up(self) -> bool:
-        """Whether what was done before a crash is being passed again: the stable state must wait for that."""
+        """True while work done before a crash is being skipped; stable checkpoints wait for its end."""
         return bool(self._delivery.known or self.enqueue.written)
 
     def _has_caught_up(self) -> bool:
@@ -484,7 +472,7 @@ class Timers:
         checkpoint = self.checkpoint
         checkpoint.read_time = checkpoint.reached = self.dequeue.read_time
         if self._is_catching_up:
-            # Not the time by which all is caught up, which is yet to come: the next start goes on from here.
+            # Not the future time at which it has caught up: the next start resumes from here.
             checkpoint.reached = max(checkpoint.reached, self._reached)
         checkpoint.log_position = self.log.position
         checkpoint.queue_offset = checkpoint.master_queue_offset = self.enqueue.queue_offset
@@ -504,7 +492,7 @@ class Timers:
             self._rate_counts, self._rate_began = counts, elapsed
 
     def runtime_info(self) -> dict[str, str]:
-        """Figures by the standard's keys. Standard: `AdminBrokerProcessor.prepareRuntimeInfo`."""
+        """Return figures by RocketMQ's keys. RocketMQ: `AdminBrokerProcessor.prepareRuntimeInfo`."""
         if not self._is_loaded:
             return dict.fromkeys(_FIGURES, "0")
         behind = max(0, self._store.steady.now() - self.dequeue.read_time) // 1000

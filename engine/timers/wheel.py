@@ -1,8 +1,8 @@
-"""The file `timerwheel`: when which timers are due, one slot a step of time.
+"""The file `timerwheel`: the pending timers by due time, one slot per step of time.
 
-A slot holds where in the timer log its first and its last unit lie. Slots are numbered by time modulo the
-wheel's length, two weeks of seconds by default, and say which time they are for; so an old slot need not be
-cleared. The file is read and written in place and never kept in memory. Standard: `TimerWheel`, `Slot`.
+A slot has the positions in the timer log of its first and its last unit. Slots are numbered by time modulo
+the wheel's length, two weeks of seconds by default, and contain their time; so an old slot need not be
+cleared. The file is read and written in place and never kept in memory. RocketMQ: `TimerWheel`, `Slot`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mqgateway.engine.errors import CorruptFile
 SLOT = struct.Struct(">qqqii")
 SLOT_SIZE = SLOT.size
 SLOTS = 7 * 24 * 3600
-"""Slots of half the wheel, whatever the precision. Standard: TIMER_WHEEL_TTL_DAY * DAY_SECS."""
+"""Slots of half the wheel, whatever the precision. RocketMQ: TIMER_WHEEL_TTL_DAY * DAY_SECS."""
 NONE = -1
 """The position of no unit."""
 _FIRST_CHUNK = 16
@@ -29,7 +29,7 @@ _CRC_CHUNK = 1 << 20
 
 
 class Slot(NamedTuple):
-    """The timers of one time (ms): positions of the first and last unit, and how many there are."""
+    """The timers of one time (ms): positions of the first and last unit, and their number."""
 
     time: int
     first: int
@@ -47,11 +47,12 @@ class Wheel:
         self.slots = 2 * slots
         self.file: File | None = None
         self.is_new = False
-        """Whether there was no wheel before."""
+        """True if the file did not exist before."""
 
     def open(self, *, create: bool = True) -> None:
-        """Open the file, or make it where it may be. Raises `OSError`, and `CorruptFile` for one of another
-        length.
+        """Open the file; with `create` a missing one is created.
+
+        Raises `OSError`, and `CorruptFile` for one of another length.
         """
         self.is_new = not self._disk.exists(self._path)
         self.file = self._disk.open(self._path, create)
@@ -64,11 +65,11 @@ class Wheel:
 
     @property
     def length(self) -> int:
-        """Bytes of the file."""
+        """Size of the file in bytes."""
         return self.slots * SLOT_SIZE
 
     def crc(self) -> int:
-        """CRC32 of the whole file. Raises `OSError`."""
+        """Return the CRC32 of the whole file. Raises `OSError`."""
         assert self.file is not None
         value = 0
         for at in range(0, self.length, _CRC_CHUNK):
@@ -76,18 +77,18 @@ class Wheel:
         return value
 
     def misplaced(self) -> Iterator[int]:
-        """Numbers of slots that hold something for a time that is not theirs."""
+        """Yield the numbers of slots that contain data for a time that is not theirs."""
         for number, count in self._runs(0, self.slots):
             for at, step, last, _ in self._filled(number, count):
                 if (step or last) and step % self.slots != number + at:
                     yield number + at
 
     def floor(self, time: int) -> int:
-        """The time of the slot that a time belongs to."""
+        """Return the time of the slot of a time."""
         return time - time % self.precision
 
     def get(self, time: int) -> Slot | None:
-        """The slot of a time; None when nothing was set for it."""
+        """Return the slot of a time; None if nothing was set for it."""
         assert self.file is not None
         step = time // self.precision
         found, first, last, total, _ = SLOT.unpack(
@@ -96,7 +97,7 @@ class Wheel:
         return Slot(step * self.precision, first, last, total) if found == step and last != NONE else None
 
     def put(self, slot: Slot) -> None:
-        """Write a slot over whatever was there."""
+        """Write a slot, replacing its content."""
         assert self.file is not None
         step = slot.time // self.precision
         data = SLOT.pack(step, slot.first, slot.last, slot.total, 0)
@@ -109,7 +110,7 @@ class Wheel:
             self.file.write(number * SLOT_SIZE, bytes(count * SLOT_SIZE))
 
     def used(self, begin: int, end: int) -> Iterator[Slot]:
-        """The slots of [begin, end) that hold something, by time; one turn of the wheel at most."""
+        """Yield the used slots of [begin, end), by time; one turn of the wheel at most."""
         step = begin // self.precision
         for number, count in self._runs(step, end // self.precision):
             for at, found, last, data in self._filled(number, count):
@@ -118,7 +119,7 @@ class Wheel:
             step += count
 
     def beyond(self, position: int) -> list[Slot]:
-        """The slots that speak of units at or after a position of the timer log, whatever their time."""
+        """Return the slots, of any time, that refer to units at or after a position of the timer log."""
         return [
             self._slot(data, at)
             for number, count in self._runs(0, self.slots)
@@ -127,7 +128,7 @@ class Wheel:
         ]
 
     def _filled(self, number: int, count: int) -> Iterator[tuple[int, int, int, bytes]]:
-        """Of slots that lie side by side, unless all are zero: number among them, step, last, all bytes."""
+        """Yield for adjacent slots, unless all are zero: number among them, step, last, all bytes."""
         assert self.file is not None
         data = self.file.read(number * SLOT_SIZE, count * SLOT_SIZE)
         if data != bytes(len(data)):
@@ -139,9 +140,9 @@ class Wheel:
         return Slot(step * self.precision, first, last, total)
 
     def _runs(self, step: int, end: int) -> Iterator[tuple[int, int]]:
-        """Slot numbers and counts that cover the steps [step, end) without crossing the file's end.
+        """Yield slot numbers and counts that cover the steps [step, end) without crossing the file's end.
 
-        Small ones first, as the slot that is looked for is often the next.
+        Small ones first, as the slot searched for is often the next.
         """
         left = min(end - step, self.slots)
         chunk = _FIRST_CHUNK
@@ -155,7 +156,7 @@ class Wheel:
 
 
 def _column(data: bytes, word: int) -> array[int]:
-    """One of the four 8-byte words of each slot."""
+    """Return one of the 8-byte words of each slot."""
     column = array("q", data)[word :: SLOT_SIZE // 8]
     if sys.byteorder == "little":
         column.byteswap()

@@ -1,6 +1,6 @@
-"""How many half messages of each topic are open, and the file that keeps it over restarts.
+"""Number of open half messages of each topic, and its file.
 
-Standard: `TransactionMetrics`; the file is one line of JSON with everything but ASCII escaped.
+RocketMQ: `TransactionMetrics`; the file is one line of JSON with everything but ASCII escaped.
 """
 
 import json
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class TransactionCounts:
-    """Open half messages by topic. A crash may leave the counts a little off, as in the standard."""
+    """Open half messages by topic. A crash may make the counts slightly wrong, as in RocketMQ."""
 
     def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class TransactionCounts:
         self.data_version = DataVersion(timestamp=clock.millis())
 
     def load(self) -> None:
-        """Go on with what the file holds. It holds figures only: one that cannot be read is left behind."""
+        """Load the file. It has statistics only: an unreadable one is ignored."""
         try:
             table = self._file.load()
         except ConfigError as error:
@@ -44,7 +44,7 @@ class TransactionCounts:
         self.data_version = DataVersion.from_json(table.get("dataVersion"))
 
     def add(self, topic: str, number: int) -> None:
-        """Note half messages that came (positive) or were settled (negative)."""
+        """Count half messages that were stored (positive) or settled (negative)."""
         now = self._clock.millis()
         entry = self._table.get(topic)
         if entry is None:
@@ -55,12 +55,12 @@ class TransactionCounts:
         self._is_dirty = True
 
     def count(self, topic: str) -> int:
-        """Open half messages of a topic."""
+        """Return the number of open half messages of a topic."""
         entry = self._table.get(topic)
         return 0 if entry is None else entry["count"]
 
     def forget(self, topic: str) -> None:
-        """Its topic was deleted. Standard: `cleanMetrics`."""
+        """Forget a deleted topic. RocketMQ: `cleanMetrics`."""
         if self._table.pop(topic, None) is not None:
             self._is_dirty = True
 
@@ -70,11 +70,11 @@ class TransactionCounts:
         return {topic: entry["count"] for topic, entry in self._table.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """The counts under the standard's names."""
+        """Return the counts under RocketMQ's names."""
         return {"dataVersion": self.data_version.to_json(), "transactionCount": self._table}
 
     def persist(self, *, inline: bool = False) -> None:
-        """Write the file if anything has changed; `inline` here and now."""
+        """Write the file if anything has changed; `inline` synchronously."""
         if self._is_dirty or self._file.has_failed:
             self._is_dirty = False
             text = json.dumps(self.to_json(), separators=(",", ":"), sort_keys=True).encode()

@@ -1,9 +1,9 @@
-"""Open transactions of a master that is gone, on the slave that acts for it: each goes to another broker.
+"""Open transactions of a master that is down, on the slave acting for it: each is sent to another broker.
 
-The half queue is walked from where the master had come; what producers ended is known from the op messages.
-Every half message that is left is put once more, which on such a slave sends it to another broker: that one
-asks its producer from then on. How far that has come is kept as the group's offset, which the master takes
-back when it returns, as it does with all offsets: it does not ask then about what went elsewhere. Standard:
+The half queue is walked from the master's progress; op messages list the transactions that producers ended.
+Every remaining half message is put again, which on such a slave sends it to another broker: that one checks
+with its producer from then on. The progress is kept as the group's offset. The master takes that back when it
+returns, as all offsets, and does not check the transactions that were sent elsewhere. RocketMQ:
 `TransactionalMessageServiceImpl.check`, where a slave acts.
 """
 
@@ -29,7 +29,7 @@ _UNITS = 64
 
 
 class TransactionEscape:
-    """`begin` when the slave takes over, `tick` with every beat from then on."""
+    """Sends open transactions. Call `begin` when the slave takes over, `tick` periodically from then on."""
 
     def __init__(self, store: MessageStore, offsets: ConsumerOffsets) -> None:
         self._store = store
@@ -37,10 +37,10 @@ class TransactionEscape:
         self._settled = Settled(0, 0)
         self._attempts = 0
         self.count = 0
-        """Half messages that went to another broker."""
+        """Number of half messages sent to another broker."""
 
     def begin(self) -> Steps[None]:
-        """Go on where the master was, as far as is known here."""
+        """Resume at the master's progress, as far as it is known here."""
         half, op = (
             max(self._store.min_offset(topic, HALF_QUEUE), self._offsets.query(GROUP, topic, HALF_QUEUE))
             for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC)
@@ -56,7 +56,7 @@ class TransactionEscape:
         self._settled.advance()
 
     def tick(self) -> None:
-        """Send what is left, oldest first, as far as other brokers take it."""
+        """Send the remaining half messages, oldest first, as far as other brokers accept them."""
         before = self._settled.progress
         end = min(self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE), before + MESSAGES_A_TICK)
         while self._settled.progress < end and self._send(self._settled.progress):
@@ -69,7 +69,7 @@ class TransactionEscape:
             self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, settled.op_progress)
 
     def _send(self, offset: int) -> bool:
-        """Whether one half message is at another broker, or can never get there."""
+        """Send one half message; return True if it has arrived, or can never be sent."""
         found = list(self._messages(TRANS_HALF_TOPIC, offset, 1))
         stored = found[0][1] if found else None
         if stored is None:
@@ -89,7 +89,7 @@ class TransactionEscape:
     def _messages(
         self, topic: str, offset: int, count: int | None = None
     ) -> Iterator[tuple[int, StoredMessage | None]]:
-        """Messages of a queue from an offset on, with their offsets; all of them, or so many."""
+        """Yield messages of a queue from an offset on, with their offsets; all of them, or `count`."""
         store = self._store
         end = store.max_offset(topic, HALF_QUEUE)
         if count is not None:

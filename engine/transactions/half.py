@@ -1,12 +1,12 @@
-"""What a half message looks like on its way, and what is due with one: messages and times in, the same out.
+"""Forms of a half message, and what is due with one; pure functions of messages and times.
 
 A producer's half message is stored in queue 0 of the half topic, with its topic and queue as properties and
-the transaction bits of its flag cleared (`as_half`). Whenever the broker asks about it, it is put back: a
-copy with a higher TRANSACTION_CHECK_TIMES takes its place at the end of the queue (`renewed`). Committed it
-becomes the message it was meant to be (`as_committed`); after too many questions it goes to a topic of its
-own (`as_given_up`), from where an administrator can take it back (`as_resumed`).
+the transaction bits of its flag cleared (`as_half`). Whenever the broker checks it with the producer, it is
+put again: a copy with a higher TRANSACTION_CHECK_TIMES replaces it at the end of the queue (`renewed`).
+Committed, it becomes the intended message (`as_committed`). After too many checks it is moved to a topic of
+its own (`as_given_up`), from which an administrator can resume it (`as_resumed`).
 
-Standard: `TransactionalMessageBridge`, `EndTransactionProcessor.endMessageTransaction`,
+RocketMQ: `TransactionalMessageBridge`, `EndTransactionProcessor.endMessageTransaction`,
 `DefaultTransactionalMessageCheckListener`, `TransactionalMessageUtil`.
 """
 
@@ -38,20 +38,20 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Due(Enum):
-    """What is to be done with an open half message."""
+    """Action that is due with an open half message."""
 
     NOTHING_YET = auto()
     """It is too young; those stored after it are younger still."""
     LATER = auto()
-    """Its producer asked for more time, which has not passed."""
+    """Its producer requested more time, which has not passed."""
     QUESTION = auto()
-    """Its producer is asked."""
+    """It has to be checked with its producer."""
     GIVING_UP = auto()
-    """It was asked about too often, or is too old."""
+    """It was checked too often, or is too old."""
 
 
 class HalfMessage:
-    """A half message as it lies in the half topic. Times in ms."""
+    """A half message as stored in the half topic. Times in ms."""
 
     __slots__ = ("check_times", "group", "immunity", "is_copy", "origin", "queue_id", "stored", "topic")
 
@@ -59,12 +59,12 @@ class HalfMessage:
         properties = stored.properties
         self.stored = stored
         self.topic = properties.get(PROPERTY_REAL_TOPIC, "")
-        # None where it does not say where it belongs.
+        # None if its original topic and queue are missing.
         queue_id = _number(properties.get(PROPERTY_REAL_QUEUE_ID), -1)
         self.queue_id = queue_id if self.topic and 0 <= queue_id < 1 << 31 else None
         self.group = properties.get(PROPERTY_PRODUCER_GROUP, "")
         self.check_times = max(0, _number(properties.get(PROPERTY_TRANSACTION_CHECK_TIMES), 0))
-        # Where the producer's own message lies in the half queue: this one, or what this is a copy of.
+        # Offset of the producer's own message in the half queue: this one, or its original.
         origin = _number(properties.get(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET), -1)
         self.is_copy = origin >= 0
         self.origin = origin if origin >= 0 else stored.queue_offset
@@ -72,28 +72,28 @@ class HalfMessage:
         self.immunity = None if seconds is None else _number(seconds, -1) * 1000
 
     def age(self, now: int) -> int:
-        """How old it is. The first copy tells by our own clock, later ones can only by the producer's."""
+        """Return its age. The first copy uses the broker's clock, later ones can only use the producer's."""
         born = self.stored.born_timestamp
         if not self.is_copy and not self.check_times:
             born = max(born, self.stored.store_timestamp)
         return now - born
 
     def patience(self, time_out: int) -> int:
-        """The age up to which nobody is asked."""
+        """Return the age up to which it is not checked."""
         return time_out if self.immunity is None or self.immunity < 0 else self.immunity
 
     def is_overdue(self, now: int, time_out: int) -> bool:
-        """Whether the producer, who asked for a time of its own, let it pass: only an answer counts then.
+        """Return True if the time requested by the producer has passed: only its answer to a check counts.
 
-        Standard: `EndTransactionProcessor.rejectCommitOrRollback`.
+        RocketMQ: `EndTransactionProcessor.rejectCommitOrRollback`.
         """
         return self.immunity is not None and self.age(now) > max(self.immunity, time_out)
 
     def due(self, now: int, time_out: int, check_max: int, reserved: int) -> Due:
-        """What is due at `now`, with the standard's limits: questions, and the age log files are kept to. One
-        from a future further away than it may wait is asked about: the clock was set back.
+        """Return what is due at `now`, with RocketMQ's limits: number of checks, and retention of log files.
 
-        Standard: `TransactionalMessageServiceImpl.check`.
+        One from a future further away than it may wait is checked: the clock was set back. RocketMQ:
+        `TransactionalMessageServiceImpl.check`.
         """
         if self.check_times >= check_max or now - self.stored.born_timestamp > reserved:
             return Due.GIVING_UP
@@ -104,7 +104,7 @@ class HalfMessage:
 
 
 def as_half(message: Message) -> None:
-    """Turn what a producer sends into a half message."""
+    """Turn a producer's message into a half message."""
     properties = message.properties
     unique_key = properties.get(PROPERTY_UNIQ_KEY)
     if unique_key:
@@ -117,7 +117,7 @@ def as_half(message: Message) -> None:
 
 
 def renewed(half: HalfMessage, *, asked: bool) -> Message:
-    """The copy that takes a half message's place, with one question more where it was asked about."""
+    """Return the copy that replaces a half message, with one more check if `asked`."""
     stored = half.stored
     properties = dict(stored.properties)
     if asked:
@@ -127,9 +127,9 @@ def renewed(half: HalfMessage, *, asked: bool) -> Message:
 
 
 def as_committed(half: HalfMessage, physical_offset: int) -> Message:
-    """The message its consumers get; `physical_offset` is that of the half message the producer named.
+    """Return the message for consumers; `physical_offset` is that of the half message named by the producer.
 
-    Raises `MessageIllegal` when it does not say where it belongs.
+    Raises `MessageIllegal` if its original topic and queue are missing.
     """
     stored, queue_id = half.stored, half.queue_id
     if queue_id is None:
@@ -141,7 +141,7 @@ def as_committed(half: HalfMessage, physical_offset: int) -> Message:
 
 
 def question_record(half: HalfMessage, copy: Message, result: PutResult) -> bytes:
-    """The record of a copy as its producer sees it: under its own topic and queue. `result` is the copy's."""
+    """Return the record of a copy for its producer: under its own topic and queue. `result` is the copy's."""
     queue_id = half.queue_id
     assert queue_id is not None
     asked = _copy(half.stored, half.topic, queue_id, copy.properties, copy.sys_flag)
@@ -163,13 +163,13 @@ def question_record(half: HalfMessage, copy: Message, result: PutResult) -> byte
 
 
 def as_given_up(half: HalfMessage) -> Message:
-    """What is kept of a half message that nobody settles."""
+    """Return the message that keeps a half message that was never settled."""
     stored = half.stored
     return _copy(stored, TRANS_CHECK_MAX_TIME_TOPIC, 0, dict(stored.properties), stored.sys_flag)
 
 
 def as_resumed(given_up: StoredMessage) -> Message | None:
-    """A half message that starts anew; None for a message that never was one."""
+    """Return a half message that starts again; None for a message that never was one."""
     properties = dict(given_up.properties)
     if PROPERTY_REAL_TOPIC not in properties or PROPERTY_PRODUCER_GROUP not in properties:
         return None

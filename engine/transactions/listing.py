@@ -1,7 +1,7 @@
-"""Telling what is done with: op messages list it, and consumerOffset.json has how far all is done.
+"""Recording of settled half messages: op messages list them, consumerOffset.json has the progress.
 
-What is settled together is listed together, in op messages a little later. How far all is done is told only
-once the log is durable that this relies on. Standard: `TransactionalOpBatchService`.
+Half messages that are settled together are listed together, in op messages a little later. The progress is
+committed only once the log that it relies on is durable. RocketMQ: `TransactionalOpBatchService`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ GROUP = "CID_RMQ_SYS_TRANS"
 
 
 class Listing:
-    """What is done with, from where a group's offsets say on; `begin` says that anew. `put` stores an op
-    message, `stats` is told of it.
+    """Settled half messages after a group's offsets; `begin` resets them.
+
+    `put` stores an op message, `stats` counts
+    it.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Listing:
         self.begin(0, 0)
 
     def begin(self, progress: int, op_progress: int) -> None:
-        """Know nothing but how far all is done, in both queues."""
+        """Reset to the progress in both queues."""
         self.settled = Settled(progress, op_progress)
         self.saved = (progress, op_progress)
         self._unsaved: tuple[int, int, int] | None = None
@@ -63,22 +65,22 @@ class Listing:
         self._pending_from = 0
 
     def begin_ops(self, op_progress: int) -> None:
-        """All op messages are gone, so what they listed waits to be listed again."""
+        """List all settled messages again, as all op messages are gone."""
         self._pending = sorted({*self._pending, *self.settled.begin_ops(op_progress)})
         self._pending_size = sum(map(size_of, self._pending))
 
     @property
     def count(self) -> int:
-        """How many wait to be listed."""
+        """Number of offsets that wait to be listed."""
         return len(self._pending)
 
     @property
     def is_full(self) -> bool:
-        """Whether they fill an op message."""
+        """True if they fill an op message."""
         return self._pending_size >= self._options.transaction_op_msg_max_size
 
     def add(self, offset: int) -> None:
-        """A half message is done with."""
+        """Note a settled half message."""
         self.settled.add(offset)
         if not self._pending:
             self._pending_since = self._clock.monotonic()
@@ -87,7 +89,7 @@ class Listing:
         self._pending_size += size_of(offset)
 
     def reach_back(self, physical_offset: int) -> None:
-        """What waits to be listed was done with when the log ended there, or before."""
+        """Note that pending offsets were settled when the log ended there, or before."""
         self._pending_from = min(self._pending_from, physical_offset)
 
     def tick(self) -> None:
@@ -100,7 +102,7 @@ class Listing:
         self.save()
 
     def write(self) -> None:
-        """Write op messages about everything settled since; what cannot be written is tried again."""
+        """Write op messages for all pending offsets; a failed write is retried."""
         while self._pending:
             count, body = first_body(self._pending, self._options.transaction_op_msg_max_size)
             written = self._pending[:count]
@@ -113,14 +115,14 @@ class Listing:
             self.settled.listed(result.queue_offset, written)
             size = result.end_offset - result.physical_offset
             self._stats.put(TRANS_OP_HALF_TOPIC, 1, size)
-            # What it says is known here already; the standard's broker reads it to learn that.
+            # Its content is known here already; RocketMQ's broker reads it to learn that.
             self._stats.got(GROUP, TRANS_OP_HALF_TOPIC, 1, size)
             del self._pending[:count]
             self._pending_size -= len(body)
         self.settled.advance()
 
     def save(self) -> None:
-        """Tell the offsets how far all is done, as far as the log is durable that this relies on."""
+        """Commit the progress, as far as the log that it relies on is durable."""
         if self._unsaved is None:
             progress = (self.settled.progress, self.settled.op_progress)
             if progress == self.saved:
@@ -134,7 +136,7 @@ class Listing:
         self.commit()
 
     def commit(self) -> None:
-        """Tell the offsets what is saved."""
+        """Commit the saved progress as offsets."""
         half, op = self.saved
         self._offsets.commit(GROUP, TRANS_HALF_TOPIC, HALF_QUEUE, half)
         self._offsets.commit(GROUP, TRANS_OP_HALF_TOPIC, HALF_QUEUE, op)

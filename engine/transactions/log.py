@@ -1,27 +1,27 @@
-"""Open transactions: taking half messages, ending them, asking about those that are not ended.
+"""Open transactions: storing half messages, ending them, checking those that are not ended.
 
-The half queue is walked once a round (`transactionCheckInterval`), from the first half message that is not
-done with. For each that is due, a copy with one question more is put at the end of the queue, and the
-producer's group is asked about that copy. What is done with is listed in op messages (what producers end is
-collected for up to `transactionOpBatchInterval`), so a start knows it again; how far everything is done
-without a gap is kept in consumerOffset.json, as consumed by CID_RMQ_SYS_TRANS. On disk all is the standard's:
-either broker goes on where the other one ended.
+The half queue is walked once a round (`transactionCheckInterval`), from the first unsettled half message. For
+each that is due, a copy with one more check is put at the end of the queue, and the producer group is asked
+about that copy. Settled ones are listed in op messages (ends by producers are batched for up to
+`transactionOpBatchInterval`), so a start finds them. The progress, up to which everything is settled, is in
+consumerOffset.json as consumed by CID_RMQ_SYS_TRANS. All files are RocketMQ's: either broker resumes from the
+other.
 
-Order of writes, so that a crash at any step leaves a half message that is asked about again, never none:
+Order of writes, so that a crash at any step leaves a half message that is checked again, never none:
 
     commit      the message itself, then the op message
-    question    the copy, then the op message, then the question
-    giving up   the message in TRANS_CHECK_MAX_TIME_TOPIC, then the op message
-    progress    only once the log is durable up to what the progress relies on
+    check       the copy, then the op message, then the request to the producer
+    discard     the message in TRANS_CHECK_MAX_TIME_TOPIC, then the op message
+    progress    only once the log that it relies on is durable
 
-A commit therefore reaches consumers at least once. Between its two writes a crash may come: a start looks for
-commits behind the last op message (`unlisted`), so consumers get it once, unless the log lost it. In these
-the standard's rules are bettered: a group of which nobody is connected is not asked, and no question counts,
-until somebody is or the message is older than `fileReservedTime`; a producer's wish for more time costs no
-questions; a commit of a half message that was copied meanwhile settles the copy too; a half message is young
-by our clock, not by its producer's.
+A commit therefore reaches consumers at least once. After a crash between its two writes, a start searches for
+commits after the last op message (`unlisted`), so consumers get it once, unless the log lost it. These rules
+differ from RocketMQ's: a group without connected members is not asked, and no check counts, until one
+connects or the message is older than `fileReservedTime`; a producer's request for more time costs no checks;
+a commit of a half message that was copied meanwhile settles the copy too; the age of a half message is by the
+broker's clock, not by its producer's.
 
-What is done with `listing` tells. Standard: `TransactionalMessageServiceImpl`.
+`listing` records settled messages. RocketMQ: `TransactionalMessageServiceImpl`.
 """
 
 import logging
@@ -63,23 +63,23 @@ log = logging.getLogger(__name__)
 
 HOUR_MILLIS = 3_600_000
 RENEWAL_MILLIS = HOUR_MILLIS
-"""A half message that waits is put back after this time, so that its log file may be deleted."""
+"""Time after which a waiting half message is put again, so that its log file may be deleted."""
 SPREAD_MAX = 100_000
-"""How far behind the end of the half queue one may wait before it is put back: a start reads so many."""
+"""Maximum distance from the end of the half queue before it is put again: a start reads as many."""
 LISTED_SPREAD = 2000
-"""How far behind the first open half message others are listed for a person."""
+"""Maximum distance from the first open half message of those listed for an administrator."""
 STEPS_A_TICK = 20_000
 REPEATED_MAX = 10_000
-"""Of how many answers that came before any question a repetition is known as such."""
+"""Number of ends without a check that are remembered, to detect repetitions."""
 ATTEMPTS_MAX = 3
-"""In how many rounds an unreadable half message is tried before it is left out."""
+"""Number of rounds in which an unreadable half message is retried before it is skipped."""
 
 IsReachable = Callable[[str, str], bool]
-"""Whether a member of a producer group is connected that may be asked about messages of a topic."""
+"""Returns True if a member of a producer group is connected that may be asked about messages of a topic."""
 
 
 class CheckBack(NamedTuple):
-    """A question for one producer of a group. `number` grows by one with each, to take producers in turn."""
+    """A check for one producer of a group. `number` increases with each, for a round-robin of producers."""
 
     number: int
     group: str
@@ -88,12 +88,12 @@ class CheckBack(NamedTuple):
     unique_key: str | None
     message_id: str
     record: bytes
-    """The half message as its consumers would see it, stored where the copy is."""
+    """The half message as for consumers, at the position of the copy."""
     topic: str
 
 
 class _Held(NamedTuple):
-    """Until when (ms) a half message is not looked at; with a group, only while nobody of it is reachable."""
+    """Time (ms) until which a half message is skipped; with a group, only while no member is reachable."""
 
     until: int
     group: str | None
@@ -111,10 +111,9 @@ class _Round:
 
 
 class TransactionLog:
-    """The transactions of a broker. `load` once the store has started, `tick` with every beat, `close` at the
-    end while the store still takes writes. `stats` is told of half messages looked at or put back with a
-    question, and of op messages.
-    """
+    """The transactions of a broker. Call `load` once the store has started, `tick` periodically, `close` at
+    the end while the store still accepts writes. `stats` counts half messages read or put again for a check,
+    and op messages."""
 
     def __init__(
         self,
@@ -144,7 +143,7 @@ class TransactionLog:
     def _begin(self, progress: int, op_progress: int) -> None:
         self._listing.begin(progress, op_progress)
         self._settled = self._listing.settled
-        # By the offset of the producer's own message: the copy that stands for it, and the last answers.
+        # By the offset of the producer's own message: its current copy, and the last ends.
         self._newest: dict[int, int] = {}
         self._answered = Recent(self._options.max_waiting_transactions)
         self._answered_unasked = Recent(REPEATED_MAX)
@@ -155,23 +154,22 @@ class TransactionLog:
         self._rested_since = self._clock.monotonic()
 
     def load(self) -> None:
-        """Go on where the offsets say, once they and the store are loaded; reads op messages from there, and
-        the log's end for what they lack.
-        """
+        """Resume at the stored offsets, once they and the store are loaded; read later op messages, and the
+        log's end for commits that they lack."""
         self._begin(self._start_of(TRANS_HALF_TOPIC), self._start_of(TRANS_OP_HALF_TOPIC))
         self._read_ops()
         self._settled.advance()
         self._read_copies()
         self.counts.load()
-        # After an orderly stop too: on a full disk it could not write the last op message.
+        # After a clean stop too: on a full disk it could not write the last op message.
         self._read_commits()
 
     def stand_by(self) -> None:
-        """Another broker is master: forget what is under way, which `load` finds in the log."""
+        """Drop state in flight, as another broker is master; `load` finds it in the log."""
         self._begin(*self._listing.saved)
 
     def _read_ops(self) -> None:
-        """Learn what is done with beyond the progress."""
+        """Read op messages after the progress."""
         store, settled = self._store, self._settled
         offset, end = settled.op_progress, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE)
         while offset < end:
@@ -187,7 +185,7 @@ class TransactionLog:
                 offset += 1
 
     def _read_copies(self) -> None:
-        """Learn which copies are open: their producers may still name what they are copies of."""
+        """Find open copies: their producers may still name the originals."""
         room = self._options.max_waiting_transactions
         end = self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
         for offset in range(self._settled.progress, end):
@@ -201,7 +199,7 @@ class TransactionLog:
                 self._note_copy(half, offset)
 
     def _read_commits(self) -> None:
-        """Learn what was committed and not listed."""
+        """Find commits that were not listed."""
         settled, count = self._settled, 0
         if settled.progress >= self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE):
             return
@@ -221,14 +219,15 @@ class TransactionLog:
             log.info("%d transactions were committed and not listed", count)
 
     def _half_at(self, offset: int) -> tuple[StoredMessage | None, bool]:
-        """A message of the half queue; None where it cannot be read, and whether that is for good."""
+        """Return a message of the half queue, or None if it is unreadable; and True if it never will be
+        readable."""
         units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, offset, 1)
         if not units:
             return None, True
         return self._store.look_up(units[0][0]), units[0][0] < self._store.min_physical_offset
 
     def _start_of(self, topic: str) -> int:
-        """Where a queue goes on; a crash may have taken its end, retention its beginning."""
+        """Return the start in a queue; a crash may have removed its end, retention its beginning."""
         low, high = self._store.min_offset(topic, HALF_QUEUE), self._store.max_offset(topic, HALF_QUEUE)
         offset = self._offsets.query(GROUP, topic, HALF_QUEUE)
         if offset == UNKNOWN:
@@ -237,18 +236,18 @@ class TransactionLog:
             log.warning("%s resumes at %d instead of %d", topic, min(max(offset, low), high), offset)
         return min(max(offset, low), high)
 
-    # What requests do.
+    # Requests.
 
     def prepare(self, message: Message) -> None:
-        """Turn what a producer sends into a half message; `prepared` when it is stored."""
+        """Turn a producer's message into a half message; call `prepared` when it is stored."""
         as_half(message)
 
     def prepared(self, topic: str) -> None:
-        """Note that a half message for a topic was stored."""
+        """Count a half message stored for a topic."""
         self.counts.add(topic, 1)
 
     def find(self, physical_offset: int) -> HalfMessage | None:
-        """The half message at a log offset; None too where its topic was deleted since."""
+        """Return the half message at a log offset; None also if its topic was deleted since."""
         stored = self._store.look_up(physical_offset)
         if stored is None or stored.topic != TRANS_HALF_TOPIC:
             return None
@@ -256,7 +255,7 @@ class TransactionLog:
         return None if self._topics.is_past(half.topic, physical_offset) else half
 
     def open_halves(self, most: int) -> list[HalfMessage]:
-        """The oldest half messages that were not ended, of those that lie within `LISTED_SPREAD` offsets."""
+        """Return the oldest open half messages within `LISTED_SPREAD` offsets."""
         begin = self._settled.progress
         end = min(self._store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE), begin + LISTED_SPREAD)
         found: list[HalfMessage] = []
@@ -271,7 +270,9 @@ class TransactionLog:
         return found
 
     def commit(self, half: HalfMessage, message: Message) -> PutResult | None:
-        """Put what the half message becomes and settle it; None where its producer has settled it already."""
+        """Put the committed message and settle the half message; None if its producer has settled it
+        already.
+        """
         if self._is_answered(half):
             return None
         result = self._put(message)
@@ -280,14 +281,14 @@ class TransactionLog:
         return result
 
     def roll_back(self, half: HalfMessage) -> bool:
-        """Settle a half message without a trace; false where its producer has settled it already."""
+        """Settle a half message without a message; return False if its producer has settled it already."""
         if self._is_answered(half):
             return False
         self._take_answer(half)
         return True
 
     def resume(self, given_up: StoredMessage) -> bool:
-        """Take a message that was given up back as a half message; false if that fails."""
+        """Put a discarded message as half message again; return False if that fails."""
         message = as_resumed(given_up)
         if message is not None and self._topics.is_past(
             HalfMessage(given_up).topic, given_up.physical_offset
@@ -299,11 +300,11 @@ class TransactionLog:
         return True
 
     def now_for(self, half: HalfMessage) -> int:
-        """The time (ms) by the clock that the half message's own times are of, however it was set since."""
+        """Return the time (ms) by the clock of the half message's own times, however it was set since."""
         return self._store.steady.now() - self._ahead(half)
 
     def _ahead(self, half: HalfMessage) -> int:
-        """How much steady time was ahead when it was sent; a copy has the times of what it copies."""
+        """Return the lead of steady time when it was sent; a copy has the times of its original."""
         stored, position = half.stored, half.stored.physical_offset
         if half.is_copy:
             units = self._store.consume_queue_units(TRANS_HALF_TOPIC, HALF_QUEUE, half.origin, 1)
@@ -313,7 +314,7 @@ class TransactionLog:
     def _put(self, message: Message) -> PutResult:
         result = self._store.put(message)
         if self._is_flushed_at_once and result.status is PutStatus.PUT_OK:
-            # Nobody waits for this one, but it is seen only when it is durable.
+            # No request waits for this one, but it is visible only when it is durable.
             self._store.when_flushed(result.end_offset, lambda _: None)
         return result
 
@@ -338,21 +339,20 @@ class TransactionLog:
         self._unreadable.pop(offset, None)
 
     def topic_deleted(self, topic: str) -> None:
-        """A topic was deleted, with its offsets: all begins anew without the half topic, and without that of
-        op messages they are written again.
-        """
+        """Adjust to the deletion of a topic with its offsets: restart without the half topic, or write the op
+        messages again."""
         self.counts.forget(topic)
         if topic == TRANS_HALF_TOPIC:
-            # Ends that were told are about half messages that are gone, and must not be read as others.
+            # Recorded ends refer to half messages that are gone, and must not be read as others.
             self._begin(self._start_of(topic), self._store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE))
             self._listing.commit()
         elif topic == TRANS_OP_HALF_TOPIC:
             self._listing.begin_ops(self._start_of(topic))
 
-    # What the clock does.
+    # Periodic work.
 
     def tick(self, now: int, is_reachable: IsReachable) -> list[CheckBack]:
-        """Do what is due at `now`, in steady time (ms); gives the questions to send."""
+        """Do what is due at `now`, in steady time (ms); return the checks to send."""
         options = self._options
         elapsed = self._clock.monotonic()
         rested = (elapsed - self._rested_since) * 1000
@@ -372,14 +372,14 @@ class TransactionLog:
         return questions
 
     def close(self) -> None:
-        """Write what is not written yet, while the store still takes it."""
+        """Write pending data, while the store still accepts it."""
         self._listing.write()
         self._listing.save()
         self.counts.persist(inline=True)
 
     @property
     def is_walking(self) -> bool:
-        """Whether a round is under way, which the next tick goes on with."""
+        """True if a round is in progress, which the next tick continues."""
         return self._round is not None
 
     def _begin_round(self) -> None:
@@ -397,7 +397,7 @@ class TransactionLog:
         self._rested_since = self._clock.monotonic()
 
     def _walk(self, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]) -> None:
-        """Go on with a round, as far as one tick may."""
+        """Continue a round, within the limits of one tick."""
         reads = self._options.max_transactions_checked_per_tick
         cursor = max(walk.cursor, self._settled.progress)
         last = min(walk.end, cursor + STEPS_A_TICK)
@@ -421,7 +421,7 @@ class TransactionLog:
     def _look_at(
         self, offset: int, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]
     ) -> bool:
-        """Do what is due with one half message; false when the round ends here."""
+        """Process one half message; return False to end the round."""
         stored, is_gone = self._half_at(offset)
         if stored is None:
             self._miss(offset, is_gone=is_gone)
@@ -433,7 +433,7 @@ class TransactionLog:
                 self._settle(offset)
                 return True
             self._note_copy(half, offset)
-        # Before each question too: the copy lies later in the log than the half message.
+        # Before each check too: the copy is later in the log than the half message.
         if self._topics.leaves_out(half.topic, stored.physical_offset):
             self._settle(offset)
             self._newest.pop(half.origin, None)
@@ -455,7 +455,7 @@ class TransactionLog:
         return self._ask(half, questions)
 
     def _hold(self, half: HalfMessage, walk: _Round, now: int, held: _Held) -> bool:
-        """Leave a half message where it is, or put it back where it would keep too much from being done."""
+        """Skip a half message for now, or put it again if it would block the progress."""
         offset = half.stored.queue_offset
         stored = half.stored
         ahead = self._store.steady.ahead_at(stored.physical_offset, stored.store_timestamp)
@@ -525,7 +525,7 @@ class TransactionLog:
         return True
 
     def _miss(self, offset: int, *, is_gone: bool) -> None:
-        """A half message cannot be read."""
+        """Count a failed read of a half message."""
         attempts = self._unreadable[offset] = self._unreadable.get(offset, 0) + 1
         if is_gone or attempts >= ATTEMPTS_MAX:
             log.error("half message %d cannot be read and is skipped", offset)

@@ -1,7 +1,7 @@
-"""Op messages: which half messages are done with, as lists of half offsets in a queue of their own.
+"""Op messages: lists of settled half offsets in a queue of their own.
 
 The body is each offset in decimal followed by a comma; version 4 wrote one offset without the comma.
-Standard: `TransactionalMessageServiceImpl.getOpMessage`, `TransactionalMessageUtil`.
+RocketMQ: `TransactionalMessageServiceImpl.getOpMessage`, `TransactionalMessageUtil`.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ SEPARATOR = ","
 
 
 def size_of(offset: int) -> int:
-    """Bytes that an offset takes in a body."""
+    """Return the bytes of an offset in a body."""
     return len(str(offset)) + len(SEPARATOR)
 
 
 def first_body(offsets: Sequence[int], most: int) -> tuple[int, bytes]:
-    """How many of the offsets go into one op message, and its body; one that reaches `most` is the last."""
+    """Return the number of offsets for one op message of about `most` bytes, and its body."""
     count = size = 0
     for offset in offsets:
         if count and size >= most:
@@ -37,13 +37,13 @@ def first_body(offsets: Sequence[int], most: int) -> tuple[int, bytes]:
 
 
 def op_message(body: bytes, unique_key: str, now: int, host: bytes) -> Message:
-    """An op message as it is stored; `now` in ms."""
+    """Return an op message to store; `now` in ms."""
     properties = {PROPERTY_TAGS: OP_TAG, PROPERTY_WAIT_STORE_MSG_OK: "true", PROPERTY_UNIQ_KEY: unique_key}
     return Message(TRANS_OP_HALF_TOPIC, HALF_QUEUE, body, properties, now, host, host)
 
 
 def listed(stored: StoredMessage | None) -> list[int]:
-    """The half offsets an op message lists; none where it is no op message."""
+    """Return the half offsets that an op message lists; [] for another message."""
     if stored is None or stored.properties.get(PROPERTY_TAGS) != OP_TAG:
         return []
     parts = stored.body.decode(errors="replace").split(SEPARATOR)

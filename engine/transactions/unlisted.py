@@ -1,8 +1,8 @@
-"""Commits that the log has and no op message lists: what a broker did in its last seconds before it died.
+"""Commits in the log that no op message lists: from a broker's last seconds before a crash.
 
-Op messages are written a while after what they list (`transactionOpBatchInterval`), but a commit is itself in
-the log: it says which half message it was. Read from the log's end they spare producers a question, and
-consumers a second copy.
+Op messages are written some time after the ends that they list (`transactionOpBatchInterval`), but a commit
+is itself in the log and refers to its half message. Finding them saves producers a check, and consumers a
+second copy.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from mqgateway.engine.tail import messages_since
 from mqgateway.engine.transactions.half import HALF_QUEUE
 
 GROWTH_MAX = 16 << 20
-"""Op messages are written no later than when the log has grown by so many bytes since what they list."""
+"""Maximum growth of the log between an end and its op message."""
 SLACK = 16 << 20
-"""How much more the log may have got until they were written."""
+"""Additional growth until they were written."""
 
 
 def unlisted_commits(
     store: MessageStore, first_open: int, file_size: int, tail_size: int = GROWTH_MAX + SLACK
 ) -> Iterator[StoredMessage]:
-    """Commits behind the last op message; `first_open` is the first half message that is not ended.
+    """Yield commits after the last op message; `first_open` is the first unsettled half message.
 
-    Looked through are the last `tail_size` bytes of the log, or little more, however old they are: a broker
-    that dies again and again, or that waits for room on its disk, may have written no op message for long,
-    and the wall clock may have been set. A delayed commit is found where it waits, where it was delivered,
-    or both.
+    The last `tail_size` bytes of the log, or little more, are scanned, whatever their age: a broker that
+    crashes repeatedly, or waits for disk space, may not have written op messages for long, and the wall clock
+    may have been set. A delayed commit is found where it waits, where it was delivered, or both.
     """
     begin = _begin(store, first_open, file_size, store.max_physical_offset - tail_size)
     for stored in messages_since(store, begin, file_size, PROPERTY_REAL_TOPIC.encode()):
@@ -44,8 +43,7 @@ def unlisted_commits(
 
 
 def _begin(store: MessageStore, first_open: int, file_size: int, place: int) -> int:
-    """Where a record begins, at `place` or as late before it as can be told quickly; later where all such
-    commits lie behind."""
+    """Return the start of a record at or little before `place`; later if all such commits are later."""
     places = [
         place // file_size * file_size,
         _place(store, TRANS_OP_HALF_TOPIC, store.max_offset(TRANS_OP_HALF_TOPIC, HALF_QUEUE) - 1),
@@ -56,8 +54,7 @@ def _begin(store: MessageStore, first_open: int, file_size: int, place: int) -> 
 
 
 def _last_until(store: MessageStore, place: int) -> int:
-    """The last half message that lies at a place in the log or before it; as the first one's predecessor
-    where there is none."""
+    """Return the last half message at or before a log offset; without one, the first offset - 1."""
     first = store.min_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
     offsets = range(first, store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE))
     behind = bisect_right(offsets, place, key=lambda offset: _place(store, TRANS_HALF_TOPIC, offset))

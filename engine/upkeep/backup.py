@@ -1,17 +1,17 @@
-"""Making a backup of a store, which a broker may have open.
+"""Backup of a store, which a broker may have open.
 
-    1. tables that say how far somebody is (`PROGRESS`): offsets, delay levels, what was popped in order
-    2. where the queues end
-    3. the log: full files are linked or copied, of the newest one what is a whole record by now
+    1. tables of progress (`PROGRESS`): offsets, delay levels, ordered pops
+    2. end offsets of the queues
+    3. the log: full files are linked or copied, the newest one up to its last complete record
     4. the other tables
 
-In this order nothing in a table speaks of what the log of the backup lacks, and topics of all its messages
-are known: a message that was consumed after step 1 comes again, and none is left out. Queues and index are
-not kept, they are made anew from the log; nor are the files of timers, which a start makes anew.
+In this order no table refers to data that the backup's log lacks, and the topics of all its messages are
+known: a message that was consumed after step 1 is delivered again, and none is skipped. Queues and index are
+not kept, as they are rebuilt from the log; nor are the files of timers, which a start rebuilds.
 
-What is kept of a file that has not changed since the backup before is that backup's file. A full file of the
-log is linked where the backup lies on the file system of the store, which costs nothing, and shares its bytes
-with the store: `is_copy` makes it independent. Standard: none, its users copy folders.
+A file that has not changed since the previous backup is linked to that backup's file. A full file of the log
+is linked if the backup is on the store's file system, which costs nothing, and shares its bytes with the
+store: `is_copy` makes it independent. RocketMQ has no backups; its users copy directories.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from mqgateway.engine.upkeep.walk import Walk, fields_of
 
 PROGRESS = ("consumerOffset.json", "lmqConsumerOffset.json", "delayOffset.json", "consumerOrderInfo.json")
 LEFT_OUT = ("timercheck", "timermetrics", "transactionMetrics")
-"""What a start makes anew, with the files of timers that are not kept either."""
+"""Files that a start rebuilds, like the files of timers that are not kept either."""
 BESIDE = ("epochFileCheckpoint", "epochFileCheckpoint.bak", "brokerIdentity")
-"""Files beside the log that cannot be made of it."""
+"""Files beside the log that cannot be derived from it."""
 ATTEMPTS_MAX = 50
-"""How often tables are read that change meanwhile."""
+"""Maximum of attempts to read tables that change meanwhile."""
 LOG = "commitlog"
 QUEUES, BATCH_QUEUES = "consumequeue", "batchconsumequeue"
 
 
 @dataclass
 class BackupReport:
-    """What was made: files that were copied, linked to the store's, and kept from the backup before."""
+    """Result of a backup: copied files, files linked to the store's, and files of the previous backup."""
 
     folder: str
     manifest: Manifest
@@ -74,7 +74,7 @@ class BackupReport:
 
 
 class _Backup:
-    """One backup, step by step."""
+    """One backup in progress."""
 
     def __init__(
         self, disk: LinkingDisk, layout: Layout, target: str, now: int, is_copy: bool, progress: Progress
@@ -92,7 +92,7 @@ class _Backup:
         self.report = BackupReport(self._place, Manifest(layout.root, now))
 
     def run(self) -> BackupReport:
-        """Make it. What was begun goes when it fails."""
+        """Make the backup. After a failure nothing is left of it."""
         disk, report = self._disk, self.report
         disk.rmtree(self._made)
         make_directories(disk, f"{self._made}/{STORE}/config")
@@ -117,7 +117,7 @@ class _Backup:
         return report
 
     def _verify(self) -> None:
-        """What was written is read once more; what is linked was read for its digest."""
+        """Verify copied files by reading them again; linked ones were read for their digest."""
         written = Manifest("", 0, files=self.report.copied)
         if found := damaged(self._disk, self._made, written):
             raise StoreError("the disk of the backup does not keep written data: " + "; ".join(found))
@@ -125,7 +125,7 @@ class _Backup:
     # Tables.
 
     def _keep_tables(self, of_progress: bool) -> None:
-        """Write down the tables of one kind as they are at one moment."""
+        """Write the tables of one kind as they are at one moment."""
         root = self._layout.root
         for path, data in self._still_tables(of_progress).items():
             kept = f"{self._made}/{STORE}/{path}"
@@ -141,8 +141,9 @@ class _Backup:
             )
 
     def _still_tables(self, of_progress: bool) -> dict[str, bytes]:
-        """The tables, read until nothing of them changed meanwhile: a journal belongs to one content of its
-        file."""
+        """Return the tables, read until none changed meanwhile: a journal belongs to one content of its
+        file.
+        """
         for _ in range(ATTEMPTS_MAX):
             try:
                 before = self._table_states(of_progress)
@@ -164,7 +165,8 @@ class _Backup:
         }
 
     def _note_topics(self) -> None:
-        """Topics that came meanwhile, by the folders of their queues: a large table is behind its journal."""
+        """Add topics created meanwhile, by the directories of their queues: a large table lags behind its
+        journal."""
         layout = self._layout
         for kind, folder in ((QUEUES, layout.queues), (BATCH_QUEUES, layout.batch_queues)):
             for topic in self._disk.subdirs(folder):
@@ -187,7 +189,7 @@ class _Backup:
         self._check_room(len(old) * files.file_size + end - newest)
         done, total = 0, end - (old or [newest])[0]
         for start in old:
-            # Old files may be removed at any moment, the oldest first: those before are of no use then.
+            # Old files may be deleted at any moment, the oldest first: earlier ones are useless then.
             try:
                 self._keep_full(start, files.file_size)
             except FileNotFoundError:
@@ -201,7 +203,7 @@ class _Backup:
         manifest.first_timestamp = store_time_at(files, manifest.log_start)
 
     def _drop_log(self) -> None:
-        """Keep nothing of the log so far."""
+        """Drop the log files kept so far."""
         report = self.report
         for kept in (report.manifest.files, report.copied, report.linked, report.unchanged):
             kept[:] = [one for one in kept if not one.path.startswith(f"{LOG}/")]
@@ -209,7 +211,7 @@ class _Backup:
             self._disk.unlink(f"{self._made}/{STORE}/{LOG}/{name}")
 
     def _end_of(self, files: FileQueue, newest: int) -> tuple[int, int]:
-        """Where the newest file's last whole record ends, and when that was stored."""
+        """Return the end of the newest file's last complete record, and its store time."""
         known = read_checkpoint(self._layout, Findings()).logics_offset
         begin = known if newest <= known and store_time_at(files, known) else newest
         for _ in range(ATTEMPTS_MAX):
@@ -219,7 +221,7 @@ class _Backup:
             timestamp = 0
             for data, at, _, size in walk.records():
                 timestamp = fields_of(data, at, size)[3]
-            # A record that was being written when it was read looks like damage as soon as others follow.
+            # A record read while it was written looks like damage as soon as others follow.
             if not walk.damaged:
                 return walk.end, timestamp
         begin, end = walk.damaged[0]
@@ -229,7 +231,7 @@ class _Backup:
         )
 
     def _check_room(self, log_bytes: int) -> None:
-        """Refuse before anything is copied that cannot be."""
+        """Raise `OSError` if there is not enough space, before anything is copied."""
         before = sum(one.used for one in self._before.files) if self._before else 0
         wanted = log_bytes if self._is_copy or not self._can_link() else self.report.manifest.log_file_size
         free = self._disk.usage(self._made)[1]
@@ -288,7 +290,7 @@ def _is_table(name: str, of_progress: bool) -> bool:
 
 
 def _latest(disk: LinkingDisk, target: str) -> tuple[Manifest | None, str]:
-    """The newest backup in a folder whose manifest can be read, and where it lies."""
+    """Return the newest backup in a directory with a readable manifest, and its path."""
     for name in reversed(backups(disk, target)):
         try:
             return load(disk, f"{target}/{name}"), f"{target}/{name}"
@@ -298,13 +300,13 @@ def _latest(disk: LinkingDisk, target: str) -> tuple[Manifest | None, str]:
 
 
 def newest_in_use(files: FileQueue) -> int | None:
-    """Where the newest file starts that has a record; None without any. Apache's broker makes the next file
-    before it needs it."""
+    """Return the start of the newest file with a record; None without any. RocketMQ's broker creates the next
+    file before it needs it."""
     return next((start for start in reversed(files.starts) if store_time_at(files, start) > 0), None)
 
 
 def store_time_at(files: FileQueue, offset: int) -> int:
-    """When the record at a place of the log was stored, in ms; 0 where none begins."""
+    """Return the store time in ms of the record at a log offset; 0 if none begins there."""
     head = read(files, offset, START.size)
     if len(head) < START.size:
         return 0
@@ -315,7 +317,7 @@ def store_time_at(files: FileQueue, offset: int) -> int:
 
 
 def ends_of(layout: Layout) -> tuple[dict[str, dict[str, dict[str, int]]], Shapes]:
-    """The queue offset that comes next in each queue on disk, and the lengths of derived files."""
+    """Return the next queue offset of each queue on disk, and the lengths of derived files."""
     ends: dict[str, dict[str, dict[str, int]]] = {QUEUES: {}, BATCH_QUEUES: {}}
     sizes = dict.fromkeys(ends, 0)
     for kind, parent, unit_size in (
@@ -353,11 +355,9 @@ def back_up(
     is_copy: bool = False,
     progress: Progress = lambda *_: None,
 ) -> BackupReport:
-    """Make a backup of a store in a folder of backups; see the head of the file. `now` in ms gives its name.
-
-    Raises `StoreUnavailable` when there is no store or it cannot be kept, `StoreError` for a log that cannot
-    be read, and `OSError`; then nothing is left of it.
-    """
+    """Make a backup of a store in a directory of backups; see the module docstring. `now` in ms determines
+    its name. Raises `StoreUnavailable` if there is no store or it cannot be kept, `StoreError` for an
+    unreadable log, and `OSError`; then nothing is left of it."""
     layout = Layout(disk.read_only(), options)
     if layout.ledger:
         raise StoreUnavailable(
@@ -377,6 +377,6 @@ def back_up(
 
 
 def list_backups(disk: LinkingDisk, folder: str) -> Mapping[str, Manifest]:
-    """The backups in a folder by their names, oldest first. Raises `StoreError` for one that cannot be
+    """Return the backups in a directory by name, oldest first. Raises `StoreError` for one that cannot be
     read."""
     return {name: load(disk, f"{folder}/{name}") for name in backups(disk, folder)}

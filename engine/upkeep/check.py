@@ -1,14 +1,13 @@
-"""Verifying a whole store, changing nothing.
+"""Verification of a whole store, without changes.
 
-One pass over the log (`walk`), with consume queues (`queue_check`) and index (`index_check`) read side
-by side, as all three are in one order; then checkpoint, config tables (`table_check`) and timers
-(`timer_check`). Memory stays small:
-a piece of the log, a piece of each queue, the slots of one index file.
+One pass over the log (`walk`), with consume queues (`queue_check`) and index (`index_check`) read in
+parallel, as all three are in one order; then checkpoint, config tables (`table_check`) and timers
+(`timer_check`). Memory use is small: a chunk of the log, a chunk of each queue, the slots of one index file.
 
-What a flipped bit in a record shows in: its lengths, magic and physical offset; the CRC of the body; the
-consume queue, for topic, queue, queue offset and tags; the index, for the keys; and for all of a record
-where it has a CRC property (enabledAppendPropCRC). Without that property nothing in the standard's format
-covers the user's flag, the times and hosts, the reconsume times and other properties.
+A flipped bit in a record is detected by its lengths, magic and physical offset; the CRC of the body; the
+consume queue, for topic, queue, queue offset and tags; the index, for the keys; and for all of a record by
+its CRC property (enabledAppendPropCRC). Without that property nothing in RocketMQ's format covers the user's
+flag, the times and hosts, the reconsume times and other properties.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NAMES_MAX = 10
 
 @dataclass
 class CheckReport:
-    """What was found, and how much was looked at."""
+    """Findings, and amounts of checked data."""
 
     root: str
     findings: Findings
@@ -56,16 +55,16 @@ class CheckReport:
     index_entries: int = 0
     tables: int = 0
     ledger: LedgerCheck | None = None
-    """The entries of a DLedger member, where the log is one's."""
+    """The entries of a DLedger member, if the log is one's."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is no error."""
+        """True if there is no error."""
         return not self.findings.errors
 
 
 class _Check:
-    """One check, step by step."""
+    """One check in progress."""
 
     def __init__(self, layout: Layout, findings: Findings, progress: Progress) -> None:
         self._layout = layout
@@ -79,7 +78,7 @@ class _Check:
         topics = topics_of(self._tables)
         names = None if topics is None else {name.encode() for name in topics}
         self._queues = QueueCheck(layout, findings, names, progress)
-        # A member makes queues and index only of what it knows to be committed: its next start goes on there.
+        # A member derives queues and index only from committed entries: its next start continues there.
         self._lags = is_unclean or self._ledger is not None
         self._index = IndexCheck(layout, findings, self._lags)
         self._checkpoint = read_checkpoint(layout, findings)
@@ -111,8 +110,11 @@ class _Check:
         self._progress("reading the log", done, total)
 
     def _is_past_end(self, position: int) -> bool:
-        """Records after damage are old ones when a clean stop left no queue that knows so late a record; of a
-        DLedger member (see `ledger_walk`) whenever no queue does."""
+        """Return True if records after damage at `position` are old ones.
+
+        That is so if no queue has such a late record, after a clean stop, or in a DLedger member (see
+        `ledger_walk`).
+        """
         if self._ledger is not None:
             return self._known_end <= position
         return not self.report.is_unclean and 0 < self._known_end <= position
@@ -140,7 +142,7 @@ class _Check:
         self._last_timestamp = last_timestamp
 
     def _judge_end(self, walk: Walk) -> None:
-        """Whether the log ends where it should."""
+        """Check that the log ends where it should."""
         files, newest = self._files, self._queues.newest
         if newest >= files.end and self._checkpoint.logics_offset >= max(files.end, self.report.is_unclean):
             name = files.path(newest - newest % files.file_size)
@@ -197,8 +199,8 @@ def check_store(
 ) -> CheckReport:
     """Verify the store of `options`; at most `limit` findings of a part and severity are kept.
 
-    The store's lock is held meanwhile. Raises `StoreUnavailable` when there is no store or a broker has it
-    open, unless `force`; `OSError` when it cannot be read.
+    The store's lock is held meanwhile. Raises `StoreUnavailable` if there is no store or a broker has it
+    open, unless `force`; `OSError` if it cannot be read.
     """
     layout = Layout(disk, options)
     lock = None

@@ -1,19 +1,19 @@
-"""Making a store that Apache's broker can read: of a DLedger member's, and of one with batches of Kafka.
+"""Conversion to RocketMQ's store format, of a DLedger member or of a store with batches of Kafka.
 
     1. each record is written to `TARGET.converting/commitlog`, as brokers write them (`convert_log`), batches
        of Kafka as messages (`convert_records`)
-    2. tables are copied, and where queues end whose messages have all gone (`convert_tables`)
-    3. consume queues and index are made of the new log (`rebuild`), timers speak of it (`convert_timers`)
+    2. tables are copied, and end offsets of queues without remaining messages (`convert_tables`)
+    3. consume queues and index are built from the new log (`rebuild`), timers refer to it (`convert_timers`)
     4. every record is read in both logs and compared, and the new store is checked (`check`)
-    5. `TARGET.converting` becomes `TARGET`
+    5. `TARGET.converting` is renamed to `TARGET`
 
 The old store is only read. Records have other positions in the new one: physical offsets, and the message ids
-made of those, are new. Queue offsets are the records' own and stay, so groups continue where they are.
+made from those, are new. Queue offsets are the records' own and are kept, so groups continue where they are.
 
-Ended at any moment, it can be started again and continues with the file it was in. A log that is damaged is
-refused, and so is one of a member that lacks entries that were committed: then another member has them. What
-a member has behind the last committed entry is taken over: it may have been acknowledged, as members hear of
-that late.
+After an interruption at any moment it can be started again and resumes with the file it was in. A damaged log
+is refused, as is one of a member that lacks committed entries: then another member has them. A member's
+entries after the last committed one are converted: they may have been acknowledged, as members learn of that
+late.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from mqgateway.engine.upkeep.rebuild import rebuild_store
 from mqgateway.engine.upkeep.walk import Walk
 
 CONVERTING = ".converting"
-"""After the target's name as long as it is not whole."""
+"""Suffix of the target's name until it is complete."""
 _OTHER_MEMBER = "convert the store of another member"
 _COPIED = "config", "compaction"
 _MADE = frozenset(
@@ -57,23 +57,24 @@ _MADE = frozenset(
         *("timerlog", "timerwheel", "queuetable", "producers", "queuestarts", "lock", "abort", "abort.bak"),
     )
 )
-"""What the new store has of its own, or needs no more."""
+"""Files that the new store builds, or does not need."""
 _TIMERS = frozenset(("timercheck", "timercheck.bak"))
 _QUEUE_FILES = 2
-"""So many of a queue's files tell where it ends: the last one may be empty yet."""
+"""Number of last files of a queue that determine its end: the last one may be empty."""
 _RESERVE = 64 << 20
 _SIZE_KEPT = 1.15
-"""Room for the new log and what is derived of it, beside that of the old one's data."""
+"""Reserved space for the new log and its derived files, relative to the old one's data."""
 _DERIVED = frozenset((Part.LOG, Part.QUEUE, Part.BATCH_QUEUE, Part.INDEX, Part.CHECKPOINT, Part.TIMER_LOG))
 
 
 @dataclass
 class ConvertReport:
-    """What was made of what. `entries` are those of the member, `records` all of the new log, with those of
-    an older one; `left_out` names what was not taken over from the old folder.
+    """Result of a conversion.
 
-    `batches` of Kafka became `messages`; `lost` offsets of them have an empty message, and `damaged` batches
-    have an error in `findings`, which are else about the new store.
+    `entries` are those of the member, `records` all of the new log, including those of an older one;
+    `left_out` names the entries of the old directory that were not copied. `batches` of Kafka became
+    `messages`; `lost` offsets of them have an empty message, and `damaged` batches have an error in
+    `findings`, which otherwise concern the new store.
     """
 
     root: str
@@ -98,7 +99,7 @@ class ConvertReport:
 
 
 class _Convert:
-    """One conversion, step by step."""
+    """One conversion in progress."""
 
     def __init__(self, layout: Layout, target: str, keeps_batches: bool, progress: Progress) -> None:
         self._keeps_batches = keeps_batches
@@ -165,14 +166,14 @@ class _Convert:
         return FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size)
 
     def _write_log(self) -> None:
-        """The records, one after the other, as another log."""
+        """Write the records in order to the new log."""
         root, log = self._layout.root, self._new_log()
         copy = LogCopy(self._disk, self._aside, root, self._files, log, self._keeps_batches)
         copy.take(lambda files: self._walk(files, "writing the log"))
         self._refuse(self._findings, frozenset(Part))
 
     def _copy_tables(self) -> None:
-        """All that is no message, and the last files of queues; anew where this was ended before."""
+        """Copy tables and the last files of queues; again after an interruption."""
         disk, root, aside = self._disk, self._layout.root, self._aside
         for folder in (f"{aside}/{name}" for name in disk.subdirs(aside)):
             if folder != self._made.commit_log:
@@ -185,7 +186,7 @@ class _Convert:
                 self.report.left_out.append(name)
 
     def _copy_ends(self, converted: set[str]) -> None:
-        """The last files of queues; those of `converted` topics are no queues of batches any more."""
+        """Copy the last files of queues; those of `converted` topics are no longer batch queues."""
         disk, layout, made = self._disk, self._layout, self._made
         for source, target in ((layout.queues, made.queues), (layout.batch_queues, made.batch_queues)):
             for topic, queue_id, folder in layout.queue_folders(source):
@@ -199,7 +200,7 @@ class _Convert:
                     copy_file(disk, f"{folder}/{name}", f"{target}/{topic}/{queue_id}/{name}")
 
     def _make_derived(self) -> None:
-        """Queues, index and timers, of the new log."""
+        """Build queues, index and timers from the new log."""
         report, disk = self.report, self._disk
         made = rebuild_store(disk, self._options, discard=True, progress=self._progress)
         self._refuse(made.findings, frozenset(Part))
@@ -211,7 +212,7 @@ class _Convert:
         report.timers = timers.count
 
     def _compare(self) -> None:
-        """See that both logs have the same records. Writes the checkpoint, as the last one tells it."""
+        """Verify that both logs have the same records. Writes the checkpoint from the last one."""
         report = self.report
 
         def count(head: Head) -> None:
@@ -236,7 +237,7 @@ class _Convert:
         self._write_checkpoint(position, store_timestamp(last[:STORE_TIME_HEAD_SIZE]) if last else 0)
 
     def _converted(self, walk: Walk) -> Iterator[bytes]:
-        """Yield what the records of the old log become."""
+        """Yield the converted records of the old log."""
         for data, at, _, size in walk.records():
             yield from self._conversion.of(data[at : at + size])
 
@@ -250,7 +251,7 @@ class _Convert:
         checkpoint.close()
 
     def _check(self) -> None:
-        """See that the new store is right by itself."""
+        """Check the new store by itself."""
         checked = check_store(self._disk, self._options, progress=self._progress)
         self._refuse(checked.findings, _DERIVED)
         report, conversion = self.report, self._conversion
@@ -265,7 +266,7 @@ class _Convert:
         report.findings.take(checked.findings)
 
     def _finish(self) -> None:
-        """Give the new store its name, and forget the notes."""
+        """Rename the new store, and remove the record of progress."""
         disk = self._disk
         disk.sync_dir(self._aside)
         disk.rename(self._aside, self._target)
@@ -284,12 +285,12 @@ def convert_store(
     keeps_batches: bool = False,
     progress: Progress = lambda *_: None,
 ) -> ConvertReport:
-    """Make a store that Apache's broker reads, in the folder `target`, of the one of `options`.
+    """Make a store for RocketMQ's broker, in the directory `target`, from the one of `options`.
 
-    If `keeps_batches`, batches of Kafka stay whole, so that only a store of a DLedger member has anything to
-    convert. Raises `StoreUnavailable` when there is no store, a broker has it open, the target is there
-    already, or the log is not whole; `ConfigError` when the topics cannot be read; `OSError`, as of a full
-    disk. The target is then not there, and what was written waits beside it to be continued.
+    With `keeps_batches`, batches of Kafka are kept whole, so that only a store of a DLedger member can be
+    converted. Raises `StoreUnavailable` if there is no store, a broker has it open, the target exists, or the
+    log is incomplete; `ConfigError` if the topics cannot be read; `OSError`, as for a full disk. The target
+    does not exist then, and written data is kept beside it to be resumed.
     """
     layout = Layout(disk, options)
     lock = hold(disk, layout)

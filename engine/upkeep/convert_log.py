@@ -1,9 +1,10 @@
-"""The records of a log, of a DLedger member or not, written as an ordinary commit log, a file at a time.
+"""Copy of a log's records, of a DLedger member or not, to an ordinary commit log, file by file.
 
-What is written is synced with each file, and noted, so that an interrupted copy continues with the file it
-was in. The last one is never noted, as it may grow.
-A record has its position in it, so it is another one elsewhere by eight bytes, and by its checksum where it
-has one of all of it. A member's older commit log comes first, in files of its own.
+Written data is synced with each file, and recorded, so that an interrupted copy resumes with the file it was
+in. The last one is never recorded, as it may grow.
+
+A record contains its position, so eight bytes differ in the copy, and its checksum if it has one of all its
+bytes. A member's older commit log comes first, in files of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mqgateway.engine.upkeep.ledger import LedgerFiles
 from mqgateway.engine.upkeep.walk import Walk
 
 STATE = "converting"
-"""The file that notes how far the log is written, as long as the store is not whole."""
+"""The file with the progress of the copy, until the store is complete."""
 _BUFFER = 4 << 20
 
 
@@ -40,7 +41,7 @@ class Written(NamedTuple):
 
 
 class LogCopy:
-    """The new log below a folder; `end` is where it ends. What an earlier copy has written is there."""
+    """The new log below a directory; `end` is its end. Data of an interrupted copy is kept."""
 
     def __init__(
         self, disk: Disk, root: str, source: str, files: LedgerFiles, log: FileQueue, keeps_batches: bool
@@ -80,16 +81,16 @@ class LogCopy:
 
     @property
     def end(self) -> int:
-        """Where the log ends."""
+        """The end of the log."""
         return self._begin + len(self._buffer)
 
     @property
     def next_file(self) -> int:
-        """The file of the source that comes next."""
+        """The next file of the source."""
         return self._written.next_file
 
     def take(self, walk_since: Callable[[LedgerFiles], Walk]) -> None:
-        """Take over everything that is not there yet. Raises `OSError`."""
+        """Copy everything that is not copied yet. Raises `OSError`."""
         source = self._source
         walk = walk_since(source.since(self.next_file))
         file = self.next_file
@@ -103,7 +104,7 @@ class LogCopy:
         self._write_for_good()
 
     def _begin_file(self, start: int) -> None:
-        """The next record is of another file of the source: what is there is noted, for good."""
+        """Record the progress durably, as the next record is in another file of the source."""
         if start <= self._source.divided < self._source.end:
             self._roll()
         self._write_for_good()
@@ -127,7 +128,7 @@ class LogCopy:
             self._write()
 
     def _roll(self) -> None:
-        """End the file, unless nothing is in it."""
+        """End the file, unless it is empty."""
         size = self._file_end - self.end
         if size == self._log.file_size:
             return

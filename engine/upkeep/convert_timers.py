@@ -1,9 +1,9 @@
-"""The timers of a store for one whose records have other positions.
+"""Copy of a store's timers for one whose records have other positions.
 
-A unit of the timer log points at a record. That one's queue offset stays, so the new consume queue tells
-where it lies now. Wheel and checkpoint speak of places in the timer log, which stay. What a broker of ours
-has added to the checkpoint speaks of the commit log, and goes: then as much is looked through as after one of
-the standard.
+A unit of the timer log refers to a record by its position. The record's queue offset is kept, so the new
+consume queue has its new position. Wheel and checkpoint refer to the timer log's positions, which are kept.
+mqgateway's part of the checkpoint refers to the commit log, and is dropped: then as much is scanned as after
+RocketMQ's broker.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOG, _WHEEL = "timerlog", "timerwheel"
 
 
 class TimerMove:
-    """Writes a store's timers for another one, which has its consume queues; `count` units were moved.
+    """Copies a store's timers to another one, which has its consume queues; `count` units were moved.
 
     Records before `kept` have kept their positions.
     """
@@ -37,7 +37,7 @@ class TimerMove:
         self.count = 0
 
     def run(self) -> None:
-        """Write them. Raises `OSError`."""
+        """Write the timers. Raises `OSError`."""
         disk, source, made = self._disk, self._source.root, self._made.root
         if not disk.exists(f"{source}/{_CHECKPOINT}"):
             return
@@ -55,7 +55,7 @@ class TimerMove:
         disk.sync_dir(f"{made}/config")
 
     def _translate(self, data: bytearray) -> None:
-        """Let the units of a piece point at where their records lie now."""
+        """Update the record positions in the units of a chunk."""
         for at in range(0, len(data) - TIMER_UNIT_SIZE + 1, TIMER_UNIT_SIZE):
             size, previous, magic, written, delay, offset, length, *rest = TIMER_UNIT.unpack_from(data, at)
             if size != TIMER_UNIT_SIZE or magic & 0xFFFFFFFF == MAGIC_BLANK:
@@ -66,7 +66,7 @@ class TimerMove:
                 self.count += 1
 
     def _place_of(self, offset: int, size: int) -> int:
-        """Where a record lies now; where there is none any more, the place it had."""
+        """Return the new position of a record; its old one if it no longer exists."""
         files = self._files
         if not files.starts or not max(files.starts[0], self._kept) <= offset < files.end:
             return offset

@@ -1,4 +1,4 @@
-"""What a check finds, where, what is wrong there, and what to do about it; and how far it is."""
+"""Findings of a check: location, fault and remedy; and its progress."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 LIMIT = 100
-"""Findings kept of each part and severity; beyond it they are only counted."""
+"""Maximum of findings kept per part and severity; further ones are only counted."""
 
 
 Progress = Callable[[str, int, int], None]
-"""Called now and then with what is being done, how much of it is done, and all of it."""
+"""Called at times with the current activity, the amount done, and the total."""
 
 
 class Severity(StrEnum):
-    """`error` is damage, or files that contradict one another; a `note` needs nobody to act."""
+    """`error` is damage, or files that contradict one another; a `note` requires no action."""
 
     ERROR = "error"
     NOTE = "note"
@@ -39,9 +39,7 @@ class Part(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One finding. `offset` is the byte in the file `path`; -1 where it is about the file or folder as a
-    whole.
-    """
+    """One finding. `offset` is the byte in the file `path`; -1 if it is about the whole file or directory."""
 
     severity: Severity
     part: Part
@@ -56,7 +54,7 @@ class Finding(NamedTuple):
 
 
 class Findings:
-    """Collects findings, so many of each part; all are counted."""
+    """Collects findings, a limited number per part; all are counted."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -64,19 +62,19 @@ class Findings:
         self.counts: Counter[tuple[Severity, Part]] = Counter()
 
     def error(self, part: Part, path: str, offset: int, what: str, advice: str) -> None:
-        """Something is damaged."""
+        """Add a finding of damage."""
         self._add(Finding(Severity.ERROR, part, path, offset, what, advice))
 
     def note(self, part: Part, path: str, offset: int, what: str, advice: str = "") -> None:
-        """Something worth to be known."""
+        """Add a note."""
         self._add(Finding(Severity.NOTE, part, path, offset, what, advice))
 
     def add(self, is_error: bool, part: Part, path: str, offset: int, what: str, advice: str) -> None:
-        """An error, or a note."""
+        """Add an error, or a note."""
         (self.error if is_error else self.note)(part, path, offset, what, advice)
 
     def take(self, others: Findings) -> None:
-        """Take over what others have collected."""
+        """Add the findings of another collection."""
         self.kept += others.kept
         self.counts += others.counts
 
@@ -88,10 +86,10 @@ class Findings:
 
     @property
     def errors(self) -> int:
-        """How many errors there are."""
+        """Number of errors."""
         return sum(count for (severity, _), count in self.counts.items() if severity is Severity.ERROR)
 
     @property
     def left_out(self) -> int:
-        """How many findings were counted but not kept."""
+        """Number of findings that were counted but not kept."""
         return sum(self.counts.values()) - len(self.kept)

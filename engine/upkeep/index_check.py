@@ -1,8 +1,8 @@
-"""Index files against the log and against themselves.
+"""Check of index files against the log and against themselves.
 
-Entries are in the order of the log, so that both are read side by side: each record's keys should be there,
-each entry should be of a record. On the way the chains are made anew and compared, and at a file's end its
-slots and header. Standard: `IndexFile`, `IndexService`.
+Entries are in the order of the log, so both are read in parallel: each record's keys should have entries,
+each entry should belong to a record. The chains are recomputed and compared on the way, and at a file's end
+its slots and header. RocketMQ: `IndexFile`, `IndexService`.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class _IndexFile:
         self.header = _Header(*HEADER.unpack(self.file.read(0, HEADER_SIZE)))
 
     def place(self, number: int) -> int:
-        """The byte where an entry is."""
+        """Return the byte position of an entry."""
         return self.entries_at + number * ENTRY_SIZE
 
 
 class IndexCheck:
-    """All files of the index. `entries` is how many were read."""
+    """Checks all files of the index. `entries` is the number read."""
 
     def __init__(self, layout: Layout, findings: Findings, is_unclean: bool) -> None:
         self._layout = layout
@@ -79,11 +79,11 @@ class IndexCheck:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is any index file."""
+        """True if there is any index file."""
         return bool(self._files)
 
     def _find(self) -> list[tuple[str, int, int]]:
-        """Name, slots and entries of each file."""
+        """Return name, slots and entries of each file."""
         layout, names = self._layout, self._layout.index_files()
         for name in layout.disk.listdir(layout.index):
             if name not in names:
@@ -103,14 +103,14 @@ class IndexCheck:
         return found
 
     def start(self, log_start: int, is_damaged: Callable[[int], bool]) -> None:
-        """Begin, before the first record; entries of records that have gone are passed over."""
+        """Begin, before the first record; entries of deleted records are skipped."""
         self._is_damaged = is_damaged
         self._entry = next(self._stream, _END)
         while self._entry[0] < log_start:
             self._entry = next(self._stream, _END)
 
     def record(self, fields: Fields, keys: Keys, position: int) -> None:
-        """The next record of the log, with its keys."""
+        """Check the next record of the log, with its keys."""
         is_indexed = fields[2] & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK
         hashes = self._hashes_of(fields[4], *keys) if is_indexed else []
         entry = self._entry
@@ -155,7 +155,9 @@ class IndexCheck:
         return hashes
 
     def _compare(self, found: list[int], hashes: list[int], tags: bytes | None, position: int) -> None:
-        """Versions before 5.5 have no entries for tags; a repeated dispatch may have entered keys twice."""
+        """Compare entries; versions before 5.5 have none for tags, and a repeated dispatch may have added
+        keys twice.
+        """
         lost = Counter(hashes[:-1] if tags else hashes) - Counter(found)
         strange = [value for value in found if value not in hashes]
         if strange or lost:
@@ -172,7 +174,7 @@ class IndexCheck:
         begin = file.header.begin_timestamp
         if seconds == _seconds(store_timestamp - begin):
             return
-        # The standard counts a file's first entry from the end of the file before it, which may have gone.
+        # RocketMQ counts a file's first entry from the end of the previous file, which may be gone.
         if number == 1 and (not self._time_base or seconds == _seconds(store_timestamp - self._time_base)):
             return
         what = f"entry {number} is {seconds} s after {begin}, its record was stored at {store_timestamp}"
@@ -205,7 +207,7 @@ class IndexCheck:
         )
 
     def finish(self, log_end: int) -> None:
-        """After the last record."""
+        """Check what remains after the last record."""
         self._end_missing(is_last=True)
         while self._entry is not _END:
             if not (self._is_unclean and self._entry[0] >= log_end):
@@ -213,7 +215,7 @@ class IndexCheck:
             self._entry = next(self._stream, _END)
 
     def _entries(self) -> Iterator[_Entry]:
-        """Each entry; the chains are checked on the way."""
+        """Yield each entry, and check the chains."""
         last = 0
         for number, (name, slots, entries) in enumerate(self._files):
             file = self._file = _IndexFile(self._layout, name, slots, entries)
@@ -271,7 +273,7 @@ class IndexCheck:
         self, file: _IndexFile, used: int, has_entries: bool, offset: int, is_repaired: bool
     ) -> None:
         header = file.header
-        # Old versions of the standard's broker count an entry's slot even if it was used already.
+        # Old versions of RocketMQ's broker count an entry's slot even if it was used already.
         if header.used_slots not in (used, header.next_entry - 1):
             self._wrong(file, 32, f"{header.used_slots} slots are said to be used, {used} are", is_repaired)
         if not has_entries:
@@ -287,7 +289,7 @@ class IndexCheck:
             self._check_time(file, 8, header.end_timestamp, is_repaired)
 
     def _check_time(self, file: _IndexFile, at: int, time: int, is_repaired: bool) -> None:
-        """A time of the header against that of the record whose entry was compared just now."""
+        """Compare a time of the header with that of the record whose entry was just compared."""
         if time != self._stored[1]:
             name = "end" if at else "begin"
             what = f"the {name} time is {time}, the {'last' if at else 'first'} record's {self._stored[1]}"

@@ -1,7 +1,7 @@
-"""Where the parts of a store lie, and which of their files can be used.
+"""Directories of a store, and the usable files in them.
 
-File lengths are a matter of settings, which are not kept in the store: each kind's is taken from the files
-themselves (the one most files have).
+File lengths depend on settings, which are not stored: each kind's is taken from the files themselves (the
+length that most files have).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ REBUILD = "mqgateway store rebuild makes it anew from the log"
 RESTORE = "restore the file from a copy or a replica"
 NAME_DIGITS = 20
 LEDGER = "dledger-"
-"""How the folder of a DLedger member's log is called, before the member's id."""
+"""Prefix of the directory of a DLedger member's log, before the member's id."""
 LEDGER_DATA, LEDGER_INDEX = "data", "index"
 _ENTRIES_A_SLOT = 4
 
 
 class Layout:
-    """The folders of a store.
+    """The directories of a store.
 
-    `ledger` is that of a DLedger member, empty where the log is an ordinary one; then the commit log holds
-    what is older, or nothing. Raises `StoreUnavailable` where there are several.
+    `ledger` is that of a DLedger member, empty for an ordinary log; with a member the commit log has older
+    records, or none. Raises `StoreUnavailable` if there are several.
     """
 
     def __init__(self, disk: Disk, options: StoreOptions) -> None:
@@ -52,17 +52,18 @@ class Layout:
 
     @property
     def has_log(self) -> bool:
-        """Whether there is a log of any kind."""
+        """True if there is a log of any kind."""
         return bool(self.ledger) or self.disk.is_dir(self.commit_log)
 
     def index_files(self) -> list[str]:
-        """Names of the index files, oldest first."""
+        """Return the names of the index files, oldest first."""
         names = self.disk.listdir(self.index)
         return [name for name in names if name.isdigit() and not self.disk.is_dir(f"{self.index}/{name}")]
 
     def index_shape(self, size: int) -> tuple[int, int] | None:
-        """Slots and entries of an index file of a size: those of the settings, or as many entries for each
-        slot as the standard's have; None when the size fits neither.
+        """Return slots and entries of an index file, by its size; None if the size is invalid.
+
+        They are those of the settings, or have RocketMQ's number of entries per slot.
         """
         slots, entries = self.options.max_hash_slot_num, self.options.max_index_num
         if size == HEADER_SIZE + 4 * slots + ENTRY_SIZE * entries:
@@ -71,7 +72,7 @@ class Layout:
         return None if rest or slots <= 0 else (slots, slots * _ENTRIES_A_SLOT)
 
     def queue_folders(self, parent: str) -> Iterator[tuple[str, int, str]]:
-        """Topic, queue id and folder of each queue below one of the queues' folders."""
+        """Yield topic, queue id and directory of each queue below one of the parent directories."""
         for topic in self.disk.subdirs(parent):
             for name in self.disk.subdirs(f"{parent}/{topic}"):
                 if name.isdigit():
@@ -79,7 +80,7 @@ class Layout:
 
 
 def require_log(layout: Layout) -> None:
-    """Raise `StoreUnavailable` when there is no log."""
+    """Raise `StoreUnavailable` if there is no log."""
     if not layout.has_log:
         raise StoreUnavailable(
             f"{layout.root} has no store: there is no folder {layout.commit_log}. "
@@ -100,9 +101,9 @@ def _ledger_of(disk: Disk, root: str) -> str:
 
 
 def hold(disk: Disk, layout: Layout) -> File | None:
-    """Take the store's lock, so that no broker starts meanwhile; None when it has no lock file yet.
+    """Take the store's lock, so that no broker starts meanwhile; return None if it has no lock file yet.
 
-    Raises `StoreUnavailable` when there is no store or a broker has it open, and `OSError`.
+    Raises `StoreUnavailable` if there is no store or a broker has it open, and `OSError`.
     """
     if not disk.is_dir(layout.root):
         raise StoreUnavailable(
@@ -116,9 +117,9 @@ def hold(disk: Disk, layout: Layout) -> File | None:
 
 
 def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, advice: str) -> FileQueue:
-    """The files of one log or queue that can be read: of one length, one after another, without a gap.
+    """Return the readable files of one log or queue: of one length, consecutive, without a gap.
 
-    What stands in the way of that is reported; files after a gap are left in.
+    Deviations are reported; files after a gap are included.
     """
     disk = pool.disk
     sizes = {}
@@ -149,13 +150,13 @@ def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, a
 
 
 def place(files: FileQueue, offset: int) -> tuple[str, int]:
-    """The file with an offset of a log or queue, and the byte in it."""
+    """Return the file with an offset of a log or queue, and the byte in it."""
     start = files.start_of(offset)
     return files.path(start), offset - start
 
 
 def read(files: FileQueue, offset: int, size: int) -> bytes:
-    """Up to `size` bytes from an offset, of one file; none where the file is missing."""
+    """Return up to `size` bytes from an offset, of one file; none if the file is missing."""
     start = files.start_of(offset)
     if start not in files.starts:
         return b""

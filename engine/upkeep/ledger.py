@@ -1,8 +1,7 @@
-"""The log of a DLedger member as `upkeep` reads it: its files.
+"""The files of a DLedger member's log, as read by `upkeep`.
 
-Older files of an ordinary commit log may lie below it, as where a group was made of a broker: together they
-are one log, whose offsets go on from the one to the other. Standard: `DLedgerCommitLog`,
-`dividedCommitlogOffset`.
+Older files of an ordinary commit log may precede it, if a group was made from a broker. Together they are one
+log with continuous offsets. RocketMQ: `DLedgerCommitLog`, `dividedCommitlogOffset`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from mqgateway.engine.upkeep.layout import LEDGER_DATA, LEDGER_INDEX, RESTORE, L
 
 
 class LedgerFiles(FileQueue):
-    """The data files of a member behind those of an older commit log; `divided` is where they begin."""
+    """The data files of a member after those of an older commit log; `divided` is the start of the former."""
 
     __slots__ = ("_files", "divided", "older")
 
@@ -26,7 +25,7 @@ class LedgerFiles(FileQueue):
         self.starts = [start for start in older.starts if start < self.divided] + data.starts
 
     def since(self, start: int) -> LedgerFiles:
-        """The same files, but for those before one."""
+        """Return the files from one on."""
         part = LedgerFiles(*self._files)
         part.starts = [each for each in self.starts if each >= start]
         return part
@@ -42,7 +41,7 @@ class LedgerFiles(FileQueue):
 
 
 def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQueue:
-    """The files of a store's log that can be read; see `find_files`."""
+    """Return the readable files of a store's log; see `find_files`."""
     pool = layout.log_pool
     older = find_files(pool, layout.commit_log, Part.LOG, findings, advice)
     if not layout.ledger:
@@ -59,6 +58,6 @@ def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQ
 
 
 def find_index(layout: Layout, findings: Findings) -> FileQueue:
-    """The files of a member's index."""
+    """Return the files of a member's index."""
     advice = "a member of the group makes it anew from the data when it starts"
     return find_files(layout.pool, f"{layout.ledger}/{LEDGER_INDEX}", Part.LEDGER, findings, advice)

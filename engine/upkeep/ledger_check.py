@@ -1,6 +1,6 @@
-"""What lies beside the data of a DLedger member against its entries: index, checkpoint, term.
+"""Check of a DLedger member's other files against its entries: index, checkpoint, term.
 
-`entry` is called for each entry in order, `finish` at the end. Standard: `DLedgerMmapFileStore`,
+`entry` is called for each entry in order, `finish` at the end. RocketMQ: `DLedgerMmapFileStore`,
 `MemberState`.
 """
 
@@ -31,7 +31,7 @@ class LedgerCheck:
         self._piece = b""
 
     def entry(self, head: Head) -> None:
-        """The next entry."""
+        """Check the next entry."""
         self.entries += 1
         if self.first is None:
             self.first = head
@@ -57,7 +57,7 @@ class LedgerCheck:
         return self._piece[at - self._begin : at - self._begin + INDEX_UNIT_SIZE]
 
     def finish(self) -> None:
-        """After the last entry."""
+        """Check what remains after the last entry."""
         layout, noted, last = self._layout, self.noted, self.last
         end = -1 if last is None else last.index
         if noted.committed > end:

@@ -1,9 +1,9 @@
-"""Reading a DLedger member's log, past damage: the walk of `walk`, over entries with a record in each.
+"""Scan of a DLedger member's log, past damage: `walk` over entries with a record in each.
 
-Whoever cuts such a log leaves the bytes behind its end as they are, so old entries may follow, whole ones
-too. So what comes after bytes that are no entry is damage only where something knows of later entries: the
-member's checkpoint, or a consume queue. Indexes count up by one and terms never fall; an entry that breaks
-this is where the log ends, as the standard's recovery has it.
+Truncation of such a log leaves the bytes after its end unchanged, so old entries may follow, complete ones
+too. So an invalid entry is damage only if later entries are known: by the member's checkpoint, or a consume
+queue. Indexes are consecutive and terms never decrease; an entry that violates this is the end of the log, as
+in RocketMQ's recovery.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _BLANK_WORD = BLANK_MAGIC.to_bytes(4, "big", signed=True)
 class LedgerWalk(Walk):
     """One pass over old commit log files, if there are any, and the entries that follow; see `Walk`.
 
-    Positions that it gives are those of the records. `last` is the last entry, and `on_entry` is called with
-    each.
+    Yielded positions are those of the records. `last` is the last entry, and `on_entry` is called with each.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ def walk_of(
     progress: Callable[[int, int], None] | None = None,
     on_entry: Callable[[Head], None] | None = None,
 ) -> Walk:
-    """The pass over a log of either kind; `noted` is what the files of a member say."""
+    """Return the pass over a log of either kind; `noted` is the state in the files of a member."""
     if isinstance(files, LedgerFiles):
         return LedgerWalk(files, findings, noted or Noted(), is_past_end, progress, on_entry)
     return Walk(files, findings, is_past_end, progress)

@@ -1,12 +1,11 @@
-"""Backups in a folder, and the file `manifest.json` in each: what it holds, and how to tell that it still is
-there.
+"""Backups in a directory, and the file `manifest.json` in each: its content, with digests.
 
     BACKUPS/20261125T031500Z/manifest.json
                              store/commitlog/...     the log up to its end, files at full length
                              store/config/...        tables
-                             store/...               what else of the store cannot be made of the log
+                             store/...               other files that cannot be derived from the log
 
-A backup has its name once it is whole; until then `.partial` follows it. Files that did not change are the
+A backup is renamed when it is complete; until then its name ends with `.partial`. Unchanged files are the
 same file in each backup (hard links), so any backup may be deleted.
 """
 
@@ -33,12 +32,13 @@ class LinkingDisk(Disk, Protocol):
     """A disk on which files may have several names."""
 
     def link(self, old: str, new: str) -> None:
-        """Give a file a second name. Raises `OSError`, as across file systems."""
+        """Create a hard link. Raises `OSError`, as across file systems."""
 
 
 class KeptFile(NamedTuple):
-    """A file of a backup: its path below `store`, its length, how many bytes of it count (zeros follow), the
-    SHA-256 of those, and when the store's file was last written (ms)."""
+    """A file of a backup: its path below `store`, its length, the number of used bytes (zeros follow), the
+    SHA-256 of those, and the time of the last write to the store's file (ms).
+    """
 
     path: str
     size: int
@@ -49,7 +49,7 @@ class KeptFile(NamedTuple):
 
 @dataclass
 class Shapes:
-    """Lengths of the store's files, which what is derived is made with again; 0 where there is none."""
+    """Lengths of the store's files, with which derived files are rebuilt; 0 if there are none."""
 
     queue_file: int = 0
     batch_queue_file: int = 0
@@ -59,10 +59,10 @@ class Shapes:
 
 @dataclass
 class Manifest:
-    """What a backup holds. Times are ms since the epoch, offsets those of the log.
+    """Content of a backup. Times are ms since the epoch, offsets those of the log.
 
-    `ends` are the queue offsets that come next in each queue, by folder and topic, as of the begin of the
-    backup: those of queues whose messages have all expired are nowhere else.
+    `ends` are the next queue offsets of each queue, by directory and topic, at the begin of the backup: those
+    of queues whose messages have all expired are stored nowhere else.
     """
 
     store: str
@@ -77,18 +77,18 @@ class Manifest:
     files: list[KeptFile] = field(default_factory=list)
 
     def file(self, path: str) -> KeptFile | None:
-        """The file with a path below `store`."""
+        """Return the file with a path below `store`, or None."""
         return next((one for one in self.files if one.path == path), None)
 
     def encode(self) -> bytes:
-        """The text of the file, with a digest of it."""
+        """Return the text of the manifest, with a digest of it."""
         shape = {**asdict(self), "files": [one._asdict() for one in self.files]}
         text = orjson.dumps(shape, option=orjson.OPT_SORT_KEYS)
         return orjson.dumps({"version": VERSION, "sha256": hashlib.sha256(text).hexdigest(), "backup": shape})
 
 
 def decode(data: bytes, path: str) -> Manifest:
-    """The manifest in a text. Raises `StoreError`."""
+    """Parse a manifest. Raises `StoreError`."""
     try:
         found = orjson.loads(data)
         shape: dict[str, Any] = found["backup"]
@@ -104,7 +104,7 @@ def decode(data: bytes, path: str) -> Manifest:
 
 
 def load(disk: Disk, folder: str) -> Manifest:
-    """The manifest of a backup. Raises `StoreError`, `OSError`."""
+    """Load the manifest of a backup. Raises `StoreError`, `OSError`."""
     path = f"{folder}/{MANIFEST}"
     if not disk.exists(path):
         raise StoreError(f"{folder} is not a backup: it has no {MANIFEST}")
@@ -112,7 +112,7 @@ def load(disk: Disk, folder: str) -> Manifest:
 
 
 def backups(disk: Disk, folder: str) -> list[str]:
-    """The names of the backups in a folder that are whole, oldest first."""
+    """Return the names of the complete backups in a directory, oldest first."""
     names = disk.subdirs(folder)
     return [
         name for name in names if not name.endswith(PARTIAL) and disk.exists(f"{folder}/{name}/{MANIFEST}")
@@ -120,7 +120,7 @@ def backups(disk: Disk, folder: str) -> list[str]:
 
 
 def digest(disk: Disk, path: str, used: int) -> str:
-    """The SHA-256 of the first bytes of a file."""
+    """Return the SHA-256 of the first bytes of a file."""
     found = hashlib.sha256()
     file = disk.open(path)
     try:
@@ -132,15 +132,17 @@ def digest(disk: Disk, path: str, used: int) -> str:
 
 
 def copy(disk: Disk, source: str, target: str, used: int, size: int) -> str:
-    """Copy the first bytes of a file, synced, leaving holes for zeros; it gets a length of `size`. Gives the
-    SHA-256 of the bytes. Raises `OSError`."""
+    """Copy and sync the first bytes of a file, with holes for zeros; the copy has a length of `size`.
+
+    Returns the SHA-256 of the bytes. Raises `OSError`.
+    """
     found = hashlib.sha256()
     copy_file(disk, source, target, found.update, used, size)
     return found.hexdigest()
 
 
 def write(disk: Disk, path: str, data: bytes) -> None:
-    """Make a small file of these bytes, synced. Raises `OSError`."""
+    """Create and sync a small file with these bytes. Raises `OSError`."""
     file = disk.open(path, create=True)
     try:
         file.truncate(len(data))
@@ -151,7 +153,7 @@ def write(disk: Disk, path: str, data: bytes) -> None:
 
 
 def damaged(disk: Disk, folder: str, manifest: Manifest, progress: Progress = lambda *_: None) -> list[str]:
-    """What of a backup is not as it was when it was made, a line a file; empty when all is."""
+    """Return the files of a backup that have changed since it was made, as lines of text."""
     found = []
     total = sum(one.used for one in manifest.files)
     done = 0

@@ -1,7 +1,7 @@
-"""Consume queues of both kinds against the log: which unit each record should have, and has.
+"""Check of consume queues of both kinds against the log: each record must have its unit.
 
-`record` is called for every record in the order of the log, `finish` at the end. Standard:
-`CommitLogDispatcherBuildConsumeQueue`, `MultiDispatchUtils` for light queues.
+`record` is called for every record in the order of the log, `finish` at the end. RocketMQ:
+`CommitLogDispatcherBuildConsumeQueue`, `MultiDispatchUtils` for LMQ queues.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Key = tuple[bytes, int]
 
 
 def last_number(files: FileQueue, unit_size: int) -> int:
-    """The number of a queue's last unit, -1 without any. Found by halving."""
+    """Return the number of a queue's last unit, by binary search; -1 without any."""
     if not files.starts:
         return -1
     low, high, found = -(-files.starts[0] // unit_size), -(-files.used() // unit_size), -1
@@ -61,15 +61,15 @@ def last_number(files: FileQueue, unit_size: int) -> int:
 
 
 def place_at(files: FileQueue, offset: int) -> tuple[int, int]:
-    """Physical offset and size in the unit at a byte of a queue; zeros where there is none."""
+    """Return physical offset and size in the unit at a byte of a queue; zeros if there is none."""
     data = read(files, offset, PLACE.size)
     return PLACE.unpack(data) if len(data) == PLACE.size else (0, 0)
 
 
 class QueueCheck:
-    """All queues that are on disk, or should be.
+    """Checks all queues that are on disk, or should be.
 
-    `topics` are those that the store has, None where that cannot be told; `deleted` counts records of others.
+    `topics` are those of the store, None if unknown; `deleted` counts records of others.
     """
 
     def __init__(
@@ -79,8 +79,7 @@ class QueueCheck:
         self._topics = topics
         self.deleted: Counter[bytes] = Counter()
         self.newest = -1
-        """Where the newest record lies that a queue knows, be there a file for it or not; after
-        `known_end`."""
+        """Log offset of the newest record in a queue, whether its file exists or not; set by `known_end`."""
         self._findings = findings
         self._progress = progress
         self._delays = parse_delay_levels(layout.options.message_delay_level)
@@ -106,7 +105,7 @@ class QueueCheck:
         return found
 
     def known_end(self, log_end: int) -> int:
-        """Where the newest record ends that a queue knows; units past the log's files are left out."""
+        """Return the end of the newest record in a queue; units past the log's files are ignored."""
         newest = 0
         for unit_size, table in ((UNIT_SIZE, self._files), (BATCH_UNIT_SIZE, self._batch_files)):
             for files in table.values():
@@ -134,7 +133,7 @@ class QueueCheck:
             ext.check()
 
     def record(self, fields: Fields, tags: bytes | None, position: int, size: int) -> None:
-        """The next record, with its tags."""
+        """Check the next record, with its tags."""
         queue_id, queue_offset, sys_flag, store_timestamp, topic, properties = fields
         if not enters_queue(sys_flag):
             return
@@ -160,7 +159,7 @@ class QueueCheck:
             self._light_queues(properties, position, size, code)
 
     def _is_deleted(self, topic: bytes) -> bool:
-        """Whether a topic without a folder is not in the table of topics either."""
+        """Return True if a topic without a directory is not in the table of topics either."""
         if self._topics is None or topic in self._topics or is_system_topic(topic.decode("utf-8", "replace")):
             return False
         self.deleted[topic] += 1
@@ -179,7 +178,7 @@ class QueueCheck:
         return check
 
     def _ext_code(self, check: UnitCheck, key: Key, number: int, code: int, store_timestamp: int) -> int:
-        """The code a unit should have: its address in ext where that holds what it should."""
+        """Return the expected code of a unit: its address in ext if the content there is right."""
         unit = check.read(number)
         address = UNIT.unpack(unit)[2] if len(unit) == UNIT_SIZE else 0
         if address <= ADDRESS_MAX and self._ext[key].fields(address) == (code, store_timestamp):
@@ -204,11 +203,11 @@ class QueueCheck:
         number = check.next if check.next >= 0 else self._number_of(check, position)
         unit = BATCH_UNIT.pack(position, size, code, store_timestamp, base, count, NOT_COMPACTED, 0)
         if sys_flag & SysFlag.INNER_BATCH or check.read(number) == unit:
-            # The standard leaves out messages that came alone.
+            # RocketMQ skips messages that came alone.
             check.expect(number, unit)
 
     def _number_of(self, check: UnitCheck, position: int) -> int:
-        """The first unit whose record has not gone: the one that the queue's first record should have."""
+        """Return the number of the first unit with an existing record, that of the queue's first record."""
         low, high = check.first, check.files.end // BATCH_UNIT_SIZE
         while low < high:
             middle = (low + high) // 2
@@ -220,7 +219,7 @@ class QueueCheck:
         return low
 
     def _light_queues(self, properties: bytes, position: int, size: int, code: int) -> None:
-        """Light queues that are there: whether they are written is a setting."""
+        """Check the LMQ queues that exist: a setting determines whether they are written."""
         parsed = parse_properties(properties.decode("utf-8", "replace"))
         names = parsed[PROPERTY_INNER_MULTI_DISPATCH].split(",")
         offsets = parsed.get(PROPERTY_INNER_MULTI_QUEUE_OFFSET, "").split(",")
@@ -230,7 +229,7 @@ class QueueCheck:
                 check.expect(int(offset), _pack(position, size, code))
 
     def finish(self, log_end: int) -> None:
-        """After the last record."""
+        """Check what remains after the last record."""
         self._known.log_end = log_end
         checks = (*self._checks.values(), *self._batch_checks.values())
         for number, check in enumerate(checks):
@@ -238,22 +237,22 @@ class QueueCheck:
             check.finish()
 
     def topics(self) -> set[str]:
-        """Topics that have messages in the log and units for them, after `finish`."""
+        """Return topics that have messages in the log and units for them, after `finish`."""
         checks = (*self._checks.items(), *self._batch_checks.items())
         return {topic.decode("utf-8", "replace") for (topic, _), check in checks if check.count}
 
     @property
     def queues(self) -> int:
-        """How many queues there are."""
+        """Number of queues."""
         return len(self._checks) + len(self._batch_checks)
 
     @property
     def units(self) -> int:
-        """How many units are as they should be."""
+        """Number of correct units."""
         checks = (*self._checks.values(), *self._batch_checks.values())
         return sum(check.count for check in checks) + sum(ext.count for ext in self._ext.values())
 
     def end_of(self, topic: str, queue_id: int) -> int | None:
-        """The queue offset after a queue's last message, after `finish`; None when there is no such queue."""
+        """Return a queue's end offset, after `finish`; None if there is no such queue."""
         check = self._checks.get((topic.encode(), queue_id))
         return None if check is None else max(check.next, 0)

@@ -1,19 +1,19 @@
-"""Making consume queues and index anew from the log, which is only read.
+"""Rebuild of consume queues and index from the log, which is only read.
 
     1. `consumequeue.rebuilding`, `batchconsumequeue.rebuilding` and `index.rebuilding` are written and synced
-    2. each old folder becomes `*.replaced`, and the new one takes its name
+    2. each old directory is renamed to `*.replaced`, and the new one to its name
     3. with `discard` the old ones are deleted
 
-Views with snapshots get an empty folder if the log has records for them and they have none: then the next
-start makes them of the log.
+Views with snapshots get an empty directory if the log has records for them and they have none: then the next
+start builds them from the log.
 
-Ended before step 2, everything is as it was; the next rebuild deletes what was left over. Ended within it,
-the next rebuild puts the old folder back and begins anew.
+After an interruption before step 2, nothing has changed; the next rebuild deletes the temporary files. After
+one within it, the next rebuild restores the old directory and starts again.
 
-Records are taken by the store's own view of the queues, past damage too: a record says its queue offset, and
-blank units stand for the lost ones. A record whose offset neither follows nor can be explained by damage is
-believed only when the next one follows it. A queue whose records have all gone keeps its last unit, so that
-its offsets go on.
+Records are processed by the store's own view of the queues, past damage too: a record contains its queue
+offset, and blank units stand for the lost ones. A record whose offset neither follows nor can be explained by
+damage is accepted only if the next one follows it. A queue without remaining records keeps its last unit, so
+that its offsets continue.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _REPLACED_MAX = 10
 _QUEUES_MAX = 1 << 31
 _OPEN_FILES = 512
 _PENDING_MAX = 64 << 20
-"""Bytes of the log after which units that wait in memory are written, so that many queues need little."""
+"""Bytes of the log after which buffered units are written, to bound memory with many queues."""
 
 
 @dataclass
 class RebuildReport:
-    """What was made. `replaced` are the folders that hold what was there before."""
+    """Result of a rebuild. `replaced` are the directories with the old files."""
 
     root: str
     findings: Findings
@@ -72,7 +72,7 @@ class RebuildReport:
 
 
 class _Rebuild:
-    """One rebuild, step by step."""
+    """One rebuild in progress."""
 
     def __init__(self, layout: Layout, progress: Progress) -> None:
         self._layout = layout
@@ -97,7 +97,7 @@ class _Rebuild:
 
     @property
     def _folders(self) -> list[str]:
-        """The folders that are made anew."""
+        """The directories that are rebuilt."""
         layout = self._layout
         folders = [layout.queues, layout.batch_queues]
         return folders if self._index is None else [*folders, layout.index]
@@ -140,13 +140,13 @@ class _Rebuild:
         return Index(self._disk, layout.index + ASIDE, slots, entries)
 
     def clear(self) -> None:
-        """Delete what this rebuild, or one that was ended early, has written aside."""
+        """Delete temporary files of this rebuild, or of an interrupted one."""
         layout = self._layout
         for folder in (layout.queues, layout.batch_queues, layout.index):
             self._disk.rmtree(folder + ASIDE)
 
     def write_aside(self) -> None:
-        """Step 1."""
+        """Do step 1."""
         layout, report = self._layout, self.report
         self._disk.makedirs(layout.queues + ASIDE)
         if self._index is not None:
@@ -184,7 +184,7 @@ class _Rebuild:
         self._sync()
 
     def _note_snapshots(self, message: StoredMessage) -> None:
-        """Note which views with snapshots have a record."""
+        """Note the views with snapshots that need a record."""
         if is_marker(message.topic, message.sys_flag):
             self._snapshots.add(starts.FOLDER)
         elif enters_queue(message.sys_flag) and producer_of(message) is not None:
@@ -194,7 +194,7 @@ class _Rebuild:
         self._progress("reading", done, total)
 
     def _has_topic(self, topic: str) -> bool:
-        """Whether a topic is there still; what cannot be told is."""
+        """Return True if a topic exists, or if that is unknown."""
         topics = self._topics
         return topics is None or topic in topics or topic in self._folders_before or is_system_topic(topic)
 
@@ -208,8 +208,10 @@ class _Rebuild:
             index.apply(timestamp)
 
     def _take_in_order(self, message: StoredMessage, walk: Walk) -> None:
-        """Make the unit of a record if its queue offset can be believed: it follows, or damage explains the
-        gap, or the record before it in the queue, not believed, said the same.
+        """Create the unit of a record if its queue offset is plausible.
+
+        It follows, or damage explains the gap, or the previous record of the queue, which was not accepted,
+        implies it.
         """
         queue = self._queues.get(message.topic, message.queue_id)
         if not isinstance(queue, ConsumeQueue) or not queue.max_offset:
@@ -219,7 +221,7 @@ class _Rebuild:
         lost = sum(end - begin for begin, end in walk.damaged) // HEAD_SIZE + self._left_out[queue]
         suspect = self._suspects.pop(queue, None)
         if suspect is not None and suspect.queue_offset + 1 == offset != expected:
-            # A jump ahead, or a topic that was deleted and came again, whose offsets began anew.
+            # A gap, or a topic that was created again with offsets from 0.
             self._fill(queue, suspect.queue_offset)
             self._take(suspect)
             self._take(message)
@@ -235,7 +237,7 @@ class _Rebuild:
             self._suspects[queue] = message
 
     def _fill(self, queue: ConsumeQueue, offset: int) -> None:
-        """Blank units for those that are lost before an offset."""
+        """Append blank units for lost ones before an offset."""
         for number in range(queue.max_offset, offset):
             queue.append(number, *BLANK_PLACE, 0)
         self._queues.mark(queue)
@@ -259,7 +261,7 @@ class _Rebuild:
             self.findings.error(Part.LOG, path, at, f"no consume queue can be made: {error}", RESTORE)
 
     def _keep_ends(self) -> None:
-        """Let queues without any record left go on where they ended."""
+        """Keep the last unit of queues without remaining records, so that their offsets continue."""
         layout = self._layout
         for parent, unit_size in ((layout.queues, UNIT_SIZE), (layout.batch_queues, BATCH_UNIT_SIZE)):
             for topic, queue_id, folder in layout.queue_folders(parent):
@@ -282,7 +284,7 @@ class _Rebuild:
         self.report.kept_ends += 1
 
     def _sync(self) -> None:
-        """Make all that was written durable, names included."""
+        """Sync all written files, and their names."""
         queues, disk = self._queues, self._disk
         files = sorted(queues.written)
         for number, (directory, start) in enumerate(files):
@@ -300,10 +302,10 @@ class _Rebuild:
         queues.pool.clear()
 
     def swap(self) -> None:
-        """Step 2."""
+        """Do step 2."""
         disk, root = self._disk, self._layout.root
         if disk.exists(self._layout.queue_table):
-            # Where the old queues end.
+            # It has the ends of the old queues.
             disk.unlink(self._layout.queue_table)
             disk.sync_dir(root)
         for folder in self._folders:
@@ -314,7 +316,7 @@ class _Rebuild:
             disk.sync_dir(root)
 
     def _free_name(self, folder: str) -> str:
-        """What an old folder is called from now on; of too many of them the last one goes."""
+        """Return the new name of an old directory; of too many of them the last one is deleted."""
         names = _replaced_names(folder)
         replaced = next((name for name in names if not self._disk.is_dir(name)), names[-1])
         self._disk.rmtree(replaced)
@@ -322,7 +324,7 @@ class _Rebuild:
         return replaced
 
     def discard(self) -> None:
-        """Step 3."""
+        """Do step 3."""
         for folder in self.report.replaced:
             self._disk.rmtree(folder)
         self.report.replaced.clear()
@@ -333,7 +335,7 @@ def _replaced_names(folder: str) -> list[str]:
 
 
 def put_back(layout: Layout) -> None:
-    """Give folders their names back that a rebuild took away before it was ended."""
+    """Restore the directories of a rebuild that was interrupted in step 2."""
     disk = layout.disk
     for folder in (layout.queues, layout.batch_queues, layout.index):
         replaced = [name for name in _replaced_names(folder) if disk.is_dir(name)]
@@ -344,10 +346,10 @@ def put_back(layout: Layout) -> None:
 def rebuild_store(
     disk: Disk, options: StoreOptions, *, discard: bool = False, progress: Progress = lambda *_: None
 ) -> RebuildReport:
-    """Make the consume queues and the index of a store anew; see the head of the file.
+    """Rebuild the consume queues and the index of a store; see the module docstring.
 
-    The report's findings tell what in the log could not be read. Raises `StoreUnavailable` when there is no
-    store or a broker has it open, and `OSError`, as of a full disk: then everything is as it was.
+    The report's findings list unreadable parts of the log. Raises `StoreUnavailable` if there is no store or
+    a broker has it open, and `OSError`, as for a full disk: then nothing has changed.
     """
     layout = Layout(disk, options)
     lock = hold(disk, layout)

@@ -1,15 +1,15 @@
-"""Making a store of a backup, as it was at its end or at a point before.
+"""Restore of a store from a backup, up to its end or an earlier point.
 
     1. the point: the last record that was stored up to a time, or that ends up to an offset of the log
     2. tables and log up to the point are copied to `STORE.restoring`, and compared with their digests
-    3. queues and index are made anew (`rebuild`); queues whose messages have all gone get their ends
-    4. offsets of consumers go back to the ends of their queues
-    5. the folder gets its name
+    3. queues and index are rebuilt (`rebuild`); queues without remaining messages get their end offsets
+    4. offsets of consumers are limited to the ends of their queues
+    5. the directory is renamed
 
-What a broker did by itself after the point is not in the log any more, so it has to do it once more: where a
-point is given, what says how far that was is left out (delay levels, transactions, pops that were not
-acknowledged), and the start finds in the log what is done. So messages may come twice after that, and none is
-left out. Timers always are read anew from their topic.
+Background work of the broker after the point is no longer in the log, so it has to be repeated. So for a
+given point, the progress of that work is dropped (delay levels, transactions, unacknowledged pops), and the
+start finds in the log what is done. Messages may be delivered twice after that, and none is skipped. Timers
+are always read again from their topic.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from mqgateway.engine.upkeep.walk import Walk, fields_of
 RESTORING = ".restoring"
 _QUEUES_MAX = 1 << 31
 DONE_ANEW = ("CID_RMQ_SYS_TRANS", "CID_RMQ_SYS_REVIVE_GROUP")
-"""Groups of the broker itself, whose work leaves its traces in the log."""
+"""Groups of the broker itself, whose work is recorded in the log."""
 
 
 class Until(NamedTuple):
@@ -52,7 +52,7 @@ class Until(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """Whether everything is wanted."""
+        """True for the end of the backup."""
         return self.time is None and self.offset is None
 
 
@@ -60,8 +60,9 @@ THE_END = Until()
 
 
 class Cut(NamedTuple):
-    """Where the log ends, when the last record before that was stored (ms), and by topic and queue the queue
-    offset that comes next where the first message of a queue lies behind it."""
+    """End of the restored log: its offset, the store time of the last record before it (ms), and by topic and
+    queue the next queue offset, for queues with a message after the end.
+    """
 
     offset: int
     timestamp: int
@@ -70,7 +71,7 @@ class Cut(NamedTuple):
 
 @dataclass
 class RestoreReport:
-    """What came of it. `moved_back` are offsets of consumers that lay behind the ends of their queues."""
+    """Result of a restore. `moved_back` is the number of consumer offsets that exceeded their queues."""
 
     root: str
     backup: str
@@ -80,7 +81,7 @@ class RestoreReport:
 
 
 def find_cut(files: FileQueue, manifest: Manifest, until: Until) -> Cut:
-    """Where the log of a backup is to end. Raises `StoreError` for a point that it does not have."""
+    """Return the end of a backup's log for a point. Raises `StoreError` for a point outside of it."""
     if until.is_end:
         return Cut(manifest.log_end, manifest.last_timestamp, {})
     _check(manifest, until)
@@ -112,7 +113,7 @@ def _check(manifest: Manifest, until: Until) -> None:
 
 
 def _begin(files: FileQueue, until: Until) -> int:
-    """Where the file starts in which the log may end."""
+    """Return the start of the file that contains the end of the log."""
     if until.offset is not None:
         return max(files.starts[0], min(files.start_of(until.offset), files.starts[-1]))
     assert until.time is not None
@@ -127,7 +128,7 @@ def _is_past(until: Until, end: int, timestamp: int) -> bool:
 
 
 class _Restore:
-    """One restoring, step by step; `root` is where the store is made."""
+    """One restore in progress; `root` is the directory of the new store."""
 
     def __init__(self, disk: Disk, source: str, options: StoreOptions, progress: Progress) -> None:
         self._disk = disk
@@ -149,14 +150,14 @@ class _Restore:
             self._options.mapped_file_size_commit_log = manifest.log_file_size
 
     def run(self, until: Until) -> RestoreReport:
-        """Make it under its passing name."""
+        """Make the store under its temporary name."""
         disk, manifest = self._disk, self.manifest
         disk.rmtree(self._root)
         for name in ("config", LOG, QUEUES):
             make_directories(disk, f"{self._root}/{name}")
         cut = find_cut(self._files(), manifest, until)
         self._copy(cut)
-        # Topics whose tables are lost are known by the folders of their queues.
+        # Topics whose tables are lost are known by the directories of their queues.
         for kind, topics in manifest.ends.items():
             for topic in topics:
                 make_directories(disk, f"{self._root}/{kind}/{topic}")
@@ -172,14 +173,14 @@ class _Restore:
         return report
 
     def _files(self) -> FileQueue:
-        """The log of the backup."""
+        """Return the log of the backup."""
         folder = f"{self._source}/{STORE}/{LOG}"
         files = FileQueue(FilePool(self._disk.read_only(), 8), folder, max(1, self.manifest.log_file_size))
         files.starts = sorted(int(one.path[-20:]) for one in self.manifest.files if _is_log(one))
         return files
 
     def _copy(self, cut: Cut) -> None:
-        """The files that count, compared with their digests while they are read."""
+        """Copy the required files, and compare their digests while they are read."""
         left_out = [f"config/{name}.bak" for name in PROGRESS]
         if cut.offset < self.manifest.log_end:
             left_out.append("config/delayOffset.json")
@@ -205,8 +206,7 @@ class _Restore:
             file.close()
 
     def _put_ends(self, cut: Cut) -> None:
-        """Queues that have no record in the log go on where they ended: each gets the unit of a message
-        before the log."""
+        """Restore the ends of queues without records in the log, by the unit of a message before it."""
         if not self.manifest.log_start:
             return
         found, _ = ends_of(Layout(self._disk, self._options))
@@ -242,7 +242,7 @@ class _Restore:
         )
 
     def _move_back(self, *, is_all: bool) -> int:
-        """Offsets of consumers end where their queues do; gives how many did not."""
+        """Limit consumer offsets to the ends of their queues; return the number of changed ones."""
         found, _ = ends_of(Layout(self._disk, self._options))
         ends = {**found[QUEUES], **found[BATCH_QUEUES]}
 
@@ -270,8 +270,7 @@ class _Restore:
         return moved
 
     def _begin_timers(self, cut: Cut) -> None:
-        """Let the start read timers anew, from the first that is there, and deliver what was due later than
-        the log's end."""
+        """Reset the timers: the start reads all of them, and delivers those due after the log's end."""
         folder = f"{self._root}/{QUEUES}/{TIMER_TOPIC}/0"
         files = find_files(FilePool(self._disk, 8), folder, Part.QUEUE, Findings(), "")
         if not files.starts:
@@ -294,7 +293,7 @@ class _Restore:
         return table if isinstance(table, dict) else {}
 
     def finish(self) -> None:
-        """Give the store its name."""
+        """Rename the store."""
         root = self._root.removesuffix(RESTORING)
         if self._disk.is_dir(root):
             self._disk.rmtree(root)
@@ -302,7 +301,7 @@ class _Restore:
         self._disk.sync_dir(root.rpartition("/")[0] or "/")
 
     def give_up(self) -> None:
-        """Leave nothing."""
+        """Delete the incomplete store."""
         self._disk.rmtree(self._root)
 
 
@@ -311,7 +310,7 @@ def _is_log(one: KeptFile) -> bool:
 
 
 def _counts(one: KeptFile, cut: Cut) -> bool:
-    """Whether a file has something of what lies before the cut."""
+    """Return True if a file contains data before the cut."""
     return not _is_log(one) or int(one.path[-20:]) < cut.offset
 
 
@@ -323,11 +322,11 @@ def restore_store(
     *,
     progress: Progress = lambda *_: None,
 ) -> RestoreReport:
-    """Make the store of `options` of a backup; see the head of the file. Its folder must not be there, or be
-    empty.
+    """Restore the store of `options` from a backup; see the module docstring.
 
-    Raises `StoreError` for a backup that is not whole or does not have the point, `StoreUnavailable` for a
-    folder that is in use, and `OSError`; then nothing is left of it.
+    Its directory must be missing or empty.
+    Raises `StoreError` for an incomplete backup or a point outside of it, `StoreUnavailable` for a directory
+    that is in use, and `OSError`; then nothing is left of it.
     """
     root = options.store_path_root_dir
     if disk.listdir(root):

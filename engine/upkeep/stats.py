@@ -1,7 +1,7 @@
-"""Figures of a store: what is in it, and what takes the room.
+"""Statistics of a store: its content, and its disk usage.
 
-Counted from the consume queues, whose units say how large each record is; of the log only the first and the
-last record are read. So it is quick, and as right as the queues are: `check` tells that.
+They are counted from the consume queues, whose units have the sizes of records; only the first and the last
+record of the log are read. So it is quick, and as correct as the queues, which `check` verifies.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from mqgateway.engine.upkeep.queue_check import last_number, place_at
 _SCAN_BYTES = 1 << 20
 
 Room = Callable[[str], int]
-"""What a file takes of the disk, in bytes: less than its length where it is sparse."""
+"""Returns a file's disk usage in bytes, which is less than its length if it is sparse."""
 Progress = Callable[[int, int], None]
-"""Called now and then with the queues read and the queues to read."""
+"""Called at times with the queues read and the queues to read."""
 
 
 @dataclass
 class TopicStats:
-    """What is in the log of one topic: messages, and bytes of their records."""
+    """Content of the log for one topic: messages, and bytes of their records."""
 
     topic: str
     queues: int = 0
@@ -44,7 +44,7 @@ class TopicStats:
 
 @dataclass
 class IndexStats:
-    """How full an index file is; times in ms."""
+    """Usage of an index file; times in ms."""
 
     name: str
     entries: int
@@ -56,7 +56,7 @@ class IndexStats:
 
 @dataclass
 class PartStats:
-    """What one part takes: files, their lengths together, and their room on the disk."""
+    """Usage of one part: files, sum of their lengths, and their disk usage."""
 
     name: str
     files: int = 0
@@ -66,8 +66,10 @@ class PartStats:
 
 @dataclass
 class StoreStats:
-    """All figures. Times in ms, None for an empty log; `sizes` counts messages by the size of their record:
-    a key of 1024 is for 513 to 1024 bytes."""
+    """All statistics. Times in ms, None for an empty log.
+
+    `sizes` counts messages by the size of their record: a key of 1024 is for 513 to 1024 bytes.
+    """
 
     root: str
     log_start: int = 0
@@ -81,12 +83,12 @@ class StoreStats:
 
     @property
     def queues(self) -> int:
-        """Queues of all topics."""
+        """Number of queues of all topics."""
         return sum(topic.queues for topic in self.topics)
 
     @property
     def messages(self) -> int:
-        """Messages of all topics."""
+        """Number of messages of all topics."""
         return sum(topic.messages for topic in self.topics)
 
     @property
@@ -96,7 +98,7 @@ class StoreStats:
 
 
 class _Count:
-    """One count, step by step."""
+    """One count in progress."""
 
     def __init__(self, layout: Layout, room: Room) -> None:
         self._layout = layout
@@ -180,7 +182,7 @@ class _Count:
                 self.stats.index.append(IndexStats(name, entries, shape[1] - 1, used, begin, end))
 
     def _measure(self) -> None:
-        """Files of each folder of the store, and of its top together."""
+        """Measure the files of each directory of the store, and those at its top together."""
         layout, disk = self._layout, self._layout.disk
         top = PartStats("(others)")
         parts = {
@@ -214,9 +216,9 @@ class _Count:
 def count_store(
     disk: Disk, options: StoreOptions, room: Room, *, progress: Progress | None = None
 ) -> StoreStats:
-    """Count what is in a store. A broker may have it open: then the figures are those of the last flush.
+    """Count the content of a store. If a broker has it open, the result is that of the last flush.
 
-    Raises `StoreUnavailable` when there is no store, and `OSError`.
+    Raises `StoreUnavailable` if there is no store, and `OSError`.
     """
     layout = Layout(disk, options)
     require_log(layout)

@@ -1,4 +1,4 @@
-"""Config tables, the checkpoint and what tells how the store was left."""
+"""Check of config tables, of the checkpoint, and of the state files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = {
     "timermetrics": ("timingCount",),
     "transactionMetrics": ("transactionCount",),
 }
-"""Tables of the standard, and what each holds at its top."""
+"""Tables of RocketMQ, with their top-level members."""
 BACKUP = ".bak"
 _SHOWN_MAX = 10
 _NAMES = (
@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
 
 
 def read_checkpoint(layout: Layout, findings: Findings) -> Checkpoint:
-    """The checkpoint; all zeros when there is none that can be read."""
+    """Return the checkpoint; all zeros if there is no readable one."""
     path = layout.checkpoint
     if not layout.disk.exists(path):
         findings.note(Part.CHECKPOINT, path, -1, "is not there; the next start makes it")
@@ -92,7 +92,7 @@ def check_checkpoint(
 
 
 def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]]:
-    """Read every config table and backup; the tables that can be read, by the names of their files."""
+    """Read every config table and backup; return the readable ones, by the names of their files."""
     disk = layout.disk
     good: dict[str, dict[Any, Any]] = {}
     names = [name for name in disk.listdir(layout.config) if not disk.is_dir(f"{layout.config}/{name}")]
@@ -132,7 +132,7 @@ def _advice(name: str, good: dict[str, dict[Any, Any]]) -> str:
 def check_topics(
     layout: Layout, findings: Findings, tables: dict[str, dict[Any, Any]], used: Collection[str]
 ) -> None:
-    """Topics that have consume queues and are in no table: nobody can read them before the next start."""
+    """Report topics with consume queues that are in no table: they are unreadable until the next start."""
     topics = topics_of(tables) or {}
     missing = sorted(
         name for name in used if name not in topics and not is_lmq(name) and not is_system_topic(name)
@@ -145,12 +145,12 @@ def check_topics(
 
 
 def _is_new(layout: Layout) -> bool:
-    """Whether no broker has kept tables here, as where somebody uses a store by itself."""
+    """Return True if no broker has written tables here, as for a store used by itself."""
     return not layout.disk.is_dir(layout.config)
 
 
 def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None, int, str]:
-    """The table, or None with the byte and the reason."""
+    """Return the table, or None with the byte and the reason."""
     if not text.strip(b"\0 \t\r\n"):
         return None, 0, "is empty" if not text else "holds nothing but blanks or zeros"
     try:
@@ -168,7 +168,7 @@ def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None,
 
 
 def topics_of(tables: dict[str, dict[Any, Any]]) -> dict[str, Any] | None:
-    """The topics by name, of the table or its backup; None when there is neither."""
+    """Return the topics by name, of the table or its backup; None if there is neither."""
     table = tables.get("topics.json", tables.get("topics.json" + BACKUP))
     return None if table is None else table.get("topicConfigTable")
 
@@ -179,7 +179,7 @@ def check_offsets(
     tables: dict[str, dict[Any, Any]],
     end_of: Callable[[str, int], int | None],
 ) -> None:
-    """Consumer offsets beyond the end of their queue: those groups would get nothing until it is reached."""
+    """Report consumer offsets beyond the end of their queue: those groups get nothing until it is reached."""
     table = tables.get("consumerOffset.json", {}).get("offsetTable", {})
     path = f"{layout.config}/consumerOffset.json"
     for key, offsets in table.items():
@@ -198,7 +198,7 @@ def check_offsets(
 
 
 def check_queue_table(layout: Layout, findings: Findings, end_of: Callable[[str, int], int | None]) -> None:
-    """What the next start believes of where the queues end, if nobody has had the store since."""
+    """Check the saved ends of queues, which the next start trusts if no other process has used the store."""
     disk, path = layout.disk, layout.queue_table
     if not disk.exists(path) or not disk.exists(layout.lock):
         return
@@ -216,7 +216,7 @@ def check_queue_table(layout: Layout, findings: Findings, end_of: Callable[[str,
 
 
 def check_state(layout: Layout, findings: Findings) -> bool:
-    """Whether the store was left uncleanly, by the file `abort`."""
+    """Return True if the store was not stopped cleanly, by the file `abort`."""
     for folder in layout.disk.listdir(layout.root):
         if ".rebuilding" in folder or ".replaced" in folder:
             path = f"{layout.root}/{folder}"

@@ -1,7 +1,7 @@
-"""The timers' files: wheel and timer log against each other and against what the last stop noted.
+"""Check of the timers' files: wheel and timer log against each other and against the state at the last stop.
 
-The next start makes anew what is wrong here, so nothing needs to be done but to know of it. Standard:
-`TimerWheel`, `TimerLog`.
+The next start repairs the faults found here, so they are for information only. RocketMQ: `TimerWheel`,
+`TimerLog`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TimerCheck:
         self._wheel = Wheel(disk, self._path, layout.options.timer_precision_ms, slots)
 
     def run(self) -> None:
-        """Check what there is; a store without timers has nothing to check."""
+        """Check the files; a store without timers has none."""
         disk, checkpoint = self._layout.disk, self._checkpoint
         if not disk.exists(f"{self._layout.root}/config/timercheck"):
             return
@@ -57,7 +57,7 @@ class TimerCheck:
             what = f"slot {number} holds a time that is not its own"
             self._findings.error(Part.TIMER_WHEEL, self._path, number * SLOT_SIZE, what, _FILLED)
         if self._checkpoint.stable is None or not self._checkpoint.is_clean or not files.starts:
-            return  # what was written last may be in one of the two only
+            return  # the last writes may be in one of the two only
         timer_log = TimerLog(self._layout.disk, self._log_path, files.file_size)
         timer_log.files = files
         begin = self._checkpoint.stable.read_time
@@ -65,7 +65,7 @@ class TimerCheck:
             self._check_ends(slot, timer_log)
 
     def _check_ends(self, slot: Slot, timer_log: TimerLog) -> None:
-        """First and last unit of a slot must be units of its time."""
+        """Check that first and last unit of a slot have its time."""
         number = slot.time // self._wheel.precision % self._wheel.slots
         for position in (slot.first, slot.last):
             unit = timer_log.read_at(position) if position >= timer_log.begin else None

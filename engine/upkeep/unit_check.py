@@ -1,8 +1,8 @@
-"""Comparing a consume queue with the log: the units that records should have, one after another.
+"""Comparison of a consume queue with the log: the expected units of its records, one after another.
 
-Records of a queue come in the order of its units, so that each queue is read once, in pieces. A unit that
-is as expected costs a comparison of its bytes; anything else is looked at closely. Works for both kinds of
-queue: units are counted by number, and the bytes they should have come from `queue_check`.
+Records of a queue come in the order of its units, so each queue is read once, in chunks. A unit as expected
+costs one comparison of bytes; others are analysed. Works for both kinds of queue: units are counted by
+number, and their expected bytes come from `queue_check`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SCAN = 1 << 18
 
 
 class Known:
-    """What all queues need to know of the store: where the log begins, and where it could not be read.
+    """State of the store that all queues need: the start of the log, and its damaged ranges.
 
-    `repairs_tail` says that the next start dispatches what is missing at the queues' ends, as after an
-    unclean stop.
+    `repairs_tail` is True if the next start dispatches missing units at the queues' ends, as after an unclean
+    stop.
     """
 
     def __init__(
@@ -35,14 +35,15 @@ class Known:
         self.log_end = 1 << 63
 
     def repairs(self, offset: int) -> bool:
-        """Whether the next start takes a unit with this offset away, as the log's end was lost."""
+        """Return True if the next start removes a unit with this offset, as the log's end was lost."""
         return self.repairs_tail and offset >= self.log_end
 
 
 class UnitCheck:
-    """One queue. `next` is the number of the unit that the next record should have (-1 before the first
-    record), `count` how many units were as they should be. Records before `since` are of a topic of the
-    same name that was deleted.
+    """One queue.
+
+    `next` is the number of the unit expected for the next record (-1 before the first record), `count` the
+    number of correct units. Records before `since` are of a deleted topic of the same name.
     """
 
     __slots__ = (
@@ -79,11 +80,11 @@ class UnitCheck:
 
     @property
     def first(self) -> int:
-        """Number of the first unit there is room for."""
+        """Number of the first unit that the files can contain."""
         return -(-self.files.starts[0] // self.unit_size) if self.files.starts else 0
 
     def expect(self, number: int, unit: bytes) -> bool:
-        """The next record of this queue has unit `number`, which should be `unit`; whether it is."""
+        """Compare unit `number`, of the next record, with `unit`; return True if they are equal."""
         at = (number - self._base) * self.unit_size
         if number == self.next and self._data[at : at + len(unit)] == unit and at >= 0:
             self.next = number + 1
@@ -92,7 +93,7 @@ class UnitCheck:
         return self._expect_other(number, unit)
 
     def read(self, number: int) -> bytes:
-        """A unit's bytes, through the piece that is in memory; short where there is none."""
+        """Return a unit's bytes, through the chunk in memory; fewer if there is none."""
         at = (number - self._base) * self.unit_size
         if not 0 <= at < len(self._data):
             self._base, at = number, 0
@@ -128,7 +129,7 @@ class UnitCheck:
         return False
 
     def _check_before(self, number: int) -> None:
-        """Units before that of the first record in the log: blank, or of records that have gone."""
+        """Check the units before that of the first record in the log: blank, or of deleted records."""
         at, end, log_start = self.first, number, self._known.log_start
         while at < end:
             data = read(self.files, at * self.unit_size, min(end - at, _SCAN) * self.unit_size)
@@ -146,7 +147,7 @@ class UnitCheck:
             at += count
 
     def _check_without_record(self, number: int, end: int) -> None:
-        """Units between those of two records that follow one another in the log."""
+        """Check the units between those of two consecutive records."""
         while number < end:
             found = self.read(number)
             offset, size = PLACE.unpack_from(found) if len(found) == self.unit_size else (0, 0)
@@ -156,7 +157,7 @@ class UnitCheck:
             number += 1
 
     def finish(self) -> None:
-        """Look at what lies after the last record's unit."""
+        """Check the units after the last record's."""
         self._end_missing(is_last=True)
         if not self.files.starts:
             return
@@ -183,7 +184,7 @@ class UnitCheck:
         )
 
     def _check_only_old(self) -> None:
-        """A queue whose records have all gone, or whose units were all written for nothing."""
+        """Check a queue without remaining records, or whose units have no records."""
         low, high = self.first, self.files.end // self.unit_size
         numbers = range(low, high)
         end = low + bisect_left(numbers, True, key=lambda number: not self._is_unit(number))
@@ -195,7 +196,7 @@ class UnitCheck:
         return len(found) == PLACE.size and PLACE.unpack(found)[1] > 0
 
     def _check_zeros(self, number: int) -> None:
-        """After the last unit there are zeros: anything else misleads the search for the end."""
+        """Check that zeros follow the last unit: other bytes mislead the search for the end."""
         files, at = self.files, number * self.unit_size
         for start in files.starts:
             begin, end = max(at, start), start + files.file(start).used()

@@ -1,8 +1,8 @@
-"""Reading the whole log, past damage.
+"""Scan of the whole log, past damage.
 
-From each record to the next as `record.py` says what a record is. Where there is none, the next valid one is
-searched for: by the magic, and the record's own physical offset, which no other bytes have. What lies
-between is damage. Where none follows, the log ends there.
+It goes from each record to the next, as `record.py` defines them. At an invalid one, the next valid one is
+searched for: by the magic, and the record's own physical offset, which no other bytes have. The bytes between
+are damage. If none follows, the log ends there.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ _V6_BORN, _V6_STORE = SysFlag.BORN_HOST_V6, SysFlag.STORE_HOST_V6
 _V6 = _V6_BORN | _V6_STORE
 
 Fields = tuple[int, int, int, int, bytes, bytes]
-"""What the checks need of a valid record: queue id, queue offset, sys flag, store time in ms, topic and
-properties."""
+"""The fields of a valid record that checks need: queue id, queue offset, sys flag, store time in ms, topic
+and properties.
+"""
 
 Keys = tuple[bytes | None, bytes | None, bytes | None]
-"""The properties that something derived is made of: tags, unique key and keys."""
+"""The properties used for derived files: tags, unique key and keys."""
 
 
 def fields_of(data: bytes, at: int, size: int) -> Fields:
-    """The fields of the valid record at `at`."""
+    """Return the fields of the valid record at `at`."""
     queue_id, queue_offset, sys_flag = _FIXED.unpack_from(data, at)
     timestamp_at = at + 56
     body_length_at = at + 84
@@ -73,20 +74,19 @@ def fields_of(data: bytes, at: int, size: int) -> Fields:
 
 
 def keys_of(properties: bytes) -> Keys:
-    """Tags, unique key and keys of a record, as `parse_properties` finds them: of a name that comes twice the
-    last value.
-    """
+    """Return tags, unique key and keys of a record; of a repeated name the last value."""
     found = dict(_find_keys(properties))
     return found.get(_TAGS), found.get(_UNIQUE), found.get(_KEYS)
 
 
 class Walk:
-    """One pass over the log. Afterwards `end` is where it ends and `ended_by` why, `damaged` the ranges
-    before that without a valid record, and `has_rest` says whether anything but zeros lies after the end.
+    """One pass over the log.
 
-    `is_past_end` is asked, for a valid record after damage, whether it is an old one after the log's end.
-    `progress` is called now and then with the bytes read and the bytes to read. It begins at `begin`, where a
-    record of the first file must begin, or with that file.
+    Afterwards `end` is its end and `ended_by` the reason, `damaged` the ranges before that without a valid
+    record, and `has_rest` is True if anything but zeros follows the end. `is_past_end` is called with the
+    position of a valid record after damage, and returns True if it is an old one after the log's end.
+    `progress` is called at times with the bytes read and the bytes to read. It starts at `begin`, a record's
+    position in the first file, or with that file.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Walk:
         self.damaged: list[tuple[int, int]] = []
 
     def records(self) -> Iterator[tuple[bytes, int, int, int]]:
-        """For each record the bytes read, where in them it starts, its position in the log and its size."""
+        """Yield for each record the bytes read, its index in them, its position in the log and its size."""
         for start in self._files.starts:
             if start > self._at:
                 self.damaged.append((self._at, start))
@@ -135,7 +135,7 @@ class Walk:
         self._at = self.end = file_end
 
     def _run(self, file_end: int) -> Generator[tuple[bytes, int, int, int], None, str]:
-        """Records one after another; returns "" at the file's end or blank, else why there is no record."""
+        """Yield consecutive records; return "" at the end of the file or a blank, else the fault."""
         files, wanted = self._files, CHUNK
         lead, examine_at = self._lead(self._at), self._examine
         while (begin := self._at) < file_end:
@@ -158,7 +158,7 @@ class Walk:
                 yield data, at + lead, position + lead, size - lead
                 at, position = end, self._at
             if at:
-                # The record may only be cut off by the end of what was read.
+                # The record may only be cut off by the end of the chunk.
                 wanted = CHUNK
                 continue
             wanted = self._size_in(data, position)
@@ -167,7 +167,7 @@ class Walk:
         return ""
 
     def _search(self, position: int, file_end: int) -> int | None:
-        """Where the next valid record or blank of a file starts."""
+        """Return the start of the next valid record or blank of a file."""
         start = self._files.start_of(file_end - 1)
         used = start + self._files.file(start).used()
         overlap = self._lead(start) + START.size - 1
@@ -184,26 +184,26 @@ class Walk:
         return None
 
     def _lead(self, position: int) -> int:
-        """Bytes that lie before each record there and belong to it."""
+        """Return the number of bytes before each record there that belong to it."""
         return 0
 
     def _examine(self, view: memoryview, at: int, position: int) -> int | Invalid:
-        """Size of the record at `at` with what leads it; 0 for a blank; else why there is none."""
+        """Return the size of the record at `at` with its lead; 0 for a blank; else its fault."""
         return examine(view, at, position, True)
 
     def _blank_size(self, data: bytes, at: int, position: int) -> int:
         return int(START.unpack_from(data, at)[0])
 
     def _size_in(self, data: bytes, position: int) -> int:
-        """The size that the record which begins with `data` claims."""
+        """Return the size claimed by the record that begins with `data`."""
         return int.from_bytes(data[:4], "big")
 
     def _starts(self, data: bytes, position: int) -> list[int]:
-        """Where, by their magic, records and blanks may start in bytes from a position on."""
+        """Return possible starts of records and blanks in some bytes, by their magic."""
         return sorted(at - 4 for at in (*places_of(data, MAGIC_START), *places_of(data, _BLANK_WORD)))
 
     def _is_record(self, position: int, file_end: int) -> bool:
-        """Whether a valid record or blank starts at a position."""
+        """Return True if a valid record or blank starts at a position."""
         size, magic = START.unpack(self._files.read(position, START.size))
         if magic == BLANK_MAGIC:
             return bool(size == file_end - position)
@@ -223,20 +223,20 @@ class Walk:
         )
 
     def end_place(self) -> tuple[str, int]:
-        """The file and byte where the log ends."""
+        """Return the file and byte at which the log ends."""
         last = self._files.starts[-1]
         if self.end >= last + self._files.file_size:
             return place(self._files, self.end - 1)[0], self._files.file_size
         return place(self._files, self.end)
 
     def is_damaged(self, position: int) -> bool:
-        """Whether a position lies in what could not be read, as far as the walk has come."""
+        """Return True if a position is in a damaged range found so far."""
         at = bisect_right(self.damaged, (position, 1 << 63)) - 1
         return at >= 0 and self.damaged[at][0] <= position < self.damaged[at][1]
 
 
 def places_of(data: bytes, word: bytes) -> Iterator[int]:
-    """Where a word lies in some bytes."""
+    """Yield the positions of a word in some bytes."""
     at = data.find(word)
     while at >= 0:
         yield at
@@ -244,9 +244,9 @@ def places_of(data: bytes, word: bytes) -> Iterator[int]:
 
 
 def _crc_holds(record: memoryview) -> bool:
-    """Whether the CRC in a record's last property (decimal digits, the last one first) is the record's.
+    """Return True if the CRC in a record's last property (digits reversed) is right.
 
-    Standard: `MessageDecoder.createCrc32`.
+    RocketMQ: `MessageDecoder.createCrc32`.
     """
     digits = bytes(record[-11:-1])[::-1]
     return digits.isdigit() and int(digits) == crc32(record[:-_CRC_SIZE]) & 0x7FFFFFFF

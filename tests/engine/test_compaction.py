@@ -1,4 +1,4 @@
-"""Compacted queues: a model of them through restarts, crashes and sick disks."""
+"""Compacted queues: compared with a model through restarts, crashes and disk faults."""
 
 import os
 import random
@@ -20,7 +20,7 @@ SEEDS = range(int(os.environ.get("MQGATEWAY_COMPACTION_SEEDS", "25")))
 
 
 def newest(queue: Queue) -> dict[str, tuple[int, bytes]]:
-    """By key the offset and body of the newest message."""
+    """Return the offset and body of the newest message by key."""
     found = {}
     for each in queue.messages:
         message = decode(each)
@@ -29,7 +29,7 @@ def newest(queue: Queue) -> dict[str, tuple[int, bytes]]:
 
 
 def check(bench: Bench) -> None:
-    """The newest message of each key is there, and nothing that was not put."""
+    """Check that the newest message of each key exists, and nothing that was not put."""
     kept = bench.kept()
     offsets = [offset for offset, _, _ in kept]
     assert offsets == sorted(set(offsets))
@@ -55,7 +55,7 @@ def test_of_each_key_the_newest_message_stays() -> None:
     bench.compact()
     kept = bench.kept()
     assert [offset for offset, _, _ in kept][-4:] == [96, 97, 98, 99]
-    assert len(kept) < 20  # what is in the last file is not compacted yet
+    assert len(kept) < 20  # the last file is not compacted yet
     check(bench)
 
 
@@ -69,7 +69,7 @@ def test_an_empty_body_deletes_its_key() -> None:
     assert {key for _, key, _ in bench.kept()} == {"stays"}
 
 
-def test_what_was_compacted_is_there_when_the_log_has_lost_it() -> None:
+def test_compacted_messages_survive_their_deletion_from_log() -> None:
     bench = Bench()
     for number in range(60):
         bench.queue.put(f"key{number}", b"%d" % number)
@@ -167,14 +167,14 @@ def test_histories_with_restarts_and_power_cuts(seed: int) -> None:
             bench.kept()
             bench = bench.again(bench.disk.crash(choose.randint(0, 1 << 30)))
         else:
-            # What the commit log lost comes again as something else, at the same offsets.
+            # Messages that the commit log lost are replaced by others, at the same offsets.
             bench.kept()
             bench = lose_some(bench, choose)
         check(bench)
 
 
 def lose_some(bench: Bench, choose: random.Random) -> Bench:
-    """A power cut that costs the commit log its last messages."""
+    """Cut the power, so that the commit log loses its last messages."""
     disk = bench.disk.crash(choose.randint(0, 1 << 30))
     kept = max(bench.queue.flushed_offset, len(bench.queue.messages) - choose.randint(1, 3))
     del bench.queue.messages[kept:]
@@ -183,7 +183,7 @@ def lose_some(bench: Bench, choose: random.Random) -> Bench:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_power_cut_at_any_step_of_a_compaction(seed: int) -> None:
-    """The old files are there or the new ones, and the newest of each key in any case."""
+    """The old files exist or the new ones, and the newest of each key in any case."""
     choose = random.Random(seed)
     bench = Bench()
     while len(bench.queue.messages) < 60:
@@ -198,7 +198,7 @@ def test_a_power_cut_at_any_step_of_a_compaction(seed: int) -> None:
     bench.compact()
     bench.disk.watch = None
     assert {"write", "sync", "rename", "unlink", "sync_dir"} <= {operation.call for operation, _ in cuts}
-    # Nothing of what is compacted comes again from the commit log.
+    # Compacted messages do not come again from the commit log.
     bench.queue.begin = len(bench.queue.messages)
     for operation, disk in cuts:
         left = bench.again(disk)
@@ -224,7 +224,7 @@ def test_a_sick_disk_loses_nothing(call: str) -> None:
 
 
 def bodies(store: MessageStore) -> list[bytes]:
-    """Of all messages that are left."""
+    """Return the bodies of all remaining messages."""
     found: list[bytes] = []
     offset = 0
     while (result := store.get(TOPIC, 0, offset, 32)).status is GetStatus.FOUND:

@@ -1,4 +1,4 @@
-"""Settings of a running broker: changed as a whole, and kept in their file as its owner wrote it."""
+"""Settings of a running broker: changed as a whole, and kept in their file in its owner's form."""
 
 import errno
 
@@ -105,7 +105,7 @@ def test_everything_is_shown() -> None:
 
 
 class OfNameServer:
-    """A name server's, whose file is its own."""
+    """A name server's configuration, whose file is its own."""
 
     def __init__(self) -> None:
         self.disk, self.options = CrashDisk(), NamesrvOptions()
@@ -130,7 +130,7 @@ def test_a_name_server_has_a_black_list_of_its_own(name: str) -> None:
     assert not made.options.order_message_enable and not made.disk.exists(PATH)
 
 
-def test_what_is_known_of_each_property() -> None:
+def test_metadata_of_properties() -> None:
     world = World()
     configuration = world.configuration
     assert configuration.option("maxMessageSize").unit == "bytes"
@@ -148,7 +148,7 @@ def reread(world: World, text: str) -> list[str]:
     return world.configuration.reread(load_properties(text, PATH))
 
 
-def test_what_the_file_says_anew_counts_and_the_file_stays_as_it_is() -> None:
+def test_reread_applies_changed_values_and_keeps_the_file() -> None:
     world = World()
     world.settings.apply(load_properties(TEXT, PATH))
     assert reread(world, TEXT) == [] and world.configuration.version.counter == 0

@@ -1,4 +1,4 @@
-"""What counts the broker's own work, and what stands where nobody counts."""
+"""Counters for the broker's own work, and the stand-in without counters."""
 
 import inspect
 
@@ -9,7 +9,7 @@ from tests.support.engine.pop.popping import GRACE, INVISIBLE, Bench
 
 
 @pytest.mark.parametrize("name", ["put", "got"])
-def test_where_nobody_counts_the_same_may_be_said(name: str) -> None:
+def test_uncounted_has_the_signatures_of_counting(name: str) -> None:
     assert inspect.signature(getattr(Uncounted, name)) == inspect.signature(getattr(Counting, name))
 
 

@@ -1,4 +1,4 @@
-"""Delayed messages: delivery on time, and what a restart or a failure leaves."""
+"""Delayed messages: delivery on time, and the state after restarts and failures."""
 
 import errno
 from collections import Counter
@@ -40,7 +40,7 @@ HOUR = 3_600_000
 
 
 class Bench:
-    """A store on a disk in memory, its schedule, and a clock moved by hand."""
+    """A store on a disk in memory, its schedule, and a manual clock."""
 
     def __init__(self, disk: CrashDisk | None = None, millis: int = START, **given: Any) -> None:
         self.clock = ManualClock(millis)
@@ -90,7 +90,7 @@ class Bench:
         return [one.body for one in self.delivered(topic, queue_id)]
 
 
-def test_how_long_to_wait_is_known_of_what_was_seen() -> None:
+def test_wait_is_that_of_levels_seen_by_last_tick() -> None:
     bench = Bench()
     now = bench.store.steady.now
     assert bench.schedule.wait_millis(now()) is None
@@ -106,7 +106,7 @@ def test_how_long_to_wait_is_known_of_what_was_seen() -> None:
     assert bench.schedule.wait_millis(now()) is None
 
 
-def test_who_left_something_that_is_due_does_not_wait() -> None:
+def test_wait_is_zero_while_due_messages_remain() -> None:
     bench = Bench()
     bench.schedule = bench.make_schedule(max_per_tick=2)
     bench.send(*(message(1) for _ in range(3)))
@@ -127,7 +127,7 @@ def test_a_message_is_delivered_when_its_time_has_come_and_not_before() -> None:
     assert bench.pass_time(5000) == 0
 
 
-def test_what_is_delivered_is_what_was_sent() -> None:
+def test_delivered_message_equals_the_sent_one() -> None:
     bench = Bench()
     bench.send(message(1, flag=7, reconsume_times=3, properties={"RETRY_TOPIC": "t"}))
     bench.pass_time(1000)
@@ -182,7 +182,7 @@ def test_a_restart_goes_on_where_the_file_says() -> None:
 
 
 def test_a_clean_end_delivers_nothing_twice() -> None:
-    """Even what was delivered a moment before, with a worker that works no more."""
+    """Even messages delivered just before, with a worker that has stopped."""
     bench = Bench()
     worker = MemoryWorker()
     bench.schedule = bench.make_schedule(worker=worker)
@@ -203,7 +203,7 @@ def numbered(count: int, level: int = 1) -> list[Message]:
 
 
 def test_a_loop_of_kills_delivers_nothing_twice() -> None:
-    """Nothing is ever written about how far the levels are, but the log has what was delivered."""
+    """The offsets of levels are never written, but the log has the deliveries."""
     bench = Bench()
     bench.send(*numbered(40), *numbered(40, level=2), *[message(1, body=b"no key") for _ in range(3)])
     disk, clock = bench.disk, bench.clock
@@ -237,8 +237,8 @@ def test_a_loop_of_power_cuts_delivers_again_only_what_the_log_lost(persisted: b
         assert counts == dict.fromkeys((b"%d" % n for n in range(20)), 2), (seed, counts)
 
 
-def test_what_was_delivered_is_looked_for_from_where_the_file_says() -> None:
-    """Not from the log's beginning; and the file follows the log also where nothing is delivered."""
+def test_scan_for_deliveries_starts_at_offset_of_file() -> None:
+    """Not at the log's beginning; and the file follows the log also if nothing is delivered."""
     bench = Bench()
     bench.send(message(5), *numbered(2))
     bench.pass_time(1000)
@@ -265,7 +265,7 @@ def test_what_was_delivered_is_looked_for_from_where_the_file_says() -> None:
 
 
 def test_another_brokers_file_is_believed() -> None:
-    """It does not say up to where in the log: what is later may be other messages, however alike."""
+    """It has no log offset: later messages may be others, however similar."""
     bench = Bench()
     bench.send(*numbered(3))
     bench.pass_time(1000)
@@ -297,7 +297,7 @@ def test_nothing_is_lost_by_a_power_cut() -> None:
 
 
 def test_the_file_waits_for_the_log() -> None:
-    """Were it ahead, a power cut would lose what was delivered but not flushed."""
+    """If it led the log, a power cut would lose messages delivered but not flushed."""
     bench = Bench()
     bench.send(message(1), message(2))
     bench.pass_time(1000)
@@ -352,7 +352,7 @@ def test_the_version_grows_every_so_many_deliveries() -> None:
 
 
 def test_an_offset_beyond_the_queue_is_corrected() -> None:
-    """After a crash took the end of the queue."""
+    """After a crash removed the end of the queue."""
     disk = CrashDisk()
     write_table(disk, PATH, b'{"offsetTable":{1:100}}')
     bench = Bench(disk)
@@ -384,7 +384,7 @@ def test_an_unreadable_message_is_tried_again_and_then_left_out() -> None:
 
 
 def test_a_message_that_became_illegal_holds_up_nobody() -> None:
-    """The limit was lowered since it was taken."""
+    """The limit was lowered since it was stored."""
     bench = Bench()
     bench.send(message(1, body=b"x" * 1000), message(1, body=b"small"))
     bench.options.max_message_size = 100
@@ -430,7 +430,7 @@ def test_a_clock_that_is_set_makes_nothing_early_or_late(jump: int) -> None:
     assert bench.pass_time(1) == 1
 
 
-def test_what_was_stored_in_the_future_is_due_at_once_after_a_start() -> None:
+def test_message_stored_in_the_future_is_due_at_once() -> None:
     bench = Bench()
     bench.send(message(2, body=b"lost"), message(5, body=b"longer"))
     bench.store.stop()
@@ -456,7 +456,7 @@ SENDS = st.lists(st.tuples(st.integers(0, 30_000), st.integers(1, 5)), min_size=
 def test_every_message_is_delivered_once_and_at_its_first_tick(
     sends: list[tuple[int, int]], steps: list[int]
 ) -> None:
-    """Against a plain model: each is delivered by the first tick at or after store time plus delay."""
+    """Compared with a plain model: each is delivered by the first tick at or after store time plus delay."""
     bench = Bench()
     waiting: list[tuple[int, bytes]] = []
     coming = sorted(sends)
@@ -478,7 +478,7 @@ def test_every_message_is_delivered_once_and_at_its_first_tick(
 
 
 def since(bench: Bench) -> list[StoredMessage | None]:
-    """All messages of the log."""
+    """Return all messages of the log."""
     return list(messages_since(bench.store, 0, 1 << 20, b"REAL_TOPIC"))
 
 
@@ -497,14 +497,14 @@ def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> Non
     assert bench.bodies() == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
-def test_what_waits_in_the_log_was_not_delivered() -> None:
+def test_waiting_message_does_not_count_as_delivered() -> None:
     bench = Bench()
     bench.send(message(1, properties={"UNIQ_KEY": "k"}))
     run(bench.schedule.take_over(since(bench)))
     assert bench.schedule.offsets == {}
 
 
-def test_what_is_under_way_to_another_broker_is_asked_about_with_every_beat() -> None:
+def test_message_in_flight_to_another_broker_is_put_again_on_every_tick() -> None:
     bench = Bench()
     bench.send(message(1))
     put, answers = bench.store.put, [PutStatus.PUT_TO_REMOTE_BROKER_FAIL] * 2
@@ -515,7 +515,7 @@ def test_what_is_under_way_to_another_broker_is_asked_about_with_every_beat() ->
 
 
 def test_a_master_that_comes_back_goes_on_behind_its_slave() -> None:
-    """Never back, and never beyond what it has."""
+    """Never back, and never beyond the master's log."""
     bench = Bench()
     bench.send(message(1), message(1), message(2))
     bench.schedule.take_back({"offsetTable": {1: 1, 2: 9}})
@@ -526,7 +526,7 @@ def test_a_master_that_comes_back_goes_on_behind_its_slave() -> None:
     assert len(bench.delivered()) == 1
 
 
-def test_who_asked_is_told_of_what_was_delivered() -> None:
+def test_on_delivered_is_called() -> None:
     told: list[tuple[str, int]] = []
     bench = Bench()
     bench.schedule = bench.make_schedule(on_delivered=lambda topic, size: told.append((topic, size)))
@@ -538,8 +538,8 @@ def test_who_asked_is_told_of_what_was_delivered() -> None:
     assert told == [("orders", delivered.size)]
 
 
-def test_who_stood_by_goes_on_behind_what_another_master_delivered() -> None:
-    """It is in the log, which is the same."""
+def test_schedule_resumes_after_deliveries_of_another_master() -> None:
+    """They are in the log, which is the same."""
     bench = Bench()
     other = bench.make_schedule()
     bench.send(*numbered(4))
@@ -557,7 +557,7 @@ def test_who_stood_by_goes_on_behind_what_another_master_delivered() -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 5, 8, 11, 14])
-def test_who_is_interrupted_while_it_finds_out_finds_the_same_again(steps: int) -> None:
+def test_interrupted_takeover_can_be_repeated(steps: int) -> None:
     bench = Bench()
     bench.schedule.stand_by()
     other = bench.make_schedule()
@@ -574,7 +574,7 @@ def test_who_is_interrupted_while_it_finds_out_finds_the_same_again(steps: int) 
     assert len(bench.bodies()) == 4
 
 
-def test_who_stood_by_writes_no_more_than_it_counted() -> None:
+def test_log_offset_stops_at_stand_by() -> None:
     bench = Bench()
     bench.send(*numbered(1))
     bench.schedule.tick(bench.store.steady.now())

@@ -1,4 +1,4 @@
-"""Both disks keep the same promises; the memory disk also crashes and fails as ordered."""
+"""The contract of both disks; the memory disk also crashes and fails on request."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from mqgateway.engine.testing.inode import SECTOR
 
 @pytest.fixture(params=["real", "memory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Disk, str]]:
-    """A disk and an existing directory on it."""
+    """Yield a disk and an existing directory on it."""
     disk: Disk = RealDisk() if request.param == "real" else CrashDisk()
     disk.makedirs(str(tmp_path))
     yield disk, str(tmp_path)
@@ -188,7 +188,7 @@ def test_reading_needs_no_right_to_write(place: tuple[Disk, str]) -> None:
     looked.lock(f"{folder}/lock").close()
 
 
-def test_what_others_may_read_is_found_unless_they_cannot_come_near(tmp_path: Path) -> None:
+def test_readable_file_is_found_unless_directory_is_private(tmp_path: Path) -> None:
     disk = RealDisk()
     for name, mode in (("a", 0o600), ("b", 0o640)):
         (tmp_path / name).write_bytes(b"x")

@@ -1,4 +1,4 @@
-"""What is written in C gives what its form in Python gives, for any bytes."""
+"""Functions in C have the same results as their forms in Python, for any bytes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NAMED = {
     ]
     for function in ("choose", "record", "take_known")
 }
-"""The arguments of functions that take them by name."""
+"""Argument names of functions that take them by name."""
 
 
 def by_name(function: str, *arguments: Any) -> Any:
@@ -78,7 +78,7 @@ messages = st.lists(
 
 
 def batch(parts: list[tuple[int, bytes, bytes]]) -> bytes:
-    """The body of a batch of messages with these flags, bodies and properties."""
+    """Return the body of a batch of messages with these flags, bodies and properties."""
     return b"".join(
         struct.pack(">iiiii", 22 + len(body) + len(text), 1, 2, flag, len(body))
         + body
@@ -90,7 +90,7 @@ def batch(parts: list[tuple[int, bytes, bytes]]) -> bytes:
 
 @st.composite
 def bodies(draw: st.DrawFn) -> bytes:
-    """Of batches, and of what is nearly one."""
+    """Draw bodies of batches, and of near misses."""
     data = bytearray(draw(messages.map(batch) | st.binary(max_size=99)))
     for _ in range(draw(st.integers(0, 2)) if data else 0):
         data[draw(st.integers(0, len(data) - 1))] ^= draw(st.sampled_from([1, 2, 0x80, 0xFF]))
@@ -99,13 +99,13 @@ def bodies(draw: st.DrawFn) -> bytes:
 
 @contextmanager
 def in_python(module: ModuleType) -> Iterator[None]:
-    """Nothing that this module does is done in C."""
+    """Run a module without the functions in C."""
     with patch.object(module, "native", None):
         yield
 
 
 def split(data: bytes) -> list[Element] | None:
-    """As in Python; None where the bytes do not add up."""
+    """Split in Python; return None if lengths are inconsistent."""
     try:
         return split_batch(data)
     except MessageIllegal:
@@ -149,7 +149,7 @@ odd_values: st.SearchStrategy[Any] = st.sampled_from([5, None, b"b", "\ud800", "
 
 @st.composite
 def to_send(draw: st.DrawFn, is_odd: bool) -> ToSend:
-    """A message as users make it, or one with parts of other kinds."""
+    """Draw a message as users make it, or one with parts of other types."""
     sent = ToSend("t", draw(st.binary(max_size=70)), flag=draw(st.integers(-(2**31), 2**31 - 1)))
     sent.properties = draw(st.dictionaries(words, words, max_size=3))
     if is_odd and draw(st.integers(0, 3)) == 0:
@@ -159,7 +159,7 @@ def to_send(draw: st.DrawFn, is_odd: bool) -> ToSend:
 
 
 def outcome(function: Any, *given: Any) -> Any:
-    """What a function gives, or the kind of error it raises."""
+    """Return the result of a function, or the type of its error."""
     try:
         return function(*given)
     except (BadArgument, TypeError, struct.error, UnicodeEncodeError) as error:
@@ -188,7 +188,7 @@ def test_a_batch_to_send_is_filled_here_where_it_is_plain() -> None:
         assert native.batch_from([sent[0], odd], 0, 1 << 30, 99) is None
 
 
-def test_what_a_message_raises_comes_out() -> None:
+def test_error_of_a_message_is_raised() -> None:
     class Emptying(ToSend):
         @property
         def flag(self) -> int:
@@ -207,7 +207,7 @@ def test_what_a_message_raises_comes_out() -> None:
 
 @st.composite
 def stored(draw: st.DrawFn) -> bytes:
-    """Records back to back, most of them plain ones; something of it may be damaged."""
+    """Draw concatenated records, most of them plain ones; some bytes may be damaged."""
     data = bytearray()
     for _ in range(draw(st.integers(0, 4))):
         queue_id, turns, flag, born, offset, place, time = draw(numbers_of_a_record)
@@ -265,7 +265,7 @@ def test_checksums_are_reckoned(data: bytes, begin: int) -> None:
 
 @st.composite
 def logged(draw: st.DrawFn) -> bytes:
-    """Records as they follow one another in a log, most of them plain; something of it may be damaged."""
+    """Draw consecutive records of a log, most of them plain; some bytes may be damaged."""
     data, offsets = bytearray(), dict.fromkeys(((name, number) for name in "ab" for number in range(3)), 7)
     for _ in range(draw(st.integers(0, 9))):
         name, number = draw(st.sampled_from([*offsets]))
@@ -434,7 +434,7 @@ def test_values_of_properties_are_found(
     marks = (b"ab\1", b"b\1", b"none\1")
     assert native.property_values(stored, marks) == values_of(stored, marks)
     for cut_at in range(0, len(stored), 7):
-        native.property_values(stored[:cut_at], marks)  # of what is no record it may say anything
+        native.property_values(stored[:cut_at], marks)  # for bytes that are not a record any result will do
 
 
 @given(
@@ -483,7 +483,7 @@ puts = st.lists(st.tuples(kinds_put, st.integers(0, 300)), min_size=1, max_size=
 
 @settings(deadline=None, max_examples=60)
 @given(puts, puts, st.integers(0, 30), st.integers(1, 20), st.integers(1, 3000))
-def test_what_is_known_is_taken(
+def test_take_known_equals_reading_in_python(
     earlier: list[tuple[dict[str, str], int]],
     later: list[tuple[dict[str, str], int]],
     offset: int,
@@ -509,7 +509,7 @@ def test_what_is_known_is_taken(
         bench = Bench(disk=RealDisk(), store_path_root_dir=folder)  # type: ignore[arg-type]
         for properties, length in earlier:
             bench.put(to_store(properties=properties, body=b"b" * length))
-        bench = bench.restart()  # what was put until now is inspected
+        bench = bench.restart()  # messages put until now are inspected
         for properties, length in later:
             bench.put(to_store(properties=properties, body=b"b" * length))
         with in_python(property_choice):
@@ -519,7 +519,7 @@ def test_what_is_known_is_taken(
         bench.store.stop()
 
 
-def test_what_is_known_is_taken_here() -> None:
+def test_take_known_stops_at_limits_and_unknown_values() -> None:
     one = Message("t", 3, b"b" * 99, {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
     topic, text = topic_field("t", True), b"a\0011\2"
     size = record_size(0, 99, len(topic[1]), len(text))
@@ -595,7 +595,7 @@ def test_index_entries_are_entered(
 
 
 def decoded(cls: type[Header], ext: dict[str, str]) -> Any:
-    """The header, or how it is refused."""
+    """Return the header, or its refusal."""
     try:
         return cls.decode(ext)
     except HeaderError as error:
@@ -603,7 +603,7 @@ def decoded(cls: type[Header], ext: dict[str, str]) -> Any:
 
 
 def decoded_from_json(cls: type[Header], ext: dict[str, str]) -> Any:
-    """The same of a command with these fields."""
+    """Return the header of a command in JSON with these fields, or its refusal."""
     try:
         return decode_command(encode_command(RemotingCommand(10, ext_fields=ext))[4:]).read_header(cls)
     except HeaderError as error:
@@ -672,7 +672,7 @@ members = st.fixed_dictionaries(
 
 @st.composite
 def headers(draw: st.DrawFn) -> bytes:
-    """Of JSON, as most clients write them, or others, or nearly so."""
+    """Draw headers in JSON: in the form of most clients, in others, or near misses."""
     plain = {"code": 310, "flag": 0, "language": "JAVA", "opaque": 7, "version": 501}
     plain |= {"extFields": draw(st.dictionaries(words, words, max_size=4))}
     header = draw(st.just(plain) | members | members.map(lambda some: plain | some))
@@ -688,7 +688,7 @@ def headers(draw: st.DrawFn) -> bytes:
 
 
 def read(payload: bytes) -> RemotingCommand | str:
-    """The command with its fields, or how it is refused."""
+    """Return the command with its fields, or its refusal."""
     try:
         found = decode_command(payload)
         found.ext_fields = dict(found.ext_fields)
@@ -705,7 +705,7 @@ def test_commands_are_read(header: bytes, body: bytes) -> None:
         assert read(payload) == found
 
 
-def test_what_clients_write_is_read_here() -> None:
+def test_header_of_client_is_parsed() -> None:
     fields = {"b": "Topic", "i": "UNIQ_KEY\1AB\2WAIT\1true\2", "": "", "x" * 40: '"\\/'}
     written = RemotingCommand(310, opaque=-5, version=501, remark="why", ext_fields=fields, body=b"body")
     payload = encode_command(written)[4:]
@@ -753,7 +753,7 @@ def test_fields_are_made_when_they_are_asked_for() -> None:
     assert command_.read_header(SendMessageRequestHeader).queue_id == 3
 
 
-def test_what_is_plain_is_written_here() -> None:
+def test_plain_response_is_encoded() -> None:
     answer = native.json_answer(0, CURRENT_VERSION, 7, {"a": "b"}, "why", b"body")
     request = RemotingCommand(10, opaque=7)
     assert native.json_answer(0, 501, 7, {"a": '"'}, None, b"") is None
@@ -904,7 +904,7 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("json_typed", (Header, (("a", "a", None, "0", True),), b'{"a":"1"}')),
     ],
 )
-def test_what_is_wrong_is_an_error(function: str, given: tuple[Any, ...]) -> None:
+def test_invalid_arguments_raise(function: str, given: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError, AttributeError, BufferError)):
         by_name(function, *given) if function in NAMED else getattr(native, function)(*given)
 
@@ -925,7 +925,7 @@ def test_arguments_may_come_in_any_order() -> None:
 
 
 def test_runs_end_before_offsets_that_only_seem_to_follow() -> None:
-    """The last offset of 64 bits has none after it; records say any that their sender likes."""
+    """No offset follows the greatest one of 64 bits; senders may write any offset into records."""
     one = Message("t", 3, b"b", {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
     topic = topic_field("t", True)
     size = record_size(0, 1, len(topic[1]), len(one_key))

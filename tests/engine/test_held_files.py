@@ -1,4 +1,4 @@
-"""What is written over a file is read back, whatever lies below."""
+"""Data written over a file is read back, whatever is below."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What stands for which of Java's types. The table that was measured is in `tests/gateway/codec/bodies`."""
+"""Conversions to Java's types. The table that was measured is in `tests/gateway/codec/bodies`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -33,7 +33,7 @@ def test_null_numbers_and_booleans_are_zero(null: object) -> None:
         ({"b": 1}, [""], [{"b": 1}]),
     ],
 )
-def test_what_stands_for_a_type_is_read_as_it(value: object, default: Any, found: object) -> None:
+def test_convertible_value_is_read(value: object, default: Any, found: object) -> None:
     assert read({"a": value}, "a", default) == found
 
 

@@ -114,7 +114,7 @@ def test_tables_are_written_one_member_a_line() -> None:
     )
 
 
-def test_what_has_no_json_is_refused() -> None:
+def test_values_without_json_are_refused() -> None:
     with pytest.raises(TypeError, match="bytes"):
         dumps({"a": b""})
     with pytest.raises(TypeError, match="float cannot be a key"):
@@ -138,7 +138,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, st.booleans(), st.booleans())
-def test_what_is_written_is_read_back(value: Any, sort: bool, indent: bool) -> None:
+def test_loads_inverts_dumps(value: Any, sort: bool, indent: bool) -> None:
     assert loads(dumps(value, sort=sort, indent=indent)) == value
 
 
@@ -149,7 +149,7 @@ def test_without_bare_keys_it_is_plain_json(value: Any) -> None:
 
 @given(st.text(st.sampled_from('{}[]:,"0-1.e\\ unltrefas'), max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """What JSON's own reader takes, the lenient one takes with the same meaning."""
+    """Text accepted by JSON's own reader is accepted by the lenient one with the same meaning."""
     try:
         expected = json.loads(text, parse_constant=lambda name: 1 / 0)
     except (ValueError, ZeroDivisionError):
@@ -171,7 +171,7 @@ def test_prepared_text_is_written_as_the_value_would_be(value: Any, indent: bool
 
 
 def steps_of(text: str | bytes, **more: Any) -> tuple[Any, int]:
-    """What is read, and in how many steps."""
+    """Return the value, and the number of steps."""
     steps, count = loads_in_steps(text, **more), 0
     while True:
         try:
@@ -236,13 +236,13 @@ def test_one_value_that_is_handed_over_has_an_end(value: str, words: str) -> Non
         "{{" + '"a":1,' * 10_000 + '"b":{{"c":1}:1}}:1}',
     ],
 )
-def test_what_leads_nowhere_is_refused_and_not_looked_at_again_and_again(text: str) -> None:
+def test_invalid_text_is_refused_in_linear_time(text: str) -> None:
     with pytest.raises(JsonError):
         steps_of(text)
 
 
 def test_values_that_are_taken_are_more_steps_the_more_is_in_them() -> None:
-    """Whoever takes a value goes through it, so a step hands over few large ones."""
+    """The consumer of a value reads all of it, so a step passes few large ones on."""
     taken: list[Any] = []
     most, before = 0, 0
     entry = {f"member{number}": number for number in range(20)}

@@ -1,4 +1,4 @@
-"""The nouns: properties, ids, hashes and names agree with the standard's."""
+"""Messages: properties, ids, hashes and names agree with RocketMQ's."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ from mqgateway.engine.message import (
 
 
 def hash_by_definition(text: str) -> int:
-    """String.hashCode as its documentation states it: h = 31 * h + unit, in 32 signed bits."""
+    """Compute String.hashCode as its documentation defines it: h = 31 * h + unit, in 32 signed bits."""
     raw = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for at in range(0, len(raw), 2):
@@ -34,7 +34,7 @@ def hash_by_definition(text: str) -> int:
     [("", 0), ("a", 97), ("TagA", 2598919), ("polygenelubricants", -(1 << 31)), ("x" * 600, None)],
 )
 def test_java_hash_of_known_texts(text: str, value: int | None) -> None:
-    """Values a Java runtime prints; the last is longer than the table of powers prepared at import."""
+    """Values of a Java runtime; the last text is longer than the table of powers prepared at import."""
     assert java_hash(text) == (hash_by_definition(text) if value is None else value)
 
 
@@ -65,7 +65,7 @@ def test_pairs_without_name_separator_or_value_are_ignored(pieces: list[str]) ->
 
 
 def test_properties_without_trailing_separator_are_read() -> None:
-    """4.9 clients strip the last separator."""
+    """4.9 clients omit the last separator."""
     assert parse_properties("A\x011\x02B\x012") == {"A": "1", "B": "2"}
 
 

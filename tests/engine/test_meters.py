@@ -69,7 +69,7 @@ def test_topics_beyond_the_limit_are_counted_together() -> None:
     assert len(meters.incoming) == 1
 
 
-def test_what_is_deleted_is_forgotten() -> None:
+def test_deleted_topic_or_group_is_forgotten() -> None:
     meters = Meters(10)
     for topic in ("T", "U"):
         meters.put(topic, "normal", 1, 1)

@@ -1,4 +1,4 @@
-"""A disk that takes no changes is started on, read, and brought up to date when it takes them again."""
+"""A disk that refuses changes: a start continues, reads work, and held changes are carried out later."""
 
 import errno
 import logging
@@ -33,7 +33,7 @@ def fail(disk: CrashDisk, error: int = errno.EROFS) -> None:
 
 
 def change(disk: Disk) -> None:
-    """All kinds of changes, as a start makes them."""
+    """Make all kinds of changes, as a start does."""
     disk.lock(f"{FOLDER}/lock").write(0, b"lock")
     file = disk.open(f"{FOLDER}/a")
     file.write(5, b"written")
@@ -68,7 +68,7 @@ def seen(disk: Disk, folder: str = FOLDER) -> dict[str, bytes | None]:
     return found
 
 
-def test_what_is_held_is_seen_and_then_carried_out() -> None:
+def test_held_changes_are_visible_and_then_carried_out() -> None:
     expected = disk_with_files()
     change(expected)
     for nth in range(20):
@@ -205,7 +205,7 @@ def test_a_start_that_holds_nothing_costs_nothing_afterwards(caplog: pytest.LogC
 
 
 def test_files_of_the_machine(tmp_path: Path) -> None:
-    """The same on the operating system's files; that they cannot be written is made up."""
+    """On the operating system's files; the refusal of writes is simulated."""
 
     class Full(RealDisk):
         is_full = True

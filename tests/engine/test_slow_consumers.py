@@ -1,4 +1,4 @@
-"""Groups that are far behind are shut out, if that is wanted, once at a time and with a reason."""
+"""Consumption of slow groups is disabled, if configured, once at a time and with a log line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 class Watch:
-    """A broker's groups, and those that are behind."""
+    """A broker's groups, and its slow consumers."""
 
     def __init__(self, is_on: bool = True) -> None:
         self.options = BrokerOptions(
@@ -30,7 +30,7 @@ class Watch:
         return [group for group in "ab" if getattr(self.groups.get(group), "consume_enable", False)]
 
 
-def test_who_is_too_far_behind_is_shut_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_slow_group_is_disabled(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch()
     watch.slow_consumers.note("a", "T", 0, 1001)
     watch.slow_consumers.note("b", "T", 0, 1000)
@@ -40,7 +40,7 @@ def test_who_is_too_far_behind_is_shut_out(caplog: pytest.LogCaptureFixture) -> 
     assert "1001 bytes" in record.getMessage() and "group a" in record.getMessage()
 
 
-def test_who_has_caught_up_is_not() -> None:
+def test_group_that_caught_up_is_not_disabled() -> None:
     watch = Watch()
     watch.slow_consumers.note("a", "T", 0, 5000)
     watch.slow_consumers.note("a", "T", 1, 5000)
@@ -49,7 +49,7 @@ def test_who_has_caught_up_is_not() -> None:
     assert watch.may_consume() == ["a", "b"]
 
 
-def test_who_is_let_in_again_is_judged_anew(caplog: pytest.LogCaptureFixture) -> None:
+def test_enabled_again_group_is_checked_again(caplog: pytest.LogCaptureFixture) -> None:
     watch = Watch()
     watch.slow_consumers.note("a", "T", 0, 5000)
     watch.slow_consumers.shut_out(watch.groups)
@@ -59,7 +59,7 @@ def test_who_is_let_in_again_is_judged_anew(caplog: pytest.LogCaptureFixture) ->
     assert watch.may_consume() == ["a", "b"]
 
 
-def test_nobody_is_shut_out_unless_that_is_wanted() -> None:
+def test_slow_groups_are_not_disabled_by_default() -> None:
     watch = Watch(is_on=False)
     watch.slow_consumers.note("a", "T", 0, 5000)
     assert watch.may_consume() == ["a", "b"]

@@ -1,4 +1,4 @@
-"""Steady time goes on however the wall clock is set, and knows what store timestamps mean."""
+"""Steady time continues however the wall clock is set, and converts store timestamps."""
 
 import random
 
@@ -42,7 +42,7 @@ def test_a_store_timestamp_is_read_as_it_was_meant() -> None:
     ahead = HOUR + 60_000
     assert steady.ahead_at(999, START) == 0
     assert steady.ahead_at(2000, START - HOUR) == ahead
-    # Of what was stored between two looks the store timestamp tells on which side of the step it was.
+    # For records stored between two checks the store timestamp shows the side of the step.
     assert steady.ahead_at(1500, START + 60_000) == 0
     assert steady.ahead_at(1600, START - HOUR) == ahead
 
@@ -59,7 +59,7 @@ def test_an_earlier_run_may_have_come_further() -> None:
 
 
 def test_any_clock_tells_when_a_record_was_stored() -> None:
-    """Steps, drift and a frozen clock, both ways, by hours: a record is found as old as it is."""
+    """Steps, drift and a frozen clock, both ways, by hours: a record's age is right."""
     for seed in range(50):
         chance = random.Random(seed)
         clock, steady = clocks()

@@ -1,4 +1,4 @@
-"""Long work in steps."""
+"""Cooperative tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_all_of_it_in_one_go() -> None:
     assert done == [0, 1, 2, 3]
 
 
-def test_who_goes_on_for_a_while_gives_way_then() -> None:
+def test_run_for_yields_after_its_time() -> None:
     done: list[int] = []
     clock = ManualClock()
     steps = count(done, 7, clock)
@@ -34,7 +34,7 @@ def test_who_goes_on_for_a_while_gives_way_then() -> None:
     assert len(done) == 7
 
 
-def test_what_fails_fails_where_it_is_done() -> None:
+def test_error_of_a_task_is_raised_by_run() -> None:
     def fails() -> Steps[None]:
         yield
         raise OSError("the disk is gone")

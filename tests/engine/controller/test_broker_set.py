@@ -1,4 +1,4 @@
-"""What events make of a broker set, and that it is kept as it is."""
+"""Results of events on a broker set, and its stored form."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_an_id_that_is_given_again_changes_nothing() -> None:
 
 
 def test_the_next_id_was_never_given() -> None:
-    """Not the number of ids and one, as the standard counts: who applied for 5 would be in 6's way."""
+    """It is not the number of ids plus one, as in RocketMQ: a replica that applied for 5 would conflict with
+    6.
+    """
     assert after(None, applied(1), applied(5)).next_broker_id == 6
     assert after(None, applied(1), applied(5), applied(2)).next_broker_id == 6
     cleaned = after(None, applied(1), applied(2), CleanBrokerData("brk", frozenset([2])))
@@ -88,7 +90,7 @@ def test_cleaning_forgets_replicas_or_the_whole_set() -> None:
 
 
 def test_epochs_survive_when_nobody_in_sync_is_left() -> None:
-    """The standard forgets the half of such a set, and begins with epoch 0 when somebody registers."""
+    """RocketMQ forgets half of such a set, and begins with epoch 0 when a replica registers."""
     cleaned = after(a_set(), CleanBrokerData("brk", frozenset([1])))
     assert (cleaned.master_epoch, cleaned.sync_state_set, set(cleaned.replicas)) == (1, frozenset(), {2})
     assert cleaned.master_address is None

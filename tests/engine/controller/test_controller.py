@@ -28,7 +28,7 @@ def ask(bench: Bench, told: list[Any], decide: Any = None) -> None:
 
 
 def masters(bench: Bench) -> list[int | None]:
-    """The masters that were elected, one after another."""
+    """Return the elected masters in order."""
     return [event.new_master_broker_id for event in bench.state.events if isinstance(event, ElectMaster)]
 
 
@@ -46,7 +46,7 @@ def test_a_decision_waits_for_what_those_before_change(clock: ManualClock) -> No
     assert bench.notices == [Notice([address(2)], bench.state.sets["brk"])]
 
 
-def test_who_does_not_lead_decides_nothing(clock: ManualClock) -> None:
+def test_controller_that_does_not_lead_decides_nothing(clock: ManualClock) -> None:
     bench = Bench(clock, a_set())
     bench.state.is_leader = False
     told: list[Any] = []
@@ -55,7 +55,7 @@ def test_who_does_not_lead_decides_nothing(clock: ManualClock) -> None:
     assert str(told[0]) == "The controller is not in leader state"
 
 
-def test_who_leads_no_more_decides_nothing_of_what_waited(clock: ManualClock) -> None:
+def test_waiting_decisions_fail_after_loss_of_leadership(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.state.holds = True
     bench.hear(2)
@@ -94,7 +94,7 @@ def test_a_decision_that_fails_stops_nobody(clock: ManualClock) -> None:
     assert isinstance(told[0], ValueError) and told[1].answer == 3
 
 
-def test_what_could_not_be_agreed_is_told_and_nobody_is_notified(clock: ManualClock) -> None:
+def test_failed_proposal_is_reported_without_notice(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.hear(2)
     bench.state.failures = [OSError("full")]
@@ -188,8 +188,8 @@ def test_a_new_leader_elects_where_the_old_one_could_not(clock: ManualClock) -> 
     assert masters(bench) == [2]
 
 
-def test_who_has_just_started_deposes_no_master_it_could_not_hear_of(clock: ManualClock) -> None:
-    """With the standard a slave that is heard first is made master."""
+def test_new_leader_waits_for_silent_masters_timeout(clock: ManualClock) -> None:
+    """In RocketMQ a slave that is heard from first becomes master."""
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.controller.start()
     bench.hear(2)
@@ -231,9 +231,7 @@ def test_a_new_leader_elects_at_once_where_a_masters_connection_has_ended(clock:
     assert masters(bench) == [2]
 
 
-def test_who_was_stopped_itself_deposes_nobody_for_it(
-    clock: ManualClock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pause_of_controller_deposes_no_master(clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.hear(1)
     bench.hear(2)
@@ -271,8 +269,8 @@ def test_an_election_that_is_not_agreed_is_tried_again(
     assert masters(bench) == [2]
 
 
-def test_who_stops_deposes_nobody(clock: ManualClock) -> None:
-    """It ends the connections itself."""
+def test_stopping_controller_deposes_no_master(clock: ManualClock) -> None:
+    """It closes the connections itself."""
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     first = bench.hear(1)
     bench.hear(2)
@@ -281,7 +279,7 @@ def test_who_stops_deposes_nobody(clock: ManualClock) -> None:
     assert not bench.state.events
 
 
-def test_nobody_is_told_where_that_is_not_wanted(clock: ManualClock) -> None:
+def test_notices_can_be_disabled(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH), notify_broker_role_changed=False)
     first = bench.hear(1)
     bench.hear(2)

@@ -1,4 +1,4 @@
-"""Every decision and every refusal, in the standard's order and with its remarks, as 5.5.0 gives them."""
+"""Every decision and every refusal, in RocketMQ's order and with the remarks of 5.5.0."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BOTH = frozenset([1, 2])
 
 
 def refusal(decision: Decision[Any]) -> Refusal:
-    """Why; nothing is to happen."""
+    """Return the refusal; there must be no event."""
     assert decision.event is None
     assert decision.refusal is not None
     return decision.refusal
@@ -70,7 +70,7 @@ def test_the_first_id_of_a_set_is_one() -> None:
 
 
 @pytest.mark.parametrize("number", [None, -1, 0, 2**63 - 1])
-def test_what_cannot_be_an_id_is_refused(number: int | None) -> None:
+def test_invalid_id_is_refused(number: int | None) -> None:
     assert (
         "Fail to apply brokerId" in refusal(apply_broker_id(world(a_set()), "CL", "brk", number, "x")).remark
     )
@@ -107,7 +107,7 @@ def test_a_replica_that_has_moved_says_so() -> None:
     assert "1024" in refusal(register_broker(world(a_set()), "brk", 2, "x" * 1025)).remark
 
 
-def test_who_has_no_id_cannot_register() -> None:
+def test_replica_without_id_cannot_register() -> None:
     needed = Reason.BROKER_NEED_TO_BE_REGISTERED
     on = world(a_set())
     assert refusal(register_broker(on, "nn", 1, "a")) == (
@@ -121,7 +121,7 @@ def test_who_has_no_id_cannot_register() -> None:
     assert "BrokerId: null" in refusal(register_broker(on, "brk", None, "a")).remark
 
 
-# What is asked
+# Queries
 
 
 def test_a_set_is_told_or_unknown() -> None:
@@ -144,7 +144,7 @@ def elected(on: World, number: int | None, designate: bool = False) -> Decision[
 
 
 def new_set(**fields: Any) -> BrokerSet:
-    """A set that never had a master."""
+    """Return a set that never had a master."""
     never: dict[str, Any] = {"master": None, "master_epoch": 0, "sync_state_set": frozenset()}
     return a_set(**(never | {"sync_state_set_epoch": 0} | fields))
 
@@ -166,14 +166,14 @@ def test_the_first_master_is_who_asks_first_heard_of_or_not(designate: bool) -> 
     assert after.sync_state_set == {2}
 
 
-def test_nobody_without_an_id_is_the_first_master() -> None:
-    """The standard elects whatever number it is given."""
+def test_replica_without_id_is_not_first_master() -> None:
+    """RocketMQ elects any number it is given."""
     assert refusal(elected(world(new_set()), 9)).reason is Reason.ELECT_MASTER_FAILED
 
 
 @pytest.mark.parametrize("number", [None, -1])
 def test_a_set_that_never_had_a_master_stays_to_be_won(number: int | None) -> None:
-    """The standard counts an epoch, after which nobody can win."""
+    """RocketMQ raises the epoch, after which no replica can win."""
     assert refusal(elected(world(new_set(), alive=[1, 2]), number)).reason is Reason.MASTER_NOT_AVAILABLE
 
 
@@ -196,7 +196,7 @@ def test_an_operator_may_choose_another_one_in_sync() -> None:
 
 
 @pytest.mark.parametrize(("in_sync", "alive"), [(BOTH, [1]), (frozenset([1]), [1, 2])])
-def test_who_is_chosen_must_be_there_and_in_sync(in_sync: frozenset[int], alive: list[int]) -> None:
+def test_designated_replica_must_be_live_and_in_sync(in_sync: frozenset[int], alive: list[int]) -> None:
     on = world(a_set(sync_state_set=in_sync), alive=alive)
     assert refusal(elected(on, 2, True)) == (
         Reason.ELECT_MASTER_FAILED,
@@ -227,16 +227,16 @@ def test_a_broker_that_asks_in_vain_changes_nothing() -> None:
     assert refusal(elected(on, 2)).remark == "Failed to elect a new master"
 
 
-def test_who_is_not_in_sync_wins_only_where_that_is_allowed() -> None:
+def test_replica_out_of_sync_wins_only_with_unclean_election() -> None:
     assert elected(world(a_set(), alive=[2], unclean=True), None).event == ElectMaster("brk", 2)
     assert elected(world(a_set(), alive=[2]), None).event == ElectMaster("brk", None)
 
 
-# The set in sync
+# The in-sync set
 
 
 def altered(on: World | None = None, **fields: Any) -> Decision[BrokerSet | None]:
-    """Master 1 of epoch 1 asks for 1 and 2."""
+    """Return the decision on a request of master 1 of epoch 1 for 1 and 2."""
     usual: dict[str, Any] = {"master": 1, "master_epoch": 1, "ids": BOTH, "ids_epoch": 1}
     return alter_sync_state_set(on or world(a_set(), alive=[1, 2]), "brk", **(usual | fields))
 
@@ -308,7 +308,7 @@ def test_a_set_is_refused_without_a_master_and_of_nobody() -> None:
     )
 
 
-# Cleaning
+# Removal
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_a_set_is_refused_without_a_master_and_of_nobody() -> None:
         ),
     ],
 )
-def test_what_is_there_is_not_forgotten(ids: str | None, remark: str) -> None:
+def test_live_replicas_are_not_removed(ids: str | None, remark: str) -> None:
     decision = clean_broker_data(world(a_set(), alive=[2]), "brk", ids, False)
     assert refusal(decision) == (Reason.INVALID_CLEAN_BROKER_METADATA, remark)
 
@@ -342,7 +342,7 @@ def test_replicas_that_are_gone_are_forgotten() -> None:
 
 
 def test_a_living_set_is_forgotten_as_a_whole() -> None:
-    """Ids given along are passed over, as the standard does."""
+    """Ids in the request are ignored, as by RocketMQ."""
     decision = clean_broker_data(world(a_set(), alive=[1, 2]), "brk", "2", True)
     assert decision.event == CleanBrokerData("brk")
 
@@ -373,6 +373,6 @@ def test_sets_whose_master_is_gone_need_an_election(one: BrokerSet, alive: list[
     assert sets_without_master(world(one, alive=alive)) == (["brk"] if needs else [])
 
 
-def test_where_anybody_may_win_anybody_is_waited_for() -> None:
+def test_set_with_unclean_election_waits_for_any_replica() -> None:
     on = world(a_set(master=None, master_epoch=2), alive=[2], unclean=True)
     assert sets_without_master(on) == ["brk"]

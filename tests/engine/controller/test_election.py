@@ -1,4 +1,4 @@
-"""Who becomes master."""
+"""Choice of the master."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def winner(
     designated: int | None = None,
     **said: Beat,
 ) -> int | None:
-    """Who wins; what 2 said is given as `b2`."""
+    """Return the winner; the heartbeat of 2 is `b2`."""
     return elect(
         in_sync,
         others,
@@ -40,7 +40,7 @@ def test_an_old_master_that_is_there_stays() -> None:
     assert winner({1, 2}, {1}, old=2) == 1
 
 
-def test_who_is_designated_wins_or_nobody() -> None:
+def test_designated_replica_wins_or_none() -> None:
     assert winner({1, 2}, {1, 2}, old=1, designated=2) == 2
     assert winner({1, 2}, {1, 2}, old=1, designated=1) == 1
     assert winner({1, 2}, {1}, old=1, designated=2) is None
@@ -63,7 +63,7 @@ def test_epoch_then_offset_then_priority_decide(first: Beat, second: Beat, wins:
 
 @pytest.mark.parametrize("ahead", [1, 2**31 - 1, 2**31, 2**32, 2**33 + 1, 2**62])
 def test_offsets_are_compared_in_full(ahead: int) -> None:
-    """In 32 bits, 2 GiB more count as less, and 4 GiB more as nothing."""
+    """In 32 bits, a lead of 2 GiB counts as a lag, and of 4 GiB as nothing."""
     assert winner({1, 2}, {1, 2}, b1=Beat(max_offset=100), b2=Beat(max_offset=100 + ahead)) == 2
     assert winner({1, 2}, {1, 2}, b1=Beat(max_offset=100 + ahead), b2=Beat(max_offset=100)) == 1
 

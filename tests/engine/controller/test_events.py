@@ -1,4 +1,4 @@
-"""Events are written as the standard's controllers write them; texts taken from a log of 5.5.0."""
+"""Events in the form of RocketMQ's controllers; texts captured from a log of 5.5.0."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a place in common keeps to: that of tests, and the same behind the bytes of HTTP."""
+"""The contract of a shared store: of the one for tests, and of the same behind HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.gateway.remoting.pair import Net
 
 
 class Blocking:
-    """A place whose answers are waited for."""
+    """A store whose answers are waited for."""
 
     def __init__(self, place: KeyValues, net: Net) -> None:
         self._place, self._net = place, net

@@ -1,4 +1,4 @@
-"""Who is there: by the newest connection and the monotonic clock."""
+"""Live brokers: by the newest connection and the monotonic clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OLD, NEW = "old connection", "new connection"
 
 
 def heard(*beats: tuple[int, object, int], most: int = 10) -> Liveness:
-    """What is known after beats of brokers on connections at times."""
+    """Return the state after heartbeats of brokers on connections at times."""
     made = Liveness()
     for number, peer, now in beats:
         made.hear(key(number), Beat(), peer, now, most)
@@ -35,7 +35,7 @@ def test_the_end_of_its_connection_takes_a_broker_away() -> None:
 
 
 def test_the_late_end_of_an_old_connection_takes_nobody_away() -> None:
-    """With the standard this elects another master while the old one does its work."""
+    """In RocketMQ this elects another master while the old one does its work."""
     made = heard((1, OLD, 0), (1, NEW, 1))
     assert made.lost(OLD) == []
     assert made.is_alive(key(1), 1)
@@ -61,8 +61,8 @@ def test_when_the_next_may_be_silent_too_long_is_known() -> None:
     assert heard((1, OLD, 7), (2, OLD, 5)).next_end() == 10_005
 
 
-def test_what_a_broker_said_last_counts_even_if_it_is_less() -> None:
-    """Its log may have been cut."""
+def test_last_heartbeat_counts_even_with_smaller_offset() -> None:
+    """Its log may have been truncated."""
     made = Liveness()
     made.hear(key(1), Beat(epoch=2, max_offset=900), OLD, 0, 10)
     made.hear(key(1), Beat(epoch=2, max_offset=500), OLD, 1, 10)
@@ -70,7 +70,7 @@ def test_what_a_broker_said_last_counts_even_if_it_is_less() -> None:
     assert made.said(key(2)) == Beat()
 
 
-def test_who_is_expected_counts_as_there_until_it_could_have_been_heard() -> None:
+def test_expected_broker_is_live_until_timeout() -> None:
     made = heard((1, OLD, 0))
     made.expect([key(1), key(2)], 3)
     assert made.is_alive(key(2), 10_003) and not made.is_alive(key(2), 10_004)
@@ -85,7 +85,7 @@ def test_an_expected_one_is_bound_to_the_connection_it_comes_on() -> None:
     assert made.lost(NEW) == [key(2)]
 
 
-def test_who_is_known_to_have_gone_is_not_expected() -> None:
+def test_broker_with_ended_connection_is_not_expected() -> None:
     made = heard((1, OLD, 0), (2, NEW, 0))
     made.lost(OLD)
     made.lost(NEW)

@@ -1,4 +1,4 @@
-"""Broker sets on disk: what was agreed is there after any end, and nothing is agreed that may not be."""
+"""Broker sets on disk: agreed changes survive any end, and a doubtful change is not agreed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_stop_leaves_the_table_alone() -> None:
     assert opened(disk.crash(2)).sets == state.sets
 
 
-def test_nobody_is_told_before_a_change_is_durable() -> None:
+def test_proposal_is_answered_when_durable() -> None:
     disk, worker = CrashDisk(), MemoryWorker()
     state = opened(disk, worker)
     worker.perform_all()
@@ -66,7 +66,7 @@ def test_nobody_is_told_before_a_change_is_durable() -> None:
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_power_cut_at_any_operation_keeps_what_was_agreed(lazy: bool) -> None:
-    """Of what was proposed and not yet agreed, a beginning may be there. Terms are not given twice."""
+    """Of proposed changes that were not agreed a prefix may exist. Terms are not reused."""
     cuts = 0
     for seed in range(6):
         disk = CrashDisk()
@@ -133,7 +133,7 @@ def test_a_torn_tail_is_cut_and_what_comes_after_it_counts() -> None:
 
 
 def test_thousands_of_events_are_there_after_a_start() -> None:
-    """The standard's controller loses its log behind a snapshot in which there is nothing."""
+    """RocketMQ's controller loses its log after an empty snapshot."""
     disk = CrashDisk()
     state = opened(disk)
     propose(state, applied(1), applied(2))
@@ -144,7 +144,7 @@ def test_thousands_of_events_are_there_after_a_start() -> None:
     assert again.sets["brk"].master_epoch == 2300
 
 
-def test_who_cannot_write_leads_no_more_until_it_can() -> None:
+def test_controller_leads_again_when_writes_succeed() -> None:
     disk = CrashDisk()
     state = opened(disk)
     propose(state, applied(1))
@@ -165,8 +165,8 @@ def test_who_cannot_write_leads_no_more_until_it_can() -> None:
 
 
 @pytest.mark.parametrize("call", ["write", "sync", "sync_dir", "rename"])
-def test_what_may_or_may_not_be_durable_is_settled_before_anything_else(call: str) -> None:
-    """Whatever of an event that failed comes back after a crash, no epoch is told twice."""
+def test_doubtful_write_is_settled_before_next_answer(call: str) -> None:
+    """Whatever part of a failed event returns after a crash, no epoch is reported twice."""
     for skip in range(6):
         disk = CrashDisk()
         state = opened(disk)

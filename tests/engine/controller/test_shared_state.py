@@ -1,4 +1,4 @@
-"""Sets in a place in common: who leads, what a leader answers and writes, what it does without answers."""
+"""Sets in a shared store: leadership, answers and writes of a leader, and missing answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ N0, N1 = Leader("n0", "a:1"), Leader("n1", "b:2")
 
 
 class Member:
-    """One controller's state, and its way to the place."""
+    """One controller's state, and its connection to the store."""
 
     def __init__(self, place: Place, me: Leader) -> None:
         self.line = Line(place.model)
@@ -35,14 +35,14 @@ class Member:
         self.began += 1
 
     def propose(self, event: Any) -> Any:
-        """What is told, if anything is."""
+        """Return the reported result, if any."""
         told: list[Any] = []
         self.state.propose(event, told.append)
         return told[0] if told else "nothing"
 
 
 class Place:
-    """etcd, and a clock that it goes by as well."""
+    """etcd, and a clock for it."""
 
     def __init__(self) -> None:
         self.model = EtcdModel()
@@ -54,7 +54,7 @@ class Place:
         return self.members[-1]
 
     def wait(self, millis: int) -> None:
-        """Time passes, with a beat of everybody each second."""
+        """Advance the time, with a check by every member each second."""
         for _ in range(millis // 1000):
             self.clock.advance(1000)
             self.model.advance(self.model.now + 1000)
@@ -81,7 +81,7 @@ def test_the_first_leads_and_the_others_know_it(place: Place) -> None:
     assert first.state.is_leader and first.began == 1 and first.state.term == 2
 
 
-def test_what_is_agreed_is_there_for_the_next_leader(place: Place) -> None:
+def test_next_leader_has_agreed_sets(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
     for event in (an_id(1), an_id(2), ElectMaster("brk", 1), AlterSyncStateSet("brk", frozenset([1, 2]))):
         assert first.propose(event) is None
@@ -136,7 +136,7 @@ def test_a_stop_lets_another_one_lead_at_once(place: Place) -> None:
     assert told == ["closed", "closed too"]
 
 
-def test_who_starts_again_waits_for_the_end_of_its_own_lease(place: Place) -> None:
+def test_restarted_controller_waits_for_end_of_its_lease(place: Place) -> None:
     first = place.member(N0)
     first.line.broken = True
     again = place.member(N0)
@@ -146,7 +146,7 @@ def test_who_starts_again_waits_for_the_end_of_its_own_lease(place: Place) -> No
 
 
 def test_the_server_that_is_asked_for_the_lease_must_be_the_one_that_read_the_key(place: Place) -> None:
-    """One that was cut off renews leases that are over."""
+    """An isolated server renews expired leases."""
     first = place.member(N0)
     first.line.kept_by = "cut off"
     place.wait(4000)
@@ -176,7 +176,7 @@ def test_a_change_that_comes_late_does_nothing(place: Place) -> None:
     first.line.holds = True
     assert first.propose(an_id(2)) == "nothing"
     (late,) = first.line.held
-    # As if its answer had been given up: another put of the leader's key stands before it now.
+    # As if its answer had been given up: another put of the leader's key is before it now.
     first.state._read_again()
     first.line.holds = False
     first.line.held[1]()
@@ -204,7 +204,7 @@ def test_a_claim_without_an_answer_is_found_out(place: Place) -> None:
     assert first.state.is_leader
 
 
-def test_who_is_beaten_to_it_follows(place: Place) -> None:
+def test_controller_that_lost_the_campaign_follows(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
     first.line.broken = True
     second.line.holds = True
@@ -219,7 +219,7 @@ def test_who_is_beaten_to_it_follows(place: Place) -> None:
     assert second.state.leader == N0
 
 
-def test_what_is_not_changed_is_confirmed(place: Place) -> None:
+def test_confirm_reads_the_leaders_key(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
     told: list[Any] = []
     first.state.confirm(told.append)
@@ -282,7 +282,7 @@ def test_a_set_that_somebody_else_changed_is_read_again(
     assert first.propose(an_id(2)) is None
 
 
-def test_what_cannot_be_read_is_named_and_not_led_with(
+def test_unreadable_keys_are_logged_and_prevent_leading(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     place.model.put(SET, b"[]")
@@ -312,7 +312,7 @@ def test_many_sets_are_read_page_by_page(place: Place, monkeypatch: pytest.Monke
 
 
 def test_sets_out_of_the_file_of_one_controller_are_taken_over(place: Place) -> None:
-    """As docs/ha.md says how."""
+    """As docs/ha.md describes."""
     disk = CrashDisk()
     alone = LocalState(N0, disk, "/c/brokerSets.json", place.clock)
     for event in (an_id(1), an_id(2), ElectMaster("brk", 2)):
@@ -324,7 +324,7 @@ def test_sets_out_of_the_file_of_one_controller_are_taken_over(place: Place) -> 
     assert first.state.sets == alone.sets and first.state.sets["brk"].master == 2
 
 
-def test_who_reads_too_long_does_not_lead(place: Place) -> None:
+def test_controller_whose_read_exceeds_lease_does_not_lead(place: Place) -> None:
     place.model.put(LEADER, b'{"address":"b:2","id":"n1"}')
     first = place.member(N0)
     place.model.delete(LEADER)
@@ -351,7 +351,7 @@ def test_a_lease_that_ends_while_a_change_is_under_way_is_no_success(place: Plac
     assert SET in place.model.keys
 
 
-def test_what_goes_wrong_is_said_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_failure_is_logged_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     first = place.member(N0)
     first.line.broken = True

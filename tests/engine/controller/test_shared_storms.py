@@ -1,11 +1,11 @@
-"""Controllers that have a place in common, and everything that can happen to them, by seed.
+"""Controllers with a shared store, and all faults that can happen to them, by seed.
 
-Their clocks differ in speed; calls are late, their answers are lost, some are carried out long after they
-were given up; controllers are cut off, stopped for a while, killed; the place loses its leader, and the
-server that led it renews leases that are over. At no time do two lead. What is answered is what the place
-has. Nothing that was agreed is lost or done twice, and once all is well somebody leads and the brokers have a
-master. Where the place ends leases too early, two may think that they lead; but what is answered is what
-the place had when it was asked for.
+Their clocks differ in speed. Calls are late, answers are lost, and some calls are carried out long after they
+were given up. Controllers are isolated, paused, killed. The store loses its leader, and the server that led
+it renews expired leases. At no time do two controllers lead. Every answer equals the store's content. No
+agreed change is lost or done twice, and after all faults one controller leads and the brokers have a master.
+If the store ends leases too early, two may believe that they lead; but every answer is the store's content at
+the time of the request.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class NodeClock:
 
 
 class Node:
-    """One controller: its way to the place, and what it does with time. What reaches it while it is stopped
-    reaches it later."""
+    """One controller: its connection to the store, and its timers. Events during a pause arrive after it."""
 
     def __init__(self, storm: Storm, number: int) -> None:
         self.storm = storm
@@ -74,7 +73,7 @@ class Node:
         self.at(100, self.beat)
 
     def at(self, delay: float, work: Callable[[], object]) -> None:
-        """Do something here, when this controller is not stopped then."""
+        """Run work here later, unless this controller is paused then."""
 
         def come() -> None:
             if self.is_dead:
@@ -96,7 +95,7 @@ class Node:
     def note(self, notice: Notice) -> None:
         self.storm.see(notice.after, self.storm.model.now - GIVEN_UP)
 
-    # The way to the place.
+    # The connection to the store.
 
     def _call(self, work: Callable[[], object], told: Callable[[Any], None]) -> None:
         storm, answered = self.storm, [False]
@@ -142,7 +141,7 @@ class Node:
 
 
 class Storm:
-    """True time, the place, the controllers, and what was told."""
+    """True time, the store, the controllers, and the reported results."""
 
     def __init__(self, seed: int, count: int, ends_too_early: bool) -> None:
         self.random = random.Random(seed)
@@ -179,13 +178,13 @@ class Storm:
         return None if found is None else BrokerSet.from_json("brk", loads(found.value))
 
     def kept_since(self, since: int) -> list[BrokerSet]:
-        """What was kept at any time since then, as seen now."""
+        """Return the sets stored at any time since then, as seen now."""
         versions = [(at, value) for at, key, value in self.model.history if key == SET and value]
         begins = max((at for at, _ in versions if at < since), default=0)
         return [BrokerSet.from_json("brk", loads(value)) for at, value in versions if at >= begins]
 
     def see(self, one: BrokerSet, since: int) -> None:
-        """Somebody is told of this set now, who asked then."""
+        """Check a set that is reported now, for a request made then."""
         assert one in self.kept_since(since), "what is told was not kept when it was asked for"
         if self.ends_too_early:
             return
@@ -199,7 +198,7 @@ class Storm:
         node.controller.decide(decide, self.told(node))
 
     def told(self, node: Node) -> Callable[[Decision[Any] | Exception], None]:
-        """Takes what a controller says."""
+        """Return a callback for a controller's results."""
         asked = self.model.now
 
         def told(outcome: Decision[Any] | Exception) -> None:
@@ -212,7 +211,7 @@ class Storm:
         return told
 
     def beats(self, number: int) -> None:
-        """A broker says each second that it is there, unless it is down."""
+        """Send a broker's heartbeat each second, unless it is down."""
         self.at(1000, lambda: self.beats(number))
         for node in self.nodes if self.model.now >= self.down_until[number] else ():
             peer = node.connections.setdefault(number, f"{number}-{self.random.random()}")
@@ -237,7 +236,7 @@ class Storm:
         )
 
     def disturb(self) -> None:
-        """One thing happens."""
+        """Inject one fault."""
         node, number = self.random.choice(self.nodes), self.random.choice(IDS)
         pick = self.random.random()
         if pick < 0.15:
@@ -274,7 +273,7 @@ class Storm:
             self.alter(next((one for one in self.nodes if one.state.is_leader), node))
 
     def end_too_early(self) -> None:
-        """Another one leads while the first one thinks that it does, and all of them are asked."""
+        """Let another controller lead while the first one believes that it does, and query all of them."""
         before = [one for one in self.nodes if one.state.is_leader]
         self.model.end_too_early()
         for node in self.nodes:
@@ -296,7 +295,7 @@ class Storm:
         self.run(60_000)
 
     def check_history(self) -> None:
-        """From one version of the set to the next exactly one event was applied."""
+        """Check that consecutive versions of the set differ by exactly one event."""
         versions = [BrokerSet.from_json("brk", loads(v)) for _, k, v in self.model.history if k == SET and v]
         for before, after in itertools.pairwise(versions):
             masters = after.master_epoch - before.master_epoch

@@ -1,4 +1,4 @@
-"""What any place for broker sets keeps to: that of tests, the one on disk, the one in common."""
+"""The contract of any storage of broker sets: for tests, on disk, and shared."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Brokers that come and go, a disk that fails and loses power, a controller that is killed: all by seed.
+"""Brokers that connect and disconnect, a disk that fails and loses power, a controller that is killed: all by
+seed.
 
-Whatever a broker was told is kept in mind over all of it. No epoch has two masters; what is told never goes
-back; a master was in sync with the one before; once all is well the set has a master again.
+All reports to brokers are remembered. No epoch has two masters; reports never go back; a master was in sync
+with the one before; after all faults the set has a master again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ IDS = (1, 2, 3)
 
 
 class Storm:
-    """Three replicas of brk, the controller, and what was told."""
+    """Three replicas of brk, the controller, and the reported results."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -50,7 +51,7 @@ class Storm:
             self.settle()
 
     def begin(self) -> None:
-        """The controller starts on what the disk has."""
+        """Start the controller on the disk's content."""
         self.worker = MemoryWorker()
         self.state = LocalState(Leader("n0", "h:1"), self.disk, PATH, self.clock, self.worker)
         self.controller = Controller(ControllerOptions(), self.state, self.clock, self.note)
@@ -66,7 +67,7 @@ class Storm:
             self.see(answer)
 
     def see(self, one: BrokerSet) -> None:
-        """Somebody was told of this set."""
+        """Check a set that is reported."""
         epoch = one.master_epoch
         assert self.masters.setdefault(epoch, one.master) == one.master, "two masters in one epoch"
         assert self.in_sync.setdefault(one.sync_state_set_epoch, one.sync_state_set) == one.sync_state_set
@@ -91,7 +92,7 @@ class Storm:
         self.controller.hear(key(number), Beat(address(number), epoch=self.newest[0]), peer)
 
     def alter(self) -> None:
-        """The master, as it knows itself to be, says who is in sync."""
+        """Change the in-sync set as the master, from its own view."""
         known = self.state.sets["brk"]
         ids = frozenset(self.random.sample(IDS, self.random.randint(1, 3)))
         self.ask(
@@ -106,7 +107,7 @@ class Storm:
         )
 
     def step(self) -> None:
-        """One thing happens."""
+        """Inject one event."""
         pick = self.random.random()
         number = self.random.choice(IDS)
         if pick < 0.35:
@@ -136,7 +137,7 @@ class Storm:
             self.worker.perform()
 
     def calm(self) -> None:
-        """All is well: everybody is heard of, and the disk takes what it is given."""
+        """End all faults: all brokers send heartbeats, and the disk accepts writes."""
         self.disk.heal()
         for _ in range(20):
             self.clock.advance(1000)

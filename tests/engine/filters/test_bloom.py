@@ -1,4 +1,4 @@
-"""Bits of consumer groups: every number here is what the standard's `BloomFilter` gives."""
+"""Bits of consumer groups: every number here is the result of RocketMQ's `BloomFilter`."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_positions(
 
 
 @pytest.mark.parametrize(("error_rate", "expected"), [(0, 1), (100, 1), (20, 0)])
-def test_what_makes_no_filter(error_rate: int, expected: int) -> None:
+def test_rejects_invalid_filter(error_rate: int, expected: int) -> None:
     with pytest.raises(ValueError, match="error rate"):
         BloomFilter(error_rate, expected)
 

@@ -1,4 +1,4 @@
-"""Which groups want what: versions, death and return, the file."""
+"""Filters of groups: versions, death and return, the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DAY = 86_400_000
 
 
 class Told(NamedTuple):
-    """A subscription as a heartbeat brings it."""
+    """A subscription in a heartbeat."""
 
     topic: str
     sub_string: str | None
@@ -35,18 +35,18 @@ class World:
         self.filters = self.again()
 
     def again(self) -> ConsumerFilters:
-        """The table as it is after a restart."""
+        """Return the table after a restart."""
         self.filters = ConsumerFilters(self.options, self.disk, PATH, self.clock)
         self.filters.load()
         return self.filters
 
     def text(self, topic: str = "t", group: str = "g") -> str | None:
-        """The expression that is kept."""
+        """Return the stored expression, or None."""
         data = self.filters.get(topic, group)
         return None if data is None else data.expression.text
 
     def data(self, topic: str = "t", group: str = "g") -> FilterData:
-        """What is kept and must be there."""
+        """Return the stored entry, which must exist."""
         data = self.filters.get(topic, group)
         assert data is not None
         return data
@@ -87,7 +87,7 @@ def test_the_same_expression_keeps_its_age(world: World) -> None:
     assert world.data().born_time == world.clock.millis()
 
 
-def test_what_cannot_be_read_takes_the_place_of_what_was(world: World) -> None:
+def test_invalid_expression_replaces_old_one(world: World) -> None:
     world.filters.register("g", [Told("t", "a > 5", 7)])
     world.filters.register("g", [Told("t", "a >", 8)])
     assert world.text() is None
@@ -104,7 +104,7 @@ def test_a_refusal_is_forgotten_with_the_group(world: World) -> None:
 
 
 def test_a_refusal_is_forgotten_with_the_subscription(world: World) -> None:
-    """Or a group that asks for one topic after the other would fill the memory with them."""
+    """Otherwise a group that subscribes to one topic after the other would fill the memory."""
     for number in range(3):
         world.filters.register("g", [Told(f"t{number}", "a >", 1)])
     assert [bool(world.filters.refusal(f"t{number}", "g")) for number in range(3)] == [False, False, True]
@@ -128,7 +128,7 @@ def test_a_group_that_returns_finds_its_expression(world: World, version: int, d
     assert world.data().is_dead is dead
 
 
-def test_who_is_dead_for_a_day_is_forgotten(world: World) -> None:
+def test_dead_entry_is_removed_after_a_day(world: World) -> None:
     world.filters.register("g", [Told("t", "a > 5")])
     world.filters.register("h", [Told("t", "a > 5")])
     world.filters.unregister("g")

@@ -1,4 +1,4 @@
-"""SQL92 expressions: what they mean, and how those that mean nothing are refused."""
+"""SQL92 expressions: their meaning, and refusals of invalid ones."""
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_refusals_say_where_and_why(source: str, remark: str) -> None:
 @pytest.mark.parametrize(
     ("source", "ignored"), [("a = 1 b #", "b #"), ("a LIKE 'x'", "LIKE 'x'"), ("(a))", ")"), ("a=07", "7")]
 )
-def test_what_follows_is_not_looked_at(source: str, ignored: str) -> None:
+def test_text_after_expression_is_ignored(source: str, ignored: str) -> None:
     assert parse(source).ignored == ignored
 
 

@@ -1,7 +1,7 @@
-"""Expressions mean what they mean to the standard, by its own word and by a second evaluator.
+"""Expressions have the same meaning as in RocketMQ, by its recorded results and by a second evaluator.
 
-`standard_sql.jsonl` holds generated expressions with the answers of Apache's `SelectorParser` 5.5.0; it is
-made by `python -m compat_tests.support.sql 1500`. `compat_tests` asks of many more.
+`standard_sql.jsonl` has generated expressions with the results of RocketMQ's `SelectorParser` 5.5.0; it is
+made by `python -m compat_tests.support.sql 1500`. `compat_tests` checks many more.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXAMPLES = int(os.environ.get("SQL_EXAMPLES", "150"))
 
 
 def answer(expression: str, properties: dict[str, str]) -> Any:
-    """The result; `fails`; or the first words of a refusal."""
+    """Return the result; `fails`; or the first words of a refusal."""
     try:
         compiled = compile_expression(expression)
     except FilterError:
@@ -116,7 +116,7 @@ GIVEN = st.dictionaries(st.sampled_from(["a", "b", "c"]), TEXTS)
 
 
 def written(node: Node) -> str:
-    """The expression of a tree, with parentheses around every condition inside it."""
+    """Return the expression of a tree, with parentheses around every inner condition."""
 
     def inside(part: Node) -> str:
         return f"({written(part)})" if is_boolean(part) and not isinstance(part, Constant) else written(part)
@@ -166,7 +166,7 @@ def test_a_second_evaluator_agrees(tree: Node, properties: dict[str, str]) -> No
 @settings(max_examples=EXAMPLES)
 @given(TREES, GIVEN)
 def test_a_written_tree_is_read_as_it_was(tree: Node, properties: dict[str, str]) -> None:
-    """A property in parentheses is the property still, so the meaning is compared, not the tree."""
+    """A property in parentheses is still the property, so the meaning is compared, not the tree."""
     read = parse(written(tree))
     assert read.ignored == ""
     outcomes = []

@@ -1,4 +1,4 @@
-"""Subscriptions by tag, as the standard reads them."""
+"""Subscriptions by tag, as parsed by RocketMQ."""
 
 import pytest
 from hypothesis import given
@@ -91,6 +91,6 @@ def test_which_types_are_tags() -> None:
 @given(
     st.sets(st.text(st.characters(exclude_characters="|", exclude_categories=["Cs", "Z", "C"]), min_size=1))
 )
-def test_what_is_named_matches(tags: set[str]) -> None:
+def test_subscribed_tags_match(tags: set[str]) -> None:
     data = compile_subscription("t", "||".join(tags) or "none")
     assert all(data.match(tags_code(tag)) for tag in tags)

@@ -1,4 +1,4 @@
-"""Words of an SQL92 expression, as the standard cuts them."""
+"""Tokens of an SQL92 expression, as in RocketMQ."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from mqgateway.engine.filters.tokens import END, ExpressionError, Token, next_to
 
 
 def words(source: str) -> list[tuple[str, str]]:
-    """Kind and text of every word."""
+    """Return kind and text of every token."""
     found: list[Token] = []
     at = 0
     while not found or found[-1].kind != END:
@@ -42,7 +42,7 @@ def test_kinds(source: str, kinds: list[str]) -> None:
 @pytest.mark.parametrize(
     ("source", "at"), [("a # 1", 2), ("a.b", 1), ("'it", 0), ("a\n !", 3), ("é", 0), ("/* a", 0), ('"', 0)]
 )
-def test_where_no_word_begins(source: str, at: int) -> None:
+def test_invalid_character_raises_with_position(source: str, at: int) -> None:
     with pytest.raises(ExpressionError, match="TokenMgrError: Lexical error at line") as caught:
         words(source)
     assert caught.value.position == at
@@ -59,7 +59,7 @@ def test_a_place_is_told_as_editors_count() -> None:
 
 @given(st.text(st.sampled_from("a1'-\n/*+=<>(). eE"), max_size=40))
 def test_words_cover_the_text_in_order(source: str) -> None:
-    """Between two words lie only blanks and comments, and every step goes forward."""
+    """Between two tokens are only blanks and comments, and every step advances."""
     at = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Who may be taken for a slave: by ticket, by membership, by an address that is allowed."""
+"""Admission of slaves: by ticket, by membership, by an allowed address."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_ticket_is_good_once_and_for_a_while() -> None:
     assert admission.judge(bytes(TICKET_SIZE), HOST, 5) is CLOSED
 
 
-def test_where_tickets_are_asked_for_membership_is_not_enough() -> None:
+def test_member_without_ticket_is_refused_with_authentication() -> None:
     admission = Admission("", asks_who=True)
     admission.asked(HOST, 0)
     admission.members_are({HOST}, HOST, 0)
@@ -46,7 +46,7 @@ def test_where_tickets_are_asked_for_membership_is_not_enough() -> None:
     assert "ticket" in admission.reason
 
 
-def test_where_nobody_is_asked_there_are_no_tickets_and_members_are_let_in() -> None:
+def test_members_are_admitted_without_authentication() -> None:
     admission = Admission("", asks_who=False)
     assert admission.issue(0) == b""
     assert admission.judge(b"", HOST, 0) is UNKNOWN
@@ -62,7 +62,7 @@ def test_a_stranger_is_not_looked_up_again_at_once() -> None:
     assert admission.judge(b"", HOST, 101 + REFUSED_MILLIS) is UNKNOWN
 
 
-def test_who_asked_where_the_log_is_may_come_soon() -> None:
+def test_address_that_requested_the_log_is_admitted_for_a_minute() -> None:
     admission = Admission("", asks_who=False)
     admission.asked(HOST, 0)
     assert admission.judge(b"", HOST, ASKED_MILLIS) is OPEN
@@ -78,7 +78,7 @@ def test_allowed_addresses_need_nothing_else(asks_who: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["slave-1", "10.0.0.0/33", "10.0.0", "10.0.0.1;10.0.0.2"])
-def test_what_is_no_address_is_refused_with_the_setting(text: str) -> None:
+def test_invalid_allowed_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="haAllowedSlaves"):
         networks_of(text)
 
@@ -105,7 +105,7 @@ def test_the_mark_is_no_report() -> None:
 
 
 @given(st.one_of(st.just(b""), st.binary(min_size=TICKET_SIZE, max_size=TICKET_SIZE)), st.integers(0, 2**62))
-def test_what_comes_in_pieces_is_parted_once_it_is_clear(ticket: bytes, offset: int) -> None:
+def test_ticket_is_parsed_from_chunks(ticket: bytes, offset: int) -> None:
     first = (MARK + ticket if ticket else b"") + REPORT.pack(offset)
     clear = [parted(first[:end]) for end in range(len(first) + 1)]
     assert clear[0] is None

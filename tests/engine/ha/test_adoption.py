@@ -1,4 +1,4 @@
-"""Whose consumer offset counts on a slave."""
+"""Adoption of consumer offsets by a slave."""
 
 from mqgateway.engine.ha.adoption import OffsetAdoption, Place, taken_back
 
@@ -14,7 +14,7 @@ class Slave:
         self._adoption = OffsetAdoption()
 
     def hear(self, offset: int) -> int:
-        """What the slave has after the master told this."""
+        """Return the slave's offset after this report of the master."""
         changes = self._adoption.changes(
             {PLACE: offset}, lambda _topic, _queue: self.held, lambda *place: self.own.get(place, -1)
         )
@@ -22,12 +22,12 @@ class Slave:
         return self.own[PLACE]
 
 
-def test_what_the_master_tells_is_taken_over() -> None:
+def test_offsets_of_master_are_adopted() -> None:
     slave = Slave()
     assert [slave.hear(5), slave.hear(7)] == [5, 7]
 
 
-def test_what_was_committed_here_stays_while_the_master_knows_nothing_new() -> None:
+def test_commit_on_slave_is_kept_until_master_changes() -> None:
     slave = Slave()
     slave.hear(5)
     slave.own[PLACE] = 9
@@ -42,7 +42,7 @@ def test_a_reset_on_the_master_is_followed() -> None:
 
 
 def test_no_offset_lies_behind_what_the_slave_has() -> None:
-    """Or messages written here, were this the master one day, would be passed over."""
+    """Otherwise messages written here after a failover would be skipped."""
     slave = Slave(held=30)
     assert slave.hear(50) == 30
     slave.held = 45
@@ -59,7 +59,7 @@ def test_an_offset_that_went_back_here_is_put_right() -> None:
 
 
 def test_a_master_that_comes_back_goes_on_where_groups_went_meanwhile() -> None:
-    """Never back, and never beyond what it has."""
+    """Never back, and never beyond the master's log."""
     own = {("g", "t", 0): 10, ("g", "t", 1): 20}
     reported = {("g", "t", 0): 15, ("g", "t", 1): 5, ("g", "t", 2): 70, ("h", "u", 0): 0}
     changes = dict(taken_back(reported, lambda _topic, _queue: 50, lambda *place: own.get(place, -1)))

@@ -1,4 +1,4 @@
-"""The replicas of a master under a controller, and the sends that wait for them."""
+"""Replicas of a master under a controller, and the sends that wait for them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_alone_in_sync_the_master_is_enough() -> None:
     assert master.agreement.limit is None
 
 
-def test_everybody_in_sync_is_waited_for() -> None:
+def test_send_waits_for_all_replicas_in_sync() -> None:
     master = Master(1, 2, 3)
     two, three = master.join(2), master.join(3)
     end = master.put()
@@ -68,7 +68,7 @@ def test_everybody_in_sync_is_waited_for() -> None:
     assert master.replicas.confirmed == end
 
 
-def test_who_is_in_sync_and_away_stops_everything() -> None:
+def test_disconnected_replica_in_sync_stops_confirmation() -> None:
     master = Master(1, 2, 3)
     two = master.join(2)
     master.report(two, master.put())
@@ -77,7 +77,7 @@ def test_who_is_in_sync_and_away_stops_everything() -> None:
     assert master.replicas.confirmed == 100
 
 
-def test_who_is_not_in_sync_does_not_count() -> None:
+def test_replica_out_of_sync_does_not_count() -> None:
     master = Master(1, 2)
     three = master.join(3)
     master.report(three, master.put())
@@ -97,7 +97,7 @@ def test_a_smaller_set_lets_go_who_waited_once_it_is_agreed() -> None:
     assert master.answers == [OK]
 
 
-def test_what_is_confirmed_stays_so_when_somebody_is_waited_for() -> None:
+def test_confirm_offset_is_kept_when_a_replica_joins() -> None:
     master = Master(1)
     two = master.join(2)
     two.caught_up = 0
@@ -144,7 +144,7 @@ def test_the_newest_connection_of_a_replica_counts() -> None:
     assert master.answers == [OK]
 
 
-def test_nobody_is_answered_once_the_authority_is_over() -> None:
+def test_send_is_not_acknowledged_after_lease_end() -> None:
     master = Master(1, 2)
     two = master.join(2)
     end = master.put()

@@ -1,4 +1,4 @@
-"""Until when a master knows that it is one."""
+"""Lease of a master."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_controllers_word_counts_from_the_question_on() -> None:
     assert authority.holds(6999, [None])
 
 
-def test_everybody_in_sync_does_as_well() -> None:
+def test_recent_data_of_all_replicas_in_sync_replaces_the_lease() -> None:
     authority = Authority(TIMEOUT, 0)
     assert authority.holds(20_000, [])
     assert authority.holds(20_000, [15_000, 19_000])
@@ -29,7 +29,7 @@ def test_everybody_in_sync_does_as_well() -> None:
 
 
 def test_a_shorter_time_counts_when_it_is_sent() -> None:
-    """The controller may have heard it, whether it answers or not."""
+    """The controller may have received it, whether it answers or not."""
     authority = Authority(TIMEOUT, 0)
     authority.heard(1000, TIMEOUT)
     authority.asks(2500, 2000)
@@ -58,7 +58,7 @@ def test_a_longer_time_from_before_a_shorter_one_does_not_count() -> None:
     assert not authority.holds(2900, [None])
 
 
-def test_who_was_away_knows_it_once() -> None:
+def test_pause_is_reported_once() -> None:
     authority = Authority(TIMEOUT, 0)
     assert not authority.was_away(3000)
     assert authority.was_away(6001)
@@ -73,7 +73,7 @@ def test_without_a_lease_it_is_the_standards_master() -> None:
 
 @given(st.integers(1000, 10**6), st.integers(0, 10**6))
 def test_a_gap_and_the_lease_end_before_the_controllers_patience(timeout: int, asked: int) -> None:
-    """What is read right after the longest gap that goes unnoticed was sent that much earlier."""
+    """Data read right after the longest unnoticed gap was sent that much earlier."""
     authority = Authority(timeout, 0)
     authority.heard(asked, timeout)
     assert not authority.holds(asked + timeout - authority.gap, [None])

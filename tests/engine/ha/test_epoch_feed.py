@@ -1,4 +1,4 @@
-"""A master's side of a connection under a controller, as `AutoSwitchHAConnection` has it."""
+"""A master's side of a connection under a controller, as in `AutoSwitchHAConnection`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def feed_of(log: Ends, *entries: tuple[int, int], **changes: object) -> EpochFee
 
 
 def sent(feed: EpochFeed, now: int = 0) -> list[bytes]:
-    """The headers of everything there is to send now."""
+    """Return the headers of everything to send now."""
     found = []
     while (outgoing := feed.take(now)) is not None:
         found.append(feed.header(outgoing))
@@ -74,8 +74,8 @@ def test_a_new_slave_gets_all_there_is_or_the_newest_file(from_last: bool, begin
     assert feed.next_offset == begin
 
 
-def test_what_is_older_than_all_epochs_lies_in_epoch_0() -> None:
-    """The log of a master that had no controller yet."""
+def test_bytes_before_all_epochs_are_in_epoch_0() -> None:
+    """The log of a master that had no controller before."""
     feed = feed_of(Ends(500), (1, 400))
     feed.receive(encode_hello(Hello(2)) + encode_epoch_report(0), 0)
     _, *headers = sent(feed)
@@ -85,7 +85,7 @@ def test_what_is_older_than_all_epochs_lies_in_epoch_0() -> None:
     assert (second.hex()[8:16], second.hex()[32:40]) == ("00000064", "00000001")
 
 
-def test_nobody_is_caught_up_before_the_first_report() -> None:
+def test_slave_is_not_caught_up_before_first_report() -> None:
     feed = feed_of(Ends(500), (1, 0))
     feed.receive(encode_hello(Hello(2)), 7)
     assert feed.caught_up < -(2**60)
@@ -94,8 +94,8 @@ def test_nobody_is_caught_up_before_the_first_report() -> None:
 
 
 @pytest.mark.parametrize(("again", "is_prompt"), [(0, True), (750, True), (751, False), (5000, False)])
-def test_who_repeats_a_report_soon_is_prompt(again: int, is_prompt: bool) -> None:
-    """Ours says the first one twice; the standard's repeats one each 5 s."""
+def test_slave_that_repeats_a_report_soon_is_prompt(again: int, is_prompt: bool) -> None:
+    """Ours sends the first one twice; RocketMQ's repeats one every 5 s."""
     feed = feed_of(Ends(500), (1, 0))
     feed.receive(encode_hello(Hello(2)), 0)
     sent(feed)

@@ -1,4 +1,4 @@
-"""A slave's side of a connection under a controller, as `AutoSwitchHAClient` has it."""
+"""A slave's side of a connection under a controller, as in `AutoSwitchHAClient`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Slave:
         self.follow.receive(encode_epochs(end, [Epoch(*entry) for entry in entries]), 0)
 
 
-def test_what_the_master_does_not_have_is_cut_and_reported_at_once() -> None:
+def test_diverged_tail_is_truncated_and_reported_at_once() -> None:
     slave = Slave(700, (1, 0), (2, 500))
     slave.greet(900, (1, 0), (3, 600))
     assert slave.report() == encode_epoch_report(500) * 2
@@ -78,7 +78,7 @@ def test_nothing_is_asked_for_before_the_disk_has_taken_the_cut() -> None:
     assert slave.report() == encode_epoch_report(650) * 2
 
 
-def test_what_comes_is_appended_with_its_epoch() -> None:
+def test_transfer_is_appended_with_its_epoch() -> None:
     slave = Slave(500, (1, 0))
     slave.greet(900, (1, 0), (3, 600))
     slave.report()
@@ -99,7 +99,7 @@ def test_the_standards_master_of_an_empty_log_has_no_offset_yet() -> None:
 
 
 def test_an_empty_log_has_no_epochs() -> None:
-    """It was begun by another master, who wrote nothing."""
+    """Another master began it and wrote nothing."""
     slave = Slave(0, (1, 0))
     slave.greet(50, (2, 0))
     assert slave.report() == encode_epoch_report(0) * 2

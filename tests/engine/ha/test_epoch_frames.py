@@ -1,4 +1,4 @@
-"""The bytes of the stream with epochs, as they were captured between brokers of 5.5.0."""
+"""The bytes of the stream with epochs, as captured between brokers of 5.5.0."""
 
 import pytest
 from hypothesis import given
@@ -74,7 +74,7 @@ def test_a_master_is_understood_however_its_bytes_arrive(cuts: list[int], body: 
 
 
 @pytest.mark.parametrize("data", [encode_epoch_report(5) + bytes(8), encode_hello(Hello(0)), bytes(16)])
-def test_who_is_not_in_controller_mode_is_refused(data: bytes) -> None:
+def test_slave_without_controller_mode_is_refused(data: bytes) -> None:
     with pytest.raises(StreamBroken, match="not in controller mode"):
         SlaveCutter().feed(data)
 

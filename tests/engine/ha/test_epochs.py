@@ -1,4 +1,4 @@
-"""The file of epochs: its bytes, what it survives, and what a log that was cut leaves of it."""
+"""The file of epochs: its bytes, its durability, and its state after the log is truncated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATH = "/store/epochFileCheckpoint"
 
 
 def epochs(disk: CrashDisk, end: int = 1 << 40) -> Epochs:
-    """As a broker reads them when it starts."""
+    """Return the epochs as loaded at a start."""
     found = Epochs(disk, PATH)
     found.load(end)
     return found
@@ -36,7 +36,7 @@ def epochs(disk: CrashDisk, end: int = 1 << 40) -> Epochs:
     ],
 )
 def test_the_bytes_are_those_of_the_standard(text: bytes, entries: list[Epoch]) -> None:
-    """Taken from brokers of 5.5.0."""
+    """Captured from brokers of 5.5.0."""
     assert format_epochs(entries) == text
     assert parse_epochs(text) == entries
 
@@ -56,7 +56,7 @@ def test_the_bytes_are_those_of_the_standard(text: bytes, entries: list[Epoch]) 
         (b"{}\n\xff\xfe\n", "not a list"),
     ],
 )
-def test_what_is_damaged_is_not_believed(text: bytes, reason: str) -> None:
+def test_damaged_file_is_refused(text: bytes, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         parse_epochs(text)
 
@@ -92,7 +92,7 @@ def test_an_epoch_that_is_known_keeps_its_place() -> None:
 
 
 def test_an_epoch_of_which_the_log_has_nothing_gives_way() -> None:
-    """Its master may have written at the same place: that is not this log."""
+    """Its master may have written at the same offset: that is not this log."""
     found, its_masters = epochs(CrashDisk()), epochs(CrashDisk())
     for one in (found, its_masters):
         one.begin(1, 0)
@@ -104,7 +104,7 @@ def test_an_epoch_of_which_the_log_has_nothing_gives_way() -> None:
     assert found.entries == [Epoch(1, 0), Epoch(3, 100), Epoch(4, 101)]
 
 
-def test_what_begins_behind_the_end_of_the_log_goes() -> None:
+def test_epochs_behind_end_of_log_are_removed() -> None:
     disk = CrashDisk()
     found = epochs(disk)
     for number, start in ((1, 0), (2, 500), (3, 900)):
@@ -154,7 +154,7 @@ def test_the_backup_counts_where_the_file_is_damaged(text: bytes) -> None:
 def test_whatever_the_power_cuts_off_an_epoch_that_was_begun_is_there(
     steps: list[tuple[bool, int, int]], operations: int, seed: int
 ) -> None:
-    """After a cut at any operation of the disk the file is as before the last step, or as after it."""
+    """After a crash at any operation of the disk the file is as before the last step, or as after it."""
     disk = CrashDisk()
     make_directories(disk, "/store")
     found = epochs(disk)
@@ -177,7 +177,7 @@ def test_whatever_the_power_cuts_off_an_epoch_that_was_begun_is_there(
         assert epochs(disk).entries == after
 
 
-def test_where_a_byte_lies() -> None:
+def test_epoch_of_an_offset() -> None:
     found = epochs(CrashDisk())
     assert found.at(7) == (Epoch(0, 0), ENDLESS)
     found.begin(1, 100)
@@ -208,7 +208,9 @@ def test_a_slave_that_goes_on_forgets_an_epoch_without_records() -> None:
         ("1-0", 10, "", 0, -1),
     ],
 )
-def test_where_two_logs_part(own: str, own_end: int, masters: str, master_end: int, point: int) -> None:
+def test_consistent_point_of_two_logs(
+    own: str, own_end: int, masters: str, master_end: int, point: int
+) -> None:
     def read(text: str) -> list[Epoch]:
         return [Epoch(*map(int, part.split("-"))) for part in text.split()]
 
@@ -217,7 +219,7 @@ def test_where_two_logs_part(own: str, own_end: int, masters: str, master_end: i
 
 @given(st.data())
 def test_logs_are_one_up_to_where_they_part(data: st.DataObject) -> None:
-    """Logs grow by epochs; who follows has a beginning of another one's log, cut where they part."""
+    """Logs grow by epochs; a follower has a prefix of another log, truncated where they diverge."""
     logs: list[tuple[list[Epoch], list[int]]] = [([], []) for _ in range(3)]
     for number in range(1, data.draw(st.integers(1, 6)) + 1):
         entries, units = logs[data.draw(st.integers(0, 2))]

@@ -1,4 +1,4 @@
-"""Messages of a slave that acts: sent once, asked about until they have arrived, as producers send them."""
+"""Messages of an acting slave: sent once, put until they have arrived, in their producers' form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def message(body: bytes = b"x", topic: str = "T", sys_flag: int = 0, **propertie
 
 
 class Bench:
-    """An escape whose messages wait until somebody says how it ended."""
+    """An escape whose messages wait until the test reports their results."""
 
     def __init__(self, limit: int = 10) -> None:
         self.waiting: list[tuple[Message, Sent]] = []
@@ -28,7 +28,7 @@ class Bench:
         self.ended += 1
 
     def put(self, one: Message) -> bool:
-        """Whether it has arrived."""
+        """Return True if it has arrived."""
         result = self.escape.put(one)
         assert result.status in (PutStatus.PUT_OK, PutStatus.PUT_TO_REMOTE_BROKER_FAIL)
         return result.status is PutStatus.PUT_OK
@@ -84,7 +84,7 @@ def test_one_that_ends_at_once_has_arrived_at_once() -> None:
     assert len(escape) == 0
 
 
-def test_what_was_forgotten_says_nothing_any_more() -> None:
+def test_result_of_dropped_message_is_ignored() -> None:
     bench = Bench()
     bench.put(message())
     bench.escape.forget()
@@ -94,7 +94,7 @@ def test_what_was_forgotten_says_nothing_any_more() -> None:
 
 
 class TestCarried:
-    """For somebody who waits: told once how it ended."""
+    """With a callback: called once with the result."""
 
     def carry(self, bench: Bench, body: bytes = b"x") -> list[bool]:
         ended: list[bool] = []

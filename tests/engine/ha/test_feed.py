@@ -1,4 +1,4 @@
-"""A master's side of a connection, as `DefaultHAConnection` has it."""
+"""A master's side of a connection, as in `DefaultHAConnection`."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def fed(log: Ends, report: int, **changes: object) -> Feed:
 
 
 def taken(feed: Feed, now: int = 0) -> list[Outgoing]:
-    """Everything there is to send now."""
+    """Return everything to send now."""
     found = []
     while (outgoing := feed.take(now)) is not None and outgoing.size:
         found.append(outgoing)
@@ -40,7 +40,7 @@ def test_a_new_slave_gets_the_newest_file() -> None:
 
 
 def test_a_new_slave_gets_the_whole_log_if_so_configured() -> None:
-    """Piece by piece: none crosses the border of a file."""
+    """In chunks: none crosses the border of a file."""
     found = taken(fed(Ends(2300), 0, ha_copy_whole_log=True))
     assert found == [Outgoing(0, 1000), Outgoing(1000, 1000), Outgoing(2000, 300)]
 
@@ -69,7 +69,7 @@ def test_silence_is_broken_by_keep_alives() -> None:
     assert feed.take(5002) is None
 
 
-def test_what_could_not_be_read_is_taken_again() -> None:
+def test_returned_transfer_is_taken_again() -> None:
     feed = fed(Ends(500), 200)
     outgoing = feed.take(0)
     assert outgoing is not None
@@ -116,7 +116,7 @@ def test_in_sync_is_who_lacks_less_than_the_gap() -> None:
 
 
 def test_a_slave_that_is_always_a_little_behind_keeps_up() -> None:
-    """Under load there is always something newer than what it has acknowledged."""
+    """Under load there is always something newer than its last acknowledgement."""
     log = Ends(500)
     feed = fed(log, 500)
     for now in range(0, 60_000, 1000):
@@ -129,5 +129,5 @@ def test_a_slave_that_is_always_a_little_behind_keeps_up() -> None:
     assert feed.caught_up <= 60_000
 
 
-def test_who_has_said_nothing_is_not_in_sync() -> None:
+def test_slave_without_report_is_not_in_sync() -> None:
     assert not Feed(options(), Ends(0), "10.0.0.2:5000", 0).is_in_sync()

@@ -1,4 +1,4 @@
-"""Bytes by the second."""
+"""Bytes per second."""
 
 from mqgateway.engine.ha.flow import Flow
 
@@ -18,7 +18,7 @@ def test_a_second_has_room_for_the_limit_and_the_next_for_as_much() -> None:
     assert flow.room(1000) == 100
 
 
-def test_what_is_told_is_the_last_whole_second() -> None:
+def test_rate_is_that_of_last_whole_second() -> None:
     flow = Flow(0)
     flow.add(70, 10)
     assert flow.per_second(500) == 0

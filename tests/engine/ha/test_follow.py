@@ -1,4 +1,4 @@
-"""A slave's side of a connection, as `DefaultHAClient` has it."""
+"""A slave's side of a connection, as in `DefaultHAClient`."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_the_first_report_waits_until_all_of_it_is_safe() -> None:
     assert follow.report(3, 0) == encode_report(3)
 
 
-def test_what_was_acknowledged_since_is_reported_at_once() -> None:
+def test_new_acknowledgement_is_reported_at_once() -> None:
     tape = Tape(b"abc")
     follow = Follow(options(), tape, 0)
     follow.report(3, 0)
@@ -51,7 +51,7 @@ def test_what_was_acknowledged_since_is_reported_at_once() -> None:
 
 
 def test_only_what_is_safe_is_acknowledged() -> None:
-    """With SYNC_FLUSH what is written is not, before the disk has it."""
+    """With SYNC_FLUSH written bytes are not safe before they are flushed."""
     follow = Follow(options(), Tape(b"abc"), 0)
     follow.report(3, 0)
     follow.receive(piece(3, b"de"), 1)
@@ -75,7 +75,7 @@ def test_an_empty_log_begins_where_the_master_says() -> None:
 
 
 @pytest.mark.parametrize("offset", [2, 4])
-def test_what_does_not_continue_the_log_is_refused(offset: int) -> None:
+def test_transfer_that_does_not_continue_log_is_refused(offset: int) -> None:
     follow = Follow(options(), Tape(b"abc"), 0)
     with pytest.raises(StreamBroken, match=f"data at {offset}; our log ends at 3"):
         follow.receive(piece(offset, b"x"), 1)
@@ -89,7 +89,7 @@ def test_a_keep_alive_from_elsewhere_is_refused_too() -> None:
 
 
 def test_the_whole_log_is_asked_for_from_byte_1_on() -> None:
-    """To ask for byte 0 means the newest file; the byte itself is known."""
+    """A request for byte 0 means the newest file; the byte itself is known."""
     tape = Tape()
     follow = Follow(options(), tape, 0, begin=1)
     assert follow.report(0, 0) == encode_report(1)

@@ -1,4 +1,4 @@
-"""The two files that say who a broker is."""
+"""The two files with a broker's identity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_files_are_those_of_the_standard() -> None:
     assert files(disk).read() == Identity("CL", "brk", 2)
 
 
-def test_what_was_asked_for_outlives_a_power_cut() -> None:
+def test_application_survives_power_cut() -> None:
     disk = CrashDisk()
     applied = files(disk).apply(2, "a;1")
     disk = disk.crash(1)

@@ -1,4 +1,4 @@
-"""Who is in sync: who comes in, who goes, and who counts while the controller has not answered."""
+"""The in-sync set: additions, removals, and the members that count while a request is unanswered."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def consider(one: InSyncSet, *replicas: Replica, place: int = 100, now: int = 10
 
 
 def pair() -> InSyncSet:
-    """1 is the master, 2 in sync with it."""
+    """Return a set with master 1, and 2 in sync with it."""
     one = InSyncSet(1)
     one.begin(1, {1, 2}, 5)
     return one
 
 
-def test_who_has_everything_comes_in() -> None:
+def test_caught_up_replica_is_added() -> None:
     one = InSyncSet(1)
     assert consider(one, Replica(2)) == {1, 2}
     assert one.members == {1}
@@ -43,8 +43,8 @@ def test_who_has_everything_comes_in() -> None:
     assert consider(one, Replica(2)) is None
 
 
-def test_who_is_nearly_there_is_waited_for_first() -> None:
-    """Then nothing is confirmed without it, and the next of its reports has everything."""
+def test_sends_wait_for_nearly_caught_up_replica() -> None:
+    """Then nothing is confirmed without it, and its next report has everything."""
     one = InSyncSet(1)
     assert consider(one, Replica(2, ack_offset=90)) is None
     assert one.members == {1, 2}
@@ -59,7 +59,7 @@ def test_a_learner_and_who_lags_stay_outside() -> None:
     assert one.members == {1}
 
 
-def test_who_is_gone_or_lags_is_to_leave_but_counts_until_then() -> None:
+def test_lost_or_lagging_replica_counts_until_it_is_removed() -> None:
     one = pair()
     assert consider(one) == {1}
     assert consider(one, Replica(2, caught_up=-15_000, since=-15_000)) == {1}
@@ -70,13 +70,13 @@ def test_who_is_gone_or_lags_is_to_leave_but_counts_until_then() -> None:
     assert one.members == {1}
 
 
-def test_who_is_silent_is_to_leave() -> None:
+def test_silent_replica_is_removed() -> None:
     one = pair()
     assert consider(one, Replica(2, caught_up=3000), now=3500) is None
     assert consider(one, Replica(2, caught_up=3000), now=3501) == {1}
 
 
-def test_what_was_refused_is_over_unless_something_is_open() -> None:
+def test_refusal_settles_requests_unless_one_is_unanswered() -> None:
     one = InSyncSet(1)
     one.ask(frozenset({1, 2}))
     one.refused()

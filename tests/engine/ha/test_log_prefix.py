@@ -1,4 +1,4 @@
-"""A slave follows only who has its log as a beginning."""
+"""A slave follows a master only if its log is a prefix of the master's."""
 
 import pytest
 
@@ -27,6 +27,6 @@ def test_everything_else_is_refused_and_says_why(master: Masters, why: str) -> N
 @pytest.mark.parametrize(
     ("first", "end", "begin"), [(0, 2500, 1), (1000, 2500, 1000), (2000, 2500, 0), (0, 500, 0), (-1, 0, 0)]
 )
-def test_who_wants_the_whole_log_asks_for_its_beginning(first: int, end: int, begin: int) -> None:
-    """0 where the master starts there by itself."""
+def test_request_for_whole_log_is_its_first_offset(first: int, end: int, begin: int) -> None:
+    """0 where the master starts there by default."""
     assert where_to_begin(first, end, 1000) == begin

@@ -1,4 +1,4 @@
-"""Who has the smallest id of a group, and when a slave does its master's work."""
+"""The smallest id of a group, and acting slaves."""
 
 from mqgateway.engine.ha.member_group import QUIET_MILLIS, Change, MemberGroup
 
@@ -39,14 +39,14 @@ def test_a_master_never_acts() -> None:
     assert not group.acts
 
 
-def test_nobody_is_no_news() -> None:
-    """As a name server answers that has just started."""
+def test_empty_member_list_changes_nothing() -> None:
+    """A name server that has just started returns it."""
     group = MemberGroup(1)
     assert group.update({}) is None
     assert group.min_id == 0
 
 
-def test_who_is_there_is_counted_with_oneself() -> None:
+def test_alive_count_includes_own_broker() -> None:
     group = MemberGroup(1)
     group.update({0: MASTER})
     assert group.alive == 2
@@ -55,7 +55,7 @@ def test_who_is_there_is_counted_with_oneself() -> None:
 
 
 def test_a_slave_with_a_living_stream_leaves_the_work_to_its_master() -> None:
-    """The master is only cut off from the name servers."""
+    """The master is only isolated from the name servers."""
     group = MemberGroup(1)
     group.update({1: SLAVE})
     assert not group.serves(0, follows=True)

@@ -1,4 +1,4 @@
-"""How a member of a group comes online: step by step, and what it does about those that are not there."""
+"""Steps of a member before it registers, also if other members are unreachable."""
 
 from mqgateway.engine.ha.online import ATTEMPTS_MAX, FOLLOWING_MILLIS, PAUSE_MILLIS, ComingOnline, Step, Task
 
@@ -7,7 +7,7 @@ ASK, REGISTER = Step(Task.ASK_MEMBERS), Step(Task.REGISTER)
 
 
 def asked(own_id: int, members: dict[int, str]) -> ComingOnline:
-    """One who knows who is there."""
+    """Return a member that knows the others."""
     coming = ComingOnline(own_id)
     assert coming.next(0, 0) == ASK
     assert coming.next(0, 0) is None, "one thing at a time"
@@ -23,7 +23,7 @@ def registers(coming: ComingOnline, now: int = 0) -> None:
     assert coming.next(now, 0) is None
 
 
-def test_who_is_alone_registers_at_once() -> None:
+def test_single_member_registers_at_once() -> None:
     registers(asked(0, {}))
     registers(asked(1, {}))
     registers(asked(0, {0: MASTER}))
@@ -52,7 +52,7 @@ def test_a_slave_waits_until_it_follows_its_master() -> None:
     assert coming.next(0, 1) == REGISTER
 
 
-def test_what_fails_is_begun_again_after_a_while() -> None:
+def test_failed_step_is_retried_after_a_pause() -> None:
     coming = asked(0, {1: FIRST})
     coming.next(0, 0)
     coming.failed(0)
@@ -69,7 +69,7 @@ def test_without_a_name_server_nothing_is_begun() -> None:
         coming.failed(second * PAUSE_MILLIS)
 
 
-def test_who_cannot_be_reached_is_left_out_in_the_end() -> None:
+def test_unreachable_member_is_left_out() -> None:
     coming, now = ComingOnline(0), 0
     for _ in range(ATTEMPTS_MAX):
         assert coming.next(now, 0) == ASK
@@ -83,7 +83,7 @@ def test_who_cannot_be_reached_is_left_out_in_the_end() -> None:
     registers(coming, now)
 
 
-def test_who_never_follows_is_left_out_too() -> None:
+def test_member_that_never_follows_is_left_out() -> None:
     coming, now = ComingOnline(0), 0
     for _ in range(ATTEMPTS_MAX):
         coming.next(now, 0)

@@ -1,4 +1,4 @@
-"""Who waits for how many logs, as `CommitLog.calcNeedAckNums` and `GroupTransferService` have it."""
+"""Sends waiting for replicas, as in `CommitLog.calcNeedAckNums` and `GroupTransferService`."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from tests.support.engine.ha.logs import Ends, options
 
 
 class Group:
-    """A master at 100 with slaves that come and acknowledge."""
+    """A master at 100 with slaves that connect and acknowledge."""
 
     def __init__(self, **changes: object) -> None:
         self.log = Ends(100)
@@ -59,7 +59,7 @@ def test_a_send_waits_until_enough_slaves_have_it() -> None:
     assert group.replicas.waiting == 0
 
 
-def test_who_waits_too_long_is_told() -> None:
+def test_send_times_out() -> None:
     group = Group(in_sync_replicas=2)
     group.put()
     group.replicas.expire(2999)
@@ -68,7 +68,7 @@ def test_who_waits_too_long_is_told() -> None:
     assert group.said == [PutStatus.FLUSH_SLAVE_TIMEOUT]
 
 
-def test_who_waits_at_the_end_is_answered() -> None:
+def test_waiting_sends_are_answered_at_stop() -> None:
     group = Group(in_sync_replicas=2)
     group.put()
     group.replicas.give_up()
@@ -76,7 +76,7 @@ def test_who_waits_at_the_end_is_answered() -> None:
 
 
 def test_a_slave_that_came_twice_counts_once() -> None:
-    """The old connection hangs: the master has not been told of its end."""
+    """The old connection hangs: the master has not noticed its end."""
     group = Group(in_sync_replicas=3)
     group.slave(host="10.0.0.9", now=0)
     group.put()
@@ -97,7 +97,7 @@ def test_two_slaves_of_one_host_count_once_each_when_both_are_heard_of() -> None
     assert group.said == [PutStatus.PUT_OK]
 
 
-def test_what_a_lost_slave_acknowledged_does_not_count() -> None:
+def test_acknowledgement_of_lost_slave_does_not_count() -> None:
     group = Group(in_sync_replicas=3)
     lost, stays = group.slave(), group.slave()
     group.put()
@@ -126,7 +126,7 @@ def test_by_itself_the_number_goes_down_to_those_that_keep_up() -> None:
 
 
 def test_no_more_logs_are_in_sync_than_members_are_there() -> None:
-    """Where slaves may act: name servers have lost sight of one that still is connected."""
+    """If slaves may act: name servers have lost a member that is still connected."""
     group = Group(in_sync_replicas=2)
     group.slave()
     group.replicas.alive = 2
@@ -165,7 +165,7 @@ def test_the_high_water_mark_is_what_so_many_logs_have() -> None:
     assert [group.replicas.high_water_mark(need) for need in (1, 2, 3, 4)] == [100, 70, 40, 0]
 
 
-def test_whoever_waits_is_released_when_the_role_changes() -> None:
+def test_waiting_sends_are_released_on_role_change() -> None:
     group = Group(in_sync_replicas=2)
     slave = group.slave()
     group.put()

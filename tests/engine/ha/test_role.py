@@ -1,4 +1,4 @@
-"""The role of a broker: what may follow what, and who is told."""
+"""The role of a broker: valid changes, and their subscribers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASTER, SLAVE, ACTING, FENCED = RoleKind
 
 
 def watched(role: Role) -> list[tuple[RoleKind, RoleKind]]:
-    """What somebody who subscribes is told."""
+    """Return the list of changes that a subscriber gets."""
     told: list[tuple[RoleKind, RoleKind]] = []
     role.on_change(lambda before, after: told.append((before.kind, after.kind)))
     return told
@@ -34,7 +34,7 @@ def test_a_broker_starts_as_it_is_told(configured: BrokerRole, kind: RoleKind) -
     assert role.state == RoleState(kind, 3, 0)
 
 
-def test_whoever_subscribed_is_told_of_what_changes_and_only_of_that() -> None:
+def test_subscriber_is_notified_of_changes_only() -> None:
     role = Role(SLAVE, 1)
     told = watched(role)
     role.become(SLAVE)

@@ -1,6 +1,6 @@
-"""Nothing acknowledged is lost and no log is another's, whatever network, power and operator do.
+"""No acknowledged message is lost and logs do not diverge, whatever network, power and operator do.
 
-`MQGATEWAY_HA_SEEDS` makes it more groups, `MQGATEWAY_HA_SECONDS` longer lives; what was run is printed.
+`MQGATEWAY_HA_SEEDS` sets the number of groups, `MQGATEWAY_HA_SECONDS` their duration; totals are printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRIES = 40
 
 @pytest.mark.parametrize("power", [False, True], ids=["processes die", "power goes"])
 @pytest.mark.parametrize("in_sync", [2, 3])
-def test_what_was_acknowledged_is_never_lost(power: bool, in_sync: int) -> None:
+def test_acknowledged_messages_are_never_lost(power: bool, in_sync: int) -> None:
     runs = []
     for seed in range(SEEDS):
         simulation = Simulation(seed, power=power, in_sync=in_sync)

@@ -1,4 +1,4 @@
-"""Messages of other brokers: asked for once, given once, and asked for again after a failure."""
+"""Messages of other brokers: fetched once, returned once, and fetched again after a failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def stored() -> StoredMessage:
 
 
 class Asked:
-    """What was asked for."""
+    """The requested locations."""
 
     def __init__(self, limit: int = 10) -> None:
         self.places: list[MessageLocation] = []
@@ -51,7 +51,7 @@ def test_one_that_is_gone_is_known_to_be() -> None:
     assert asked.messages.find(PLACE) is GONE
 
 
-def test_who_could_not_be_asked_is_asked_again() -> None:
+def test_failed_fetch_is_repeated() -> None:
     asked = Asked()
     asked.messages.find(PLACE)
     asked.end(FAILED)

@@ -1,11 +1,11 @@
-"""Counts of messages that are out."""
+"""Counts of messages in flight."""
 
 from mqgateway.engine.pop.inflight import InFlight
 
 KEY = ("t", "g", 0)
 
 
-def test_what_is_popped_counts_until_it_comes_back() -> None:
+def test_popped_messages_count_until_removed() -> None:
     counts = InFlight(1000, 10)
     counts.add(KEY, 3)
     counts.remove(KEY, 1, 1000)
@@ -15,7 +15,7 @@ def test_what_is_popped_counts_until_it_comes_back() -> None:
     assert len(counts) == 0
 
 
-def test_what_was_popped_before_the_start_was_never_counted() -> None:
+def test_messages_popped_before_start_are_not_subtracted() -> None:
     counts = InFlight(1000, 10)
     counts.add(KEY, 3)
     counts.remove(KEY, 3, 999)

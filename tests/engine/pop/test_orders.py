@@ -1,4 +1,4 @@
-"""What was popped in order: when a queue is blocked, where its group goes on, the file."""
+"""Ordered pops: blocked queues, the next offset of a group, the file."""
 
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.options import BrokerOptions
@@ -21,7 +21,7 @@ def taken(offsets: tuple[int, ...] = (100, 101, 103), attempt: str | None = "a1"
     return table
 
 
-def test_what_is_out_blocks_until_it_is_visible_again() -> None:
+def test_messages_in_flight_block_until_visible() -> None:
     table = taken()
     assert table.is_blocked(KEY, None, NOW)
     assert table.is_blocked(KEY, "a2", NOW + INVISIBLE - 1)
@@ -59,7 +59,7 @@ def test_a_message_that_is_not_out_is_refused() -> None:
         raise AssertionError("accepted")
 
 
-def test_where_nothing_is_known_to_be_out_the_group_goes_on_behind() -> None:
+def test_consume_without_entry_returns_next_offset() -> None:
     assert orders().consume(KEY, 7, NOW, NOW) == 8
 
 
@@ -138,7 +138,7 @@ def test_queues_that_are_gone_or_were_left_alone_for_a_day_are_forgotten() -> No
     assert len(table) == 0
 
 
-# Made by the standard's class of 5.5.0.
+# Made by RocketMQ's class of 5.5.0.
 STANDARD = (
     b'{"orderInfoCount":1,"orderedConsumptionLevel":"QUEUE","table":{"orders@gA":{0:{"a":"att-2","cm":1,'
     b'"i":30000,"l":1795284510780,"o":[101,2,3],"oc":{101:1,103:1},"ot":{103:99999},"popTime":1816}}}}'
@@ -169,7 +169,7 @@ def test_the_file_is_the_standards() -> None:
     }
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_saved_table_is_loaded() -> None:
     disk = CrashDisk()
     table = orders(disk)
     table.take(KEY, "a1", NOW, INVISIBLE, (100, 101), NOW)
@@ -206,8 +206,8 @@ def test_a_queue_may_be_hidden_as_a_whole_and_the_turn_not_counted() -> None:
     assert table.take(KEY, "a3", NOW + 500_000, INVISIBLE, (100,), NOW + 500_000).counts == {100: 1}
 
 
-def test_what_was_popped_in_the_future_is_visible_again_in_its_time() -> None:
-    """The clock was set back while nobody looked: nobody waits for longer than a pop may last."""
+def test_pop_in_the_future_is_limited_to_its_invisible_time() -> None:
+    """The clock was set back while the broker was down: no group waits longer than a pop may last."""
     disk = CrashDisk()
     table = orders(disk)
     table.take(KEY, "a1", NOW + 3_600_000, INVISIBLE, (100, 101), NOW + 3_600_000)

@@ -1,4 +1,4 @@
-"""Check points and acknowledgements on their way through the log."""
+"""Checkpoints and acknowledgements in the log."""
 
 import errno
 from dataclasses import replace
@@ -31,7 +31,7 @@ def test_a_check_point_waits_as_a_timer_and_comes_to_its_queue(bench: Bench) -> 
     assert come.properties["TAGS"] == "ck"
 
 
-def test_what_was_not_acknowledged_is_copied_once_its_time_has_come(bench: Bench) -> None:
+def test_unacknowledged_messages_are_revived_when_due(bench: Bench) -> None:
     point = bench.pop(0, 1, 3)
     bench.ack(point, 1)
     bench.wait(INVISIBLE)
@@ -43,7 +43,7 @@ def test_what_was_not_acknowledged_is_copied_once_its_time_has_come(bench: Bench
 
 
 def test_progress_is_what_the_standard_commits(bench: Bench) -> None:
-    """The offset of the last one that is done with; both servers go on behind it."""
+    """The offset of the last one that is done; both servers resume after it."""
     point = bench.pop(0)
     bench.ack(point, 0)
     assert bench.progress() == UNKNOWN
@@ -148,9 +148,7 @@ def test_much_is_done_in_bounds(bench: Bench) -> None:
     assert not bench.log.is_behind
 
 
-def test_what_cannot_be_read_is_not_tried_at_once_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_queue_is_not_retried_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.pop(0)
     bench.wait(INVISIBLE - 1000)
     monkeypatch.setattr(bench.store, "consume_queue_units", lambda *_: [])
@@ -178,10 +176,10 @@ def test_there_are_as_many_revive_queues_as_set_or_were_made(bench: Bench) -> No
 
 
 class TestOfAnotherGroup:
-    """A check point whose messages lie on another broker, as a slave that acts sends it here."""
+    """A checkpoint for messages on another broker, as sent here by an acting slave."""
 
     def revive(self, bench: Bench, *answers: Found) -> list[MessageLocation]:
-        """Pop message 1 of the other broker, and let it become visible again."""
+        """Pop message 1 of the other broker, and wait until it is visible again."""
         asked, left = [], list(answers)
 
         def ask(place: MessageLocation, ended: Ended) -> None:
@@ -243,7 +241,7 @@ class TestOfAnotherGroup:
         assert (bench.revived, made) == ([b"there"], ["G"])
 
 
-def test_what_is_read_of_the_revive_topic_is_counted_as_got_by_its_group(bench: Bench) -> None:
+def test_reads_of_revive_topic_are_counted(bench: Bench) -> None:
     point = bench.pop(0, 1)
     bench.ack(point, 1)
     bench.wait(INVISIBLE + GRACE)

@@ -1,4 +1,4 @@
-"""Receipts and the texts of a pop's answer, as clients read them."""
+"""Receipts and the texts of a pop's response, as clients read them."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_receipt_is_written_for_a_message() -> None:
         "1 2 3 4 0 \ud800",
     ],
 )
-def test_what_is_no_receipt_is_refused(text: str) -> None:
+def test_invalid_receipt_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="receipt"):
         Receipt.parse(text)
 

@@ -1,4 +1,4 @@
-"""Check points and acknowledgements, compared with what the standard's own classes write."""
+"""Checkpoints and acknowledgements, compared with the output of RocketMQ's own classes."""
 
 import pytest
 
@@ -70,14 +70,14 @@ def test_an_acknowledgement_of_an_old_broker_is_spelled_out() -> None:
         b'{"t":"t","c":"g","so":9223372036854775808}',
     ],
 )
-def test_what_is_no_check_point_is_none(text: bytes) -> None:
+def test_invalid_checkpoint_is_none(text: bytes) -> None:
     assert CheckPoint.decode(text) is None
 
 
 @pytest.mark.parametrize(
     "text", [b"", b"{}", b'{"t":"t","c":"g","aol":["a"]}', b'{"t":"t","c":"g","ao":"a"}']
 )
-def test_what_is_no_acknowledgement_is_none(text: bytes) -> None:
+def test_invalid_acknowledgement_is_none(text: bytes) -> None:
     assert Ack.decode(text, "b") is None
 
 
@@ -97,7 +97,7 @@ def test_the_check_point_of_a_pop_tells_where_its_group_goes_on() -> None:
 
 
 def test_a_check_point_that_is_due_waits_for_the_next_step_of_the_timers() -> None:
-    """So all check points are in the timer topic, in the order in which messages were popped."""
+    """So all checkpoints are in the timer topic, in the order of the pops."""
     now = POINT.revive_time
     assert check_point_message(POINT, "r", 0, HOST, now).properties["TIMER_DELIVER_MS"] == str(now + 1)
 

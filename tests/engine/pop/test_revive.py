@@ -1,4 +1,4 @@
-"""One revive queue: what is ripe when, what was acknowledged, how far it is done with."""
+"""One revive queue: due checkpoints, acknowledgements, and progress."""
 
 from mqgateway.engine.pop.records import Ack, CheckPoint, PointKey
 from mqgateway.engine.pop.revive import ReviveQueue
@@ -6,7 +6,7 @@ from mqgateway.engine.pop.revive import ReviveQueue
 NOW = 1_700_000_000_000
 INVISIBLE = 60_000
 RIPE = NOW + INVISIBLE + 2000
-"""The last moment before a check point popped at `NOW` is ripe."""
+"""The last moment before a checkpoint popped at `NOW` is due."""
 
 
 def point(number: int = 0, pop_time: int = NOW, count: int = 2) -> CheckPoint:
@@ -69,8 +69,8 @@ def test_check_points_are_done_with_in_their_order() -> None:
     assert queue.progress == 5
 
 
-def test_what_was_not_read_yet_may_acknowledge() -> None:
-    """Before the end of the queue only what was read tells how far it is complete."""
+def test_checkpoint_waits_for_unread_acknowledgements() -> None:
+    """Before the end of the queue only read messages show how far it is complete."""
     queue = ReviveQueue(-1, 1000)
     queue.take(point(), NOW + INVISIBLE - 1000)
     assert queue.ripe(RIPE + 60_000, False) is None

@@ -1,4 +1,4 @@
-"""Figures about a store, and topics that are deleted; retention has the deletion of old files."""
+"""Figures of a store, and deletion of topics; deletion of old files is in the tests of retention."""
 
 from tests.support.engine.store.stores import Bench, batch, drain, message
 
@@ -15,7 +15,7 @@ def test_a_deleted_topic_starts_again_at_0_even_after_a_crash() -> None:
     assert again.store.queues() == {"orders": {0}, "other": {0}}
 
 
-def test_what_a_store_has_is_told_with_what_its_files_say_of_topics() -> None:
+def test_counts_queues_and_derives_topic_attributes_from_files() -> None:
     bench = Bench(enable_lmq=True, enable_multi_dispatch=True)
     bench.put(message(queue_id=2), message(), message("%LMQ%x"))
     bench.store.put_inner_batch(message("batched", body=batch(b"1", b"2")))
@@ -44,7 +44,7 @@ def test_runtime_info_has_what_the_tools_print() -> None:
     assert all(isinstance(value, str) for value in info.values())
 
 
-def test_how_far_the_log_is_and_what_files_it_has() -> None:
+def test_reports_log_offsets_and_segments() -> None:
     bench = Bench(mapped_file_size_commit_log=4096)
     bench.put(*[message(body=b"x" * 1000) for _ in range(5)])
     admin, end = bench.store.admin, bench.store.max_physical_offset

@@ -1,4 +1,4 @@
-"""Batch consume queues: units that stand for several messages."""
+"""Batch consume queues: units for several messages each."""
 
 from typing import Any
 
@@ -19,7 +19,9 @@ UNIQ = {"UNIQ_KEY": "1"}
 
 
 def queue_of(counts: list[int], gap: int = 0) -> BatchConsumeQueue:
-    """A queue of batches of these sizes, `gap` offsets apart; batch n is at 100 n, stored at 1000 + 10 n."""
+    """Return a queue of batches of these sizes, `gap` offsets apart; batch n is at 100 n, stored at 1000 + 10
+    n.
+    """
     disk = FilePool(CrashDisk())
     queue = BatchConsumeQueue(disk, "/s/batchconsumequeue/t/0", PER_FILE * BATCH_UNIT_SIZE, "t", 0)
     base = 0
@@ -32,12 +34,12 @@ def queue_of(counts: list[int], gap: int = 0) -> BatchConsumeQueue:
 
 
 def batches(**changes: Any) -> Bench:
-    """A store whose queues of batches have four units a file."""
+    """Return a store whose batch queues have four units a file."""
     return Bench(mapper_file_size_batch_consume_queue=PER_FILE * BATCH_UNIT_SIZE, **changes)
 
 
 def put_batch(bench: Bench, *bodies: bytes) -> tuple[int, int]:
-    """Put a batch as one record; its first queue offset and its size."""
+    """Put a batch as one record; return its first queue offset and its size."""
     result = bench.store.put_inner_batch(message("batched", 0, batch(*bodies), UNIQ))
     bench.store.dispatch()
     assert result.status is PutStatus.PUT_OK, result.remark
@@ -57,7 +59,7 @@ def test_the_schema_reads_a_unit() -> None:
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=30), st.integers(0, 3), st.integers(0, 200))
 def test_the_unit_of_a_message_is_found(counts: list[int], gap: int, offset: int) -> None:
-    """Also behind a gap in the offsets, where the next unit is what a reader goes on with."""
+    """In a gap of the offsets it is the next unit."""
     queue = queue_of(counts, gap)
     wanted = None
     base = 0

@@ -1,4 +1,4 @@
-"""A batch of equal lengths becomes the same records, queue units and index entries as any other."""
+"""A batch of equal lengths has the same records, queue units and index entries as any other."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TAILS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2TAGS\1a", b"\2KEYS\
 
 @pytest.fixture
 def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where there is no extension."""
+    """Run without the extension."""
     for module in (client_batch, index_file, consume_queue):
         monkeypatch.setattr(module, "native", None)
 
 
 def elements(parts: list[tuple[int, bytes, bytes]]) -> bytes:
-    """The body of a batch of messages with these flags, bodies and properties."""
+    """Return the body of a batch of messages with these flags, bodies and properties."""
     rows = [
         {"magic": 0, "body_crc": 0, "flag": flag, "body": body, "properties": properties}
         for flag, body, properties in parts
@@ -50,7 +50,7 @@ def records(batch: ClientBatch, topic: str, hosts: tuple[bytes, bytes]) -> bytes
 
 @st.composite
 def alike(draw: st.DrawFn) -> list[tuple[int, bytes, bytes]]:
-    """Messages of equal lengths, with any flag."""
+    """Draw messages of equal lengths, with any flag."""
     body, tail = draw(st.integers(0, 40)), draw(st.integers(0, 40))
     one = st.tuples(
         st.sampled_from([0, 0, 0, 7, -1]),
@@ -82,7 +82,9 @@ def test_which_batches_are_even(in_python: None) -> None:
 
 
 @given(alike(), st.data())
-def test_what_is_damaged_is_as_illegal(parts: list[tuple[int, bytes, bytes]], choose: st.DataObject) -> None:
+def test_damaged_batch_has_same_outcome_as_plain_batch(
+    parts: list[tuple[int, bytes, bytes]], choose: st.DataObject
+) -> None:
     data = bytearray(elements(parts))
     at = choose.draw(st.integers(0, len(data) - 1))
     data[at] ^= choose.draw(st.integers(1, 255))
@@ -150,7 +152,7 @@ def test_short_properties_have_no_unique_keys() -> None:
     assert lone_unique_keys([b"UNIQ_KEY\1" + b"A" * 31 + b"\2"] * 2) is None
 
 
-def test_what_is_left_to_dispatch() -> None:
+def test_rows_and_keys_to_dispatch() -> None:
     names = [f"7F00000100002A139F5545CA0EDB{number:04X}".encode() for number in range(3)]
     data = elements([(0, b"b", b"UNIQ_KEY\1" + name) for name in names])
     batch = cut(data, False)
@@ -165,7 +167,7 @@ def test_what_is_left_to_dispatch() -> None:
 def disk_after(
     properties: list[list[bytes]], topic: str, cutting: Callable[[bytes, bool], ClientBatch], **changes: Any
 ) -> tuple[Any, ...]:
-    """All bytes on disk, and who was told, after batches of messages with these properties."""
+    """Return all bytes on disk, and the arrivals, after batches of messages with these properties."""
     bench = Bench(**changes)
     bench.store._writer.cut = cutting
     bench.put(message(topic=topic))

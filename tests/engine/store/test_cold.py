@@ -1,4 +1,4 @@
-"""Reads that would wait for the disk are told of, brought into memory by a worker, and tried again."""
+"""Reads that would wait for the disk: reported, loaded by a worker, and retried."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ class ColdFile(CrashFile):
 
 
 class ColdDisk(CrashDisk):
-    """A disk that remembers which pages are in memory: nothing, at first."""
+    """A disk that tracks which pages are in memory: none, at first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class ColdDisk(CrashDisk):
 
 
 def cold_bench(count: int = 40, **changes: object) -> tuple[Bench, ColdDisk, MemoryWorker]:
-    """Messages in several log files, none of it in memory after a restart."""
+    """Return a store with messages in several log files, none of it in memory after a restart."""
     disk, worker = ColdDisk(), MemoryWorker()
     changes = {**QUEUE, **changes}
     bench = Bench(disk, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def cold_bench(count: int = 40, **changes: object) -> tuple[Bench, ColdDisk, Mem
 def pull(
     bench: Bench, worker: MemoryWorker, offset: int, accept: Accept | None = None
 ) -> tuple[GetResult, int]:
-    """Read without waiting until it works; how often a worker was asked."""
+    """Read without waiting until it succeeds; return the result and the number of worker runs."""
     for rounds in range(100):
         try:
             return bench.store.get("orders", 0, offset, 32, accept=accept, may_wait=False), rounds
@@ -82,13 +82,13 @@ def pull(
     raise AssertionError("it never gets warm")
 
 
-def test_who_may_wait_waits() -> None:
+def test_read_that_may_wait_needs_no_worker() -> None:
     bench, _, worker = cold_bench()
     assert bench.store.get("orders", 0, 0, 32).status is GetStatus.FOUND
     assert worker.waiting == 0
 
 
-def test_who_may_not_wait_gets_the_same_after_a_worker_read_it() -> None:
+def test_cold_read_succeeds_after_worker_loaded_it() -> None:
     bench, disk, worker = cold_bench()
     found: list[bytes] = []
     while len(found) < 20:
@@ -105,7 +105,7 @@ def test_reading_ahead_can_be_switched_off() -> None:
     assert disk.ahead == []
 
 
-def test_what_is_in_memory_asks_nobody() -> None:
+def test_warm_read_needs_no_worker() -> None:
     bench, _, worker = cold_bench()
     pull(bench, worker, 3)
     assert pull(bench, worker, 3)[1] == 0
@@ -123,7 +123,7 @@ def test_records_that_lie_apart_are_brought_together() -> None:
     assert (result.count, rounds) == (8, 2)
 
 
-def test_who_chooses_by_message_gets_many_at_a_time() -> None:
+def test_property_filter_loads_many_records_at_once() -> None:
     bench, _, worker = cold_bench()
 
     result, rounds = pull(bench, worker, 0, lambda properties: properties["number"] == "38")
@@ -143,7 +143,7 @@ def test_batches_may_be_cold_too() -> None:
 
 
 def test_batches_are_cold_whatever_their_offsets() -> None:
-    """The queue offsets of messages that share records are greater than the numbers of the queue's units."""
+    """The queue offsets of messages that share records exceed the numbers of the queue's units."""
     disk, worker = ColdDisk(), MemoryWorker()
     bench = Bench(disk, newest_log_bytes=0)
     for _ in range(4):
@@ -164,7 +164,7 @@ def test_batches_are_cold_whatever_their_offsets() -> None:
     assert bench.store.get("batched", 0, 15, 32).queue_offsets == [15]
 
 
-def test_who_is_woken_by_an_arrival_does_not_wait_for_what_is_cold() -> None:
+def test_reader_woken_by_arrival_gets_cold_read_for_old_messages() -> None:
     bench, disk, _ = cold_bench()
     raised: list[ColdRead] = []
 
@@ -215,7 +215,7 @@ def test_a_real_file_knows_what_is_in_memory(tmp_path: Path) -> None:
 
 
 def brought(worker: MemoryWorker, store: MessageStore, read: Callable[[], T]) -> tuple[T, int]:
-    """What a read gives that may not wait, and how often a worker was asked before."""
+    """Return the result of a read that may not wait, and the number of worker runs before."""
     for rounds in range(100):
         try:
             return read(), rounds
@@ -226,7 +226,9 @@ def brought(worker: MemoryWorker, store: MessageStore, read: Callable[[], T]) ->
 
 
 def keyed_bench() -> tuple[Bench, MemoryWorker]:
-    """Forty messages, each second one with the key k, in several log and index files; nothing in memory."""
+    """Return a store of forty messages, each second one with the key k, in several log and index files, all
+    cold.
+    """
     disk, worker = ColdDisk(), MemoryWorker()
     sizes = {**QUEUE, "max_hash_slot_num": 8, "max_index_num": 30}
     bench = Bench(disk, newest_log_bytes=0, **sizes)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ def append(log: CommitLog, data: bytes) -> int:
     return offset
 
 
-def test_what_fits_with_eight_bytes_to_spare_stays_in_the_file() -> None:
+def test_record_with_eight_bytes_to_spare_stays_in_file() -> None:
     log = commit_log(CrashDisk())
     assert append(log, b"a" * 50) == 0
     assert append(log, b"b" * 42) == 50
@@ -90,7 +90,7 @@ def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
         log.reserve(60)
     assert log.end_offset == 60
     if call == "write":
-        # Part of the blank may be in the file, so nothing is written before it is zeros again.
+        # Part of the blank may be in the file, so nothing is written before it is zeroed.
         with pytest.raises(OSError):
             log.reserve(20)
         log.repair_tail()

@@ -1,4 +1,4 @@
-"""Files of a compacted queue: bytes as the standard has them, and what counts after a crash."""
+"""Files of a compacted queue: RocketMQ's format, and validation after a crash."""
 
 import struct
 
@@ -106,7 +106,7 @@ def test_units_that_were_lost_are_made_anew_from_the_records(start: int, check: 
     assert [(s.count, s.first, s.last) for s in again.segments] == [(9, 0, 16), (2, 18, 20)]
     assert [disk.read_bytes(f"{LOG}/{name}") for name in disk.listdir(LOG)] == records
     made = disk.read_bytes(f"{CQ}/{start:020d}")
-    # The tags code is that of the record's tags, which these here were not stored with.
+    # The tags code is that of the record's tags; these records were stored with another.
     places = [range(at, at + 12) for at in range(0, len(whole), BATCH_UNIT_SIZE)]
     assert all(made[place.start : place.stop] == whole[place.start : place.stop] for place in places)
 

@@ -1,4 +1,4 @@
-"""One compacted queue: what reads answer, and how large files are."""
+"""One compacted queue: results of reads, and sizes of files."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def bench_with(*keys: str) -> Bench:
         (9, GetStatus.OFFSET_OVERFLOW_BADLY, 0),
     ],
 )
-def test_where_reads_go_on(offset: int, status: GetStatus, next_offset: int) -> None:
+def test_read_returns_next_offset(offset: int, status: GetStatus, next_offset: int) -> None:
     result = bench_with("a", "b", "c").get(offset)
     assert (result.status, result.next_offset) == (status, next_offset)
     assert (result.min_offset, result.max_offset) == (0, 3)
@@ -110,7 +110,7 @@ def test_more_keys_than_can_be_told_apart_have_their_turn_the_next_time() -> Non
     assert log.files.min_offset >= 140
 
 
-def test_what_is_full_and_was_compacted_is_left_alone() -> None:
+def test_compacted_segments_are_not_compacted_again() -> None:
     bench = bench_with(*["a"] * 30)
     bench.compact()
     before = bench.disk.operations

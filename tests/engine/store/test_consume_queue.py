@@ -104,7 +104,7 @@ def test_the_end_is_found_when_loading(count: int) -> None:
 
 @given(st.integers(1, 35), st.integers(0, 3600), st.booleans())
 def test_units_from_an_offset_of_the_log_on_are_cut(count: int, below: int, hole: bool) -> None:
-    """Whatever of the units after the border reached the disk."""
+    """Any of the units after the border may have reached the disk."""
     disk = CrashDisk()
     table = queues(disk)
     queue = table.open("t", 0)
@@ -186,7 +186,7 @@ def test_deleting_a_topic_leaves_nothing() -> None:
     assert [queue.topic for queue in table] == ["tt"]
 
 
-def test_what_is_dirty_is_marked_once() -> None:
+def test_dirty_queue_is_marked_once() -> None:
     table = queues(CrashDisk())
     queue = table.open("t", 0)
     table.mark(queue)
@@ -194,7 +194,7 @@ def test_what_is_dirty_is_marked_once() -> None:
     assert list(table.dirty) == [queue]
 
 
-def test_those_that_have_waited_longest_are_written_first_and_time_may_be_up() -> None:
+def test_write_oldest_out_writes_oldest_until_time_is_up() -> None:
     table = queues(CrashDisk())
     opened = [table.open("t", number) for number in range(5)]
     for number, queue in enumerate(opened):

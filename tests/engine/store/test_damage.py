@@ -1,4 +1,4 @@
-"""Files torn, lost or flipped: a start brings back what can be had, says what it met, invents nothing."""
+"""Torn, lost or corrupted files: a start restores what it can, reports the damage, and invents nothing."""
 
 import os
 import random
@@ -22,7 +22,9 @@ def body_of(number: int) -> bytes:
 
 
 def filled(**changes: object) -> Bench:
-    """A store with messages in three queues, all flushed, the checkpoint at the last message but five."""
+    """Return a store with messages in three queues, all flushed, the checkpoint at the last message but
+    five.
+    """
     bench = Bench(**changes)  # type: ignore[arg-type]
     for i in range(COUNT):
         if i == COUNT - 5:
@@ -38,7 +40,9 @@ def filled(**changes: object) -> Bench:
 
 
 def numbers(bench: Bench) -> list[int]:
-    """Which messages are there, having looked that they are whole and in their places."""
+    """Return the numbers of the existing messages, after a check that they are intact and at their
+    offsets.
+    """
     found = []
     for queue_id in range(3):
         for each in drain(bench.store, "orders", queue_id):
@@ -99,14 +103,14 @@ DERIVED: dict[str, Callable[[CrashDisk], None]] = {
 
 
 @pytest.mark.parametrize("damage", DERIVED.values(), ids=DERIVED.keys())
-def test_what_is_derived_is_made_again_after_an_unclean_stop(damage: Callable[[CrashDisk], None]) -> None:
+def test_derived_files_are_rebuilt_after_unclean_stop(damage: Callable[[CrashDisk], None]) -> None:
     bench = filled()
     damage(bench.disk)
     assert_whole(bench.kill())
 
 
 @pytest.mark.parametrize("damage", ["queues lost", "index lost", "queues and index lost", "checkpoint lost"])
-def test_what_is_derived_and_lost_is_made_again_after_a_clean_stop(damage: str) -> None:
+def test_lost_derived_files_are_rebuilt_after_clean_stop(damage: str) -> None:
     bench = filled()
     bench.store.stop()
     DERIVED[damage](bench.disk)
@@ -116,7 +120,7 @@ def test_what_is_derived_and_lost_is_made_again_after_a_clean_stop(damage: str) 
 
 
 def test_units_missing_in_the_middle_have_the_whole_log_read_again(caplog: pytest.LogCaptureFixture) -> None:
-    """The checkpoint says more than is true: queue 0 lacks units of before it."""
+    """The checkpoint is wrong: queue 0 lacks units before it."""
     bench = filled()
     bench.disk.open(f"{QUEUE}/{file_name(0)}").write(80, bytes(120))
     bench.disk.open(f"{QUEUE}/{file_name(200)}").write(0, bytes(200))
@@ -128,7 +132,7 @@ def test_units_missing_in_the_middle_have_the_whole_log_read_again(caplog: pytes
 def test_a_damaged_record_costs_itself_and_is_told_with_file_and_byte(
     number: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not what follows it, as it is known that later records were on the disk."""
+    """Records after it are kept, as later records are known to have been on disk."""
     bench = filled()
     position, _, _ = bench.store.consume_queue_units("orders", number % 3, number // 3, 1)[0]
     start = position // 4096 * 4096
@@ -164,7 +168,7 @@ def test_a_log_that_lost_its_end_says_so(caplog: pytest.LogCaptureFixture) -> No
 def test_a_flipped_bit_anywhere_serves_nothing_that_was_not_put(
     clean: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Records carry a checksum of all of them here; without it nothing covers some of their fields."""
+    """Records have a checksum of all their bytes here; without it some of their fields are not covered."""
     lost = 0
     for seed in range(SEEDS):
         choose = random.Random(seed)

@@ -67,7 +67,7 @@ def test_tails_of_busy_queues_are_written_out_and_the_index_is_filled_in_groups(
     assert bench.store.admin.dispatch_behind_bytes == 0
 
 
-def test_what_waits_has_names_and_is_dispatched_once_all_of_it_is_confirmed() -> None:
+def test_request_is_dispatched_once_whole_record_is_confirmed() -> None:
     bench = Bench()
     put = bench.store.put(message(properties={"TAGS": "a"}))
     dispatch = bench.store._dispatch
@@ -81,7 +81,7 @@ def test_what_waits_has_names_and_is_dispatched_once_all_of_it_is_confirmed() ->
     assert bench.store.max_offset("orders", 0) == 1
 
 
-def test_what_waits_of_a_topic_that_goes_enters_no_queue() -> None:
+def test_pending_requests_of_forgotten_topic_are_dropped() -> None:
     bench = Bench()
     for topic in ("orders", "bills"):
         bench.store.put(message(topic=topic))

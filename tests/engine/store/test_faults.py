@@ -1,7 +1,7 @@
-"""A disk that is full, read-only or sick at any call: told plainly, nothing spoiled, service goes on when it
+"""A disk that is full, read-only or faulty at any call: reported, nothing corrupted, service resumes when it
 can.
 
-Every fourth call fails in its own run; MQGATEWAY_FAULTS=all lets every one.
+Every fourth call fails in its own run; with MQGATEWAY_FAULTS=all every one does.
 """
 
 import errno
@@ -25,8 +25,9 @@ CHANGES: dict[str, Any] = {"flush_consume_queue_thorough_interval": 2000}
 
 
 class Run:
-    """Puts with flushes and rounds between them; `taken` is what was said to be stored, `durable` of it
-    what was said to be on the disk."""
+    """Puts with flushes and rounds between them; `taken` are the messages reported as stored, `durable` those
+    reported as flushed.
+    """
 
     def __init__(self, **changes: Any) -> None:
         self.bench = Bench(**CHANGES, **changes)
@@ -62,7 +63,7 @@ class Run:
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 @pytest.mark.parametrize("call", ["write", "truncate", "open", "window"])
-def test_what_cannot_be_written_is_refused_and_service_goes_on(call: str, error: int) -> None:
+def test_failed_write_is_refused_and_service_resumes(call: str, error: int) -> None:
     refused = 0
     for nth in count(0, EVERY):
         run = Run()
@@ -133,8 +134,8 @@ def test_a_failed_sync_of_a_folder_counts_as_well() -> None:
     assert run.durable == []
 
 
-def test_what_a_failed_write_left_behind_never_mixes_with_what_follows() -> None:
-    """The end of the log is cleared, on the disk too, before another record is written there."""
+def test_tail_of_failed_write_never_mixes_with_later_record() -> None:
+    """The tail is zeroed, on the disk too, before another record is written there."""
     properties = {"KEYS": "k", "filler": "a" * 1400}
     for seed in range(80):
         bench = Bench()
@@ -190,7 +191,7 @@ WRITING = {
 
 
 class Held:
-    """A start on a disk that takes no writes from the nth call of a kind on."""
+    """A start on a disk that refuses writes from the nth call of a kind on."""
 
     def __init__(self, bench: Bench, call: str, error: int, nth: int) -> None:
         self.bench = bench

@@ -78,7 +78,7 @@ def test_an_empty_file_in_the_middle_gets_its_length_back_in_a_log_that_is_repai
     assert repaired.read(20, 10) == b"x" * 10
 
 
-def test_what_is_derived_reads_as_zeros_where_it_is_missing() -> None:
+def test_missing_parts_of_derived_files_read_as_zeros() -> None:
     disk = CrashDisk()
     files = queue(disk)
     files.write(0, b"x" * 40)
@@ -94,7 +94,7 @@ def test_what_is_derived_reads_as_zeros_where_it_is_missing() -> None:
     assert disk.listdir("/s/q") == [file_name(30)]
 
 
-def test_what_is_derived_is_not_touched_when_who_is_told_raises() -> None:
+def test_error_of_on_damage_leaves_derived_files_unchanged() -> None:
     disk = CrashDisk()
     files = queue(disk)
     files.write(0, b"x" * 30)
@@ -106,7 +106,7 @@ def test_what_is_derived_is_not_touched_when_who_is_told_raises() -> None:
     with pytest.raises(CorruptFile, match="4 bytes"):
         queue(disk).load_derived(False, refuse)
     assert disk.size("/s/q/" + file_name(20)) == 4
-    # After an unclean stop it may be so.
+    # After an unclean stop it may be short.
     assert queue(disk).load_derived(True, refuse) == (24, 30)
     disk.open("/s/q/" + file_name(20)).truncate(14)
     with pytest.raises(CorruptFile, match="14 bytes"):

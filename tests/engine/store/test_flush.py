@@ -1,4 +1,4 @@
-"""Group commit as a rule, and the rounds that end with a checkpoint."""
+"""Group commit, and the rounds that end with a checkpoint."""
 
 import errno
 from collections.abc import Callable
@@ -171,7 +171,7 @@ def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
 
 
 class Stopwatch(ManualClock):
-    """Every look at the monotonic clock finds that a millisecond has gone by."""
+    """A clock whose monotonic time advances a millisecond with each reading."""
 
     def monotonic(self) -> float:
         self.advance(1)
@@ -191,7 +191,7 @@ def test_many_tails_are_written_out_over_several_ticks() -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_checkpoint_says_how_far_the_tails_are_written(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a power cut leaves of the rest, every unit is there again."""
+    """Every unit exists again, whatever a power cut leaves."""
     monkeypatch.setattr(flush, "FILES_MANY", 5 + seed)
     bench = Bench(clock=Stopwatch(), flush_consume_queue_thorough_interval=2000)
     for turn in range(6):
@@ -238,7 +238,7 @@ def test_the_files_of_many_new_queues_are_made_by_the_worker() -> None:
 
 
 @pytest.mark.parametrize("comes_again", [False, True])
-def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_again: bool) -> None:
+def test_first_file_of_topic_deleted_meanwhile_is_removed(comes_again: bool) -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
     bench.put(*[message(topic=f"t{number}") for number in range(new_files.NEW_QUEUES_MANY)])
@@ -274,7 +274,7 @@ def test_the_worker_writes_the_first_units_of_many_new_queues(end: Callable[[Ben
     assert all(len(drain(again.store, name)) == 1 for name in names if name != "t3")
 
 
-def test_what_was_written_for_a_queue_that_was_cut_meanwhile_is_removed() -> None:
+def test_first_file_of_queue_truncated_meanwhile_is_removed() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
     bench.put(*[message(topic=f"t{number}") for number in range(new_files.NEW_QUEUES_MANY)])
@@ -288,7 +288,7 @@ def test_what_was_written_for_a_queue_that_was_cut_meanwhile_is_removed() -> Non
     assert [m.body for m in drain(again.store, "t3")] == [b"after"]
 
 
-def test_what_the_worker_cannot_write_the_loop_writes() -> None:
+def test_first_file_that_worker_failed_to_write_is_written_later() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
     names = [f"t{number}" for number in range(new_files.NEW_QUEUES_MANY)]

@@ -1,4 +1,4 @@
-"""What is around a record, and where that begins."""
+"""Bytes around a record, and their start."""
 
 import pytest
 
@@ -10,5 +10,5 @@ from mqgateway.engine.store.framing import BARE, Framing
     ("framing", "offset", "begin"),
     [(BARE, 0, 0), (BARE, 100, 100), (ENTRIES, 0, 0), (ENTRIES, 4096, 4096), (ENTRIES, 4144, 4096)],
 )
-def test_where_what_is_around_a_record_begins(framing: Framing, offset: int, begin: int) -> None:
+def test_begin_of_entry_of_record(framing: Framing, offset: int, begin: int) -> None:
     assert framing.begin(offset, 4096) == begin

@@ -1,6 +1,6 @@
-"""The files of one scripted history are these bytes, whatever the store becomes inside.
+"""The files of one scripted history have these bytes, whatever changes inside the store.
 
-Where they are meant to change, `python -m tests.support.engine.store.history` prints `history.txt` anew.
+If they are meant to change, `python -m tests.support.engine.store.history` prints a new `history.txt`.
 """
 
 from pathlib import Path

@@ -82,7 +82,9 @@ def test_it_finds_what_a_list_would_find(steps: list[tuple[str, bool]], limit: i
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=90), st.integers(0, 900))
 def test_after_an_unclean_stop_slots_come_from_the_entries(keys: list[str], below: int) -> None:
-    """The entries below the border stay, those after it go, whatever slots and counts say."""
+    """The entries before the border are kept, those after it are removed, whatever slots and counts
+    contain.
+    """
     disk = CrashDisk()
     target = index(disk)
     for number, key in enumerate(keys):
@@ -158,7 +160,7 @@ def test_a_failed_write_loses_nothing() -> None:
     assert find(target, "k") == [2, 1]
 
 
-def test_what_was_entered_before_is_not_entered_again() -> None:
+def test_inserted_entries_are_not_inserted_again() -> None:
     target = index(CrashDisk())
     for offset in (5, 7):
         add(target, "k", offset)

@@ -1,4 +1,4 @@
-"""Records that rotted on the disk are never handed out, whoever asks; the others are."""
+"""Records damaged on the disk are never delivered by any read; the others are."""
 
 import logging
 
@@ -12,7 +12,7 @@ BODIES = [b"%d " % i + b"x" * 40 for i in range(9)]
 
 
 def stopped(**changes: object) -> Bench:
-    """A store with nine messages in one queue, stopped in good order."""
+    """Return a store with nine messages in one queue, stopped cleanly."""
     bench = Bench(**changes)  # type: ignore[arg-type]
     bench.put(*[message(body=body, properties={"KEYS": f"k{i}"}) for i, body in enumerate(BODIES)])
     bench.store.stop()
@@ -20,7 +20,7 @@ def stopped(**changes: object) -> Bench:
 
 
 def place(bench: Bench, offset: int) -> tuple[int, int]:
-    """Where in the log a message lies and how long it is."""
+    """Return the log offset and the size of a message."""
     position, size, _ = bench.store.consume_queue_units("orders", 0, offset, 1)[0]
     return position, size
 
@@ -54,7 +54,7 @@ def test_a_reader_that_meets_only_a_damaged_message_goes_on_after_it() -> None:
     assert [m.body for m in records(chosen)] == [BODIES[5]]
 
 
-def test_nobody_else_is_given_a_damaged_message_either() -> None:
+def test_damaged_message_is_returned_by_no_other_read() -> None:
     again = stopped().again()
     position, _ = place(again, 4)
     flip(again, position + 90)
@@ -93,14 +93,14 @@ def test_with_a_checksum_of_all_no_byte_can_rot_unseen() -> None:
     assert [m.body for m in drain(again.store)] == BODIES
 
 
-def test_what_was_just_written_is_not_looked_at() -> None:
+def test_fresh_records_are_not_inspected() -> None:
     bench = Bench()
     bench.put(*[message(body=body) for body in BODIES])
     flip(bench, place(bench, 4)[0] + 90)
     assert len(drain(bench.store)) == 9
 
 
-def test_what_may_have_left_the_memory_is_looked_at() -> None:
+def test_records_beyond_newest_bytes_are_inspected() -> None:
     bench = Bench(newest_log_bytes=200)
     bench.put(*[message(body=body) for body in BODIES])
     flip(bench, place(bench, 4)[0] + 90)

@@ -1,6 +1,6 @@
-"""Processes that die by kill -9 in a storm of appends, on the real disk: what was acknowledged is there.
+"""Processes killed by kill -9 during appends, on the real disk: acknowledged messages exist.
 
-MQGATEWAY_KILLS says how many.
+MQGATEWAY_KILLS is the number of kills.
 """
 
 import os
@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[3]
 
 
 def append_until_killed(directory: Path, first: int, wanted: int) -> list[int]:
-    """Start a process, kill it once it has acknowledged so many; all that it acknowledged."""
+    """Start a process, kill it after this number of acknowledgements; return all that it acknowledged."""
     command = [sys.executable, "-m", "tests.support.engine.store.appender", str(directory), str(first)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=PROJECT) as child:
         assert child.stdout is not None
@@ -28,7 +28,7 @@ def append_until_killed(directory: Path, first: int, wanted: int) -> list[int]:
     return [int(line) for line in lines if line.endswith(b"\n")]
 
 
-def test_what_was_acknowledged_outlives_any_number_of_kills(tmp_path: Path) -> None:
+def test_acknowledged_messages_survive_kills(tmp_path: Path) -> None:
     choose = random.Random(KILLS)
     acknowledged: list[int] = []
     for _ in range(KILLS):

@@ -1,4 +1,4 @@
-"""Light queues: what enters them, what is refused, and that they are there again after any stop."""
+"""LMQ queues: which messages enter them, refusals, and recovery after any stop."""
 
 import pytest
 
@@ -12,12 +12,12 @@ A, B = "%LMQ%a", "%LMQ%b"
 
 
 def sent(names: str, **more: object) -> Message:
-    """A message for light queues."""
+    """Return a message for LMQ queues."""
     return message(properties={"INNER_MULTI_DISPATCH": names, "TAGS": "t"}, **more)
 
 
 def bodies(bench: Bench, queue: str) -> list[bytes]:
-    """What a reader of a light queue gets."""
+    """Return the bodies that a reader of an LMQ queue gets."""
     return [found.body for found in drain(bench.store, queue)]
 
 
@@ -67,7 +67,7 @@ def test_messages_that_come_once_more_later_do_not_enter(topic: str) -> None:
     assert "INNER_MULTI_QUEUE_OFFSET" not in drain(bench.store, topic)[0].properties
 
 
-def test_what_a_client_says_of_offsets_counts_for_nothing() -> None:
+def test_offsets_sent_by_client_are_ignored() -> None:
     bench = Bench(**ON)
     bench.put(message(properties={"INNER_MULTI_DISPATCH": A, "INNER_MULTI_QUEUE_OFFSET": "99"}))
     element = f"INNER_MULTI_DISPATCH\1{A}\2INNER_MULTI_QUEUE_OFFSET\x0150\2".encode()

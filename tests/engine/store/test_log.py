@@ -1,4 +1,4 @@
-"""What any log has to hold to, whoever keeps it: the commit log, and the least one there can be."""
+"""The contract of any log: of the commit log, and of the smallest possible one."""
 
 from collections.abc import Callable
 
@@ -73,7 +73,7 @@ def test_the_largest_record_that_it_names_fits(make: Make) -> None:
 
 
 @any_log
-def test_what_is_not_in_the_log_is_not_read(make: Make) -> None:
+def test_read_outside_of_log_returns_none(make: Make) -> None:
     log = opened(make)
     append(log, b"record")
     places = [(0, 0, 6), (1, 2, 4), (2, 0, 7), (3, 6, 1), (4, -1, 2), (5, 99, 1)]
@@ -93,7 +93,7 @@ def test_bytes_of_another_s_log_are_appended_as_they_are(make: Make) -> None:
 
 
 @any_log
-def test_what_is_cut_off_is_forgotten_and_written_anew(make: Make) -> None:
+def test_truncated_log_continues_at_new_end(make: Make) -> None:
     log = opened(make)
     append(log, b"kept")
     append(log, b"too much")
@@ -119,7 +119,7 @@ def test_the_settings_name_the_policy(how: str, policy: ConfirmPolicy) -> None:
 
 
 class OnLog:
-    """A store that was handed a log."""
+    """A store that was given a log."""
 
     def __init__(self, make: Make, **changes: object) -> None:
         self.disk, self.clock, self.worker = CrashDisk(), ManualClock(), MemoryWorker()

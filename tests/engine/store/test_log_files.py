@@ -1,4 +1,4 @@
-"""Whether the log's files are all there."""
+"""The check that all files of the log exist."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reading records that lie in files, whoever writes them."""
+"""Reading records in files, for any writer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATA = bytes(range(150))
 
 
 def other_log(newest: int) -> LedgerLog:
-    """One whose bytes somebody else has written."""
+    """Return a log whose bytes another writer has written."""
     log = LedgerLog(CrashDisk(), "/log", 64, newest)
     log.files.write(0, DATA)
     log.end_offset = len(DATA)
@@ -37,7 +37,7 @@ def test_pieces_of_any_file_are_read_up_to_the_end() -> None:
     assert [(at, size) for _, at, size in log.pieces(places)] == [(5, 10), (6, 10), (17, 5), (17, 6)]
 
 
-def test_who_may_not_wait_is_told_what_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_that_may_not_wait_raises_cold_read(monkeypatch: pytest.MonkeyPatch) -> None:
     log = other_log(22)
     monkeypatch.setattr(CrashFile, "read_ready", lambda *_: None)
     assert log.read(130, 10, may_wait=False) == DATA[130:140]
@@ -48,7 +48,7 @@ def test_who_may_not_wait_is_told_what_is_not_in_memory(monkeypatch: pytest.Monk
 
 
 def real_log(folder: Path) -> tuple[CommitLog, bytes]:
-    """A log in files of two and a half parts each, and the bytes in it."""
+    """Return a log in files of two and a half parts each, and its bytes."""
     size = 2 * PART_SIZE + PART_SIZE // 2
     log = CommitLog(FilePool(RealDisk()), f"{folder}/log", size)
     log.cut(0)
@@ -59,7 +59,7 @@ def real_log(folder: Path) -> tuple[CommitLog, bytes]:
 
 
 def test_records_are_borrowed_where_they_are_in_memory(tmp_path: Path) -> None:
-    """Over the ends of parts and files each is what a single read gives."""
+    """Across the ends of parts and files each equals the result of a single read."""
     log, data = real_log(tmp_path)
     ends = (100, PART_SIZE - 50, PART_SIZE, 2 * PART_SIZE + 7, log.file_size - 100, log.file_size + 5, 10)
     places = [(0, offset, 100) for offset in (*ends, log.end_offset - 5)]

@@ -1,4 +1,4 @@
-"""Index files that were lost are made anew from the log, and nothing is where nothing was lost."""
+"""Lost index files are rebuilt from the log, and nothing is changed if none was lost."""
 
 import pytest
 
@@ -11,8 +11,9 @@ COUNT = 150
 
 
 def stopped() -> Bench:
-    """Three index files; messages without keys lie in between, and each with keys has two entries or
-    three."""
+    """Return a store with three index files; messages with keys have two or three entries, others have
+    none.
+    """
     bench = Bench()
     for i in range(COUNT):
         bench.clock.advance(1000)
@@ -66,7 +67,7 @@ def test_a_log_that_lost_its_first_files_to_retention_misses_no_entries(
     assert len(again.store.query("orders", f"k{COUNT - 1}", 9, 0, 1 << 60).records) == 1
 
 
-def test_what_was_rolled_back_or_has_no_keys_has_no_entries() -> None:
+def test_messages_without_keys_have_no_entries() -> None:
     bench = Bench()
     places = [
         bench.store.put(each).physical_offset

@@ -1,5 +1,8 @@
-"""Whichever one file of a store is lost: a start serves all that the others hold, or refuses and changes
-nothing. What is derived is made anew, and a topic that was deleted stays away."""
+"""Loss of any one file of a store: a start serves all that the others contain, or refuses and changes
+nothing.
+
+Derived files are rebuilt, and a deleted topic stays deleted.
+"""
 
 import logging
 
@@ -16,8 +19,9 @@ QUEUE = "/store/consumequeue/orders/0"
 
 
 def lived(clean: bool, **changes: object) -> Bench:
-    """Queues of three files and of two, one exactly full, one of batches, five index files; one topic was
-    deleted."""
+    """Return a store with queues of three files and of two, one exactly full, one of batches, five index
+    files, and a deleted topic.
+    """
     bench = Bench(mapper_file_size_batch_consume_queue=460, **changes)  # type: ignore[arg-type]
     bench.put(message("gone", body=b"gone"))
     for i in range(COUNT):
@@ -36,7 +40,7 @@ def lived(clean: bool, **changes: object) -> Bench:
 
 
 def what_is_there(bench: Bench) -> dict[str, list[bytes]]:
-    """Bodies by queue, having looked at offsets, and what the index finds."""
+    """Return bodies by queue, after a check of offsets, and the results of the index."""
     found = {}
     for topic, queue_id in [("orders", 0), ("orders", 1), ("orders", 2), ("batched", 0), ("batched", 1)]:
         each = drain(bench.store, topic, queue_id)
@@ -114,7 +118,7 @@ def test_rebuilt_units_are_logged_with_the_reason(caplog: pytest.LogCaptureFixtu
 
 
 def test_lost_files_are_found_after_retention_too() -> None:
-    """The log begins late, and so do queues: only what its files still hold is missed."""
+    """The log begins late, and so do queues: only data in its remaining files counts as missing."""
 
     def expired() -> Bench:
         bench = lived(True)
@@ -151,7 +155,7 @@ def test_a_power_cut_while_units_are_made_anew_costs_nothing() -> None:
             else:
                 break
             left = what_is_there(bench.crash(cut))
-            # A topic that was deleted may be back after a crash.
+            # A deleted topic may be back after a crash.
             assert {**left, "gone": []} == whole, (path, cut)
     assert cuts > 10
 

@@ -1,6 +1,4 @@
-"""The face of the store, and the model: whatever happens, nothing promised is lost and nothing is
-invented.
-"""
+"""The facade of the store, and a model: nothing acknowledged is lost and nothing is invented."""
 
 import errno
 import os
@@ -78,7 +76,7 @@ def test_offsets_and_times_of_unknown_queues() -> None:
     assert store.consume_queue_units("x", 0, 0, 5) == []
 
 
-def test_where_the_queues_of_a_topic_end() -> None:
+def test_max_offsets_by_queue() -> None:
     bench = Bench()
     for queue_id in (0, 2, 2):
         bench.put(message(queue_id=queue_id))
@@ -166,7 +164,7 @@ def test_the_files_of_a_real_store_have_the_standards_names_and_lengths(tmp_path
 
 
 class Life(RuleBasedStateMachine):
-    """A store's life with restarts, deaths and power cuts, beside a list of what was put in order."""
+    """A store's life with restarts, kills and power cuts, compared with a list of puts."""
 
     def __init__(self) -> None:
         super().__init__()

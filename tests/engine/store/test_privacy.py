@@ -1,4 +1,4 @@
-"""A store that others may read is said once, with what changes that."""
+"""A store that other users may read is reported once, with the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mqgateway.engine.store.privacy import warn_if_others_may_read
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A store with a log file and a table that are their owner's alone, in a folder that is not."""
+    """Return a store with a private log file and table, in a directory that is not private."""
     root = tmp_path / "store"
     (root / "config").mkdir(parents=True)
     for file in (root / "00000000000000000000", root / "config" / "topics.json"):
@@ -29,7 +29,7 @@ def test_private_files_are_not_worth_a_line(root: Path, caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("name", ["00000000000000000000", "config/topics.json"])
-def test_what_others_may_read_is_named(root: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_readable_file_is_named_in_warning(root: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     os.chmod(root / name, 0o644)
     warn_if_others_may_read(RealDisk(), str(root), [str(root / "00000000000000000000")])
     (line,) = caplog.messages

@@ -1,4 +1,4 @@
-"""A choice by a record's bytes is the choice by its properties."""
+"""A filter on a record's bytes has the same result as one on its properties."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def record(properties: bytes, body: bytes = b"a\1x\2b\1y", host: bytes = HOST) -
 
 
 class Asked:
-    """Decides by the values of names, and notes how often it was asked."""
+    """Decides by the values of names, and counts the calls."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -52,7 +52,7 @@ def test_sys_flags_of_both_kinds_are_seen() -> None:
     assert sys_flag_for(Message("T", 0, b"", {}, 1, HOST_V6, HOST)) & SysFlag.BORN_HOST_V6
 
 
-def test_what_was_decided_of_values_is_kept() -> None:
+def test_decisions_are_cached_by_values() -> None:
     asked = Asked("a")
     choice = PropertyChoice(["a"], asked)
     for number in range(10):

@@ -1,4 +1,6 @@
-"""Where queues end is noted by a clean stop, and believed only if nobody else had the store meanwhile."""
+"""Ends of queues are saved by a clean stop, and trusted only if no other process has used the store
+meanwhile.
+"""
 
 import json
 import logging
@@ -15,7 +17,7 @@ Damage = Callable[[CrashDisk], object]
 
 
 class Watched(CrashDisk):
-    """Remembers which files of queues were opened."""
+    """A disk that records which files of queues were opened."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +30,7 @@ class Watched(CrashDisk):
 
 
 def stopped(count: int = 30) -> tuple[Bench, Watched]:
-    """A store with queues of several files, some in the middle of one, stopped in good order."""
+    """Return a store with queues of several files, some ending inside of one, stopped cleanly."""
     disk = Watched()
     bench = Bench(disk, queue_table_from=2)
     bench.put(*[message(queue_id=i % 3, body=b"%d" % i) for i in range(count)])
@@ -67,7 +69,7 @@ def test_without_a_clean_stop_it_does_not_count() -> None:
     assert killed.store.max_offset("orders", 0) == 11
 
 
-def test_what_was_deleted_stays_so() -> None:
+def test_deleted_messages_stay_deleted() -> None:
     bench = Bench(Watched(), queue_table_from=1, file_reserved_time=0)
     bench.put(*[message(body=b"x" * 800) for _ in range(20)])
     bench.store.admin.delete_expired_files()
@@ -110,7 +112,7 @@ def altered(**changes: object) -> Damage:
         altered(newest=1),
     ],
 )
-def test_who_doubts_looks_at_each_queue(damage: Damage) -> None:
+def test_stale_table_makes_start_examine_each_queue(damage: Damage) -> None:
     bench, disk = stopped()
     damage(disk)
     again = bench.again()

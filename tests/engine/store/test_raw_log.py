@@ -1,4 +1,4 @@
-"""A log that is copied byte by byte: the copy is the same, and readable as far as it goes."""
+"""A log copied byte by byte: the copy is equal, and readable up to its end."""
 
 import errno
 
@@ -18,7 +18,7 @@ def slave(**changes: object) -> Bench:
 
 
 def master(count: int = 40) -> Bench:
-    """Several files of messages of all kinds."""
+    """Return a store with several files of messages of all kinds."""
     bench = Bench()
     for number in range(count):
         bench.store.put(
@@ -33,7 +33,7 @@ def master(count: int = 40) -> Bench:
 
 
 def copy(source: MessageStore, target: MessageStore, step: int, until: int | None = None) -> None:
-    """Copy from where the target ends, in pieces that stay inside files."""
+    """Copy from the target's end on, in chunks that stay within files."""
     end = source.raw.position if until is None else until
     while target.raw.position < end:
         at = target.raw.position
@@ -65,7 +65,7 @@ def test_a_copy_is_the_same_log_with_the_same_queues(step: int) -> None:
     assert replica.store.query("orders", "k5", 9, 0, 1 << 60).records
 
 
-def test_who_waits_is_told_as_after_a_put() -> None:
+def test_appended_records_notify_arrivals_as_puts() -> None:
     original, replica = master(3), slave()
     copy(original.store, replica.store, 100)
     told = [(one.topic, one.queue_id, one.next_offset, one.tags_code) for one in replica.arrivals]
@@ -128,7 +128,7 @@ def test_an_empty_log_begins_with_the_file_that_comes_first() -> None:
 
 
 def test_a_first_file_that_is_empty_does_not_hinder() -> None:
-    """As one that the standard has made ahead."""
+    """Such as one that RocketMQ's broker has created ahead."""
     original, replica = master(), slave()
     replica.disk.open("/store/commitlog/00000000000000000000", create=True).truncate(4096)
     replica = replica.restart()
@@ -137,7 +137,7 @@ def test_a_first_file_that_is_empty_does_not_hinder() -> None:
     assert replica.disk.listdir("/store/commitlog") == ["00000000000000004096"]
 
 
-def test_what_does_not_fit_is_refused_and_nothing_of_it_written() -> None:
+def test_foreign_bytes_are_refused_and_not_written() -> None:
     original, replica = master(), slave()
     raw = replica.store.raw
     data = original.store.raw.read(0, 400)
@@ -236,14 +236,14 @@ def test_old_parts_are_read_when_they_are_in_memory(monkeypatch: pytest.MonkeyPa
     assert len(first) == 100
 
 
-def test_what_is_not_in_the_log_cannot_be_read() -> None:
+def test_read_outside_of_raw_log_raises() -> None:
     with pytest.raises(OSError, match="not in the log"):
         Bench().store.raw.read(0, 10)
 
 
 @pytest.mark.parametrize("flush", list(FlushDiskType))
 def test_a_record_that_came_in_part_is_asked_for_anew(flush: FlushDiskType) -> None:
-    """Of whoever is master then; what was synced of it does not count as durable for what takes its place."""
+    """From any later master; a synced part of it does not count as durable for what replaces it."""
     original, replica = master(), slave(flush_disk_type=flush)
     copy(original.store, replica.store, 333, until=1000)
     replica.store.when_flushed(1000, lambda _: None)

@@ -1,4 +1,4 @@
-"""Parts of the log as memory: which are kept, and when it is asked again whether they are there."""
+"""Mapped parts of the log: which are cached, and when their residency is checked again."""
 
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.file_queue import FilePool
@@ -10,7 +10,7 @@ FILE_SIZE = PART_SIZE * (PARTS + 4)
 
 
 class Watched(CrashFile):
-    """A file that says whether it is in memory as it is told, and counts how often it is asked."""
+    """A file with a settable residency, which counts the checks."""
 
     there = True
     asked = 0
@@ -29,7 +29,7 @@ class World:
         self.windows = ReadWindows(lambda: self.now)
 
     def get(self, offset: int, length: int = FILE_SIZE) -> tuple[int, int] | None:
-        """Where the window around an offset begins and ends."""
+        """Return begin and end of the window around an offset."""
         window = self.windows.get(PLACE, self.file, offset, length, FILE_SIZE)
         return None if window is None else window[1:]
 
@@ -56,7 +56,7 @@ def test_it_is_asked_now_and_then_whether_it_is_still_in_memory() -> None:
     assert world.get(5) == (0, PART_SIZE)
 
 
-def test_what_was_written_since_is_seen_at_once() -> None:
+def test_later_writes_are_visible_at_once() -> None:
     world = World()
     assert world.get(5, 10) == (0, 10)
     assert world.get(9, 20) == (0, 10)
@@ -88,7 +88,7 @@ def test_a_file_that_goes_is_let_go() -> None:
 
 
 def test_a_log_reads_records_apart_where_they_are() -> None:
-    """Over parts and files, in memory or not, each record is what a single read gives."""
+    """Across parts and files, in memory or not, each record equals the result of a single read."""
     size = 2 * PART_SIZE + 4096
     pool = FilePool(CrashDisk())
     log = CommitLog(pool, "/log", size)
@@ -101,7 +101,7 @@ def test_a_log_reads_records_apart_where_they_are() -> None:
     places = [(0, start + end, 100) for start in (0, size) for end in ends]
     assert log.read_each(places) == [log.read(offset, 100) for _, offset, _ in places]
     there = [record for record in log.read_each(places) if record is not None]
-    assert len(there) == len(places) - 1  # one lies across the end of a file
+    assert len(there) == len(places) - 1  # one crosses the end of a file
     assert log.read_joined(places) is None
     places = [place for place in places if log.read(place[1], 100) is not None]
     assert log.read_joined(places) == b"".join(there)

@@ -1,4 +1,4 @@
-"""What a pull gets: statuses, next offsets and limits as the standard has them."""
+"""Results of a pull: statuses, next offsets and limits as in RocketMQ."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ A, B = java_hash("a"), java_hash("b")
 
 
 def filled(count: int, **changes: object) -> Bench:
-    """Messages with bodies 0, 1, 2 ... and tags a, b, a, b ..."""
+    """Return a store of messages with bodies 0, 1, 2 ... and tags a, b, a, b ..."""
     bench = Bench(**changes)  # type: ignore[arg-type]
     bench.put(*[message(body=b"%d" % i, properties={"TAGS": "ab"[i % 2]}) for i in range(count)])
     return bench
@@ -58,7 +58,7 @@ def test_the_body_is_the_records_as_stored() -> None:
 
 
 def with_addresses(topic: str = "orders") -> Bench:
-    """Messages with tags a, b, a, b ..., whose tags codes the standard keeps in other files."""
+    """Return a store of messages with tags a, b, a, b ..., whose tags codes are in RocketMQ's other files."""
     bench = Bench(message_delay_level="1s 5s")
     bench.put(
         *[message(topic, body=b"%d" % i, properties={"TAGS": "ab"[i % 2], "DELAY": "2"}) for i in range(6)]
@@ -111,7 +111,7 @@ def test_nothing_matched_goes_on_after_what_was_scanned() -> None:
 
 
 def numbered(count: int, **changes: object) -> Bench:
-    """Messages with bodies 0, 1, 2 ... and the same as property."""
+    """Return a store of messages with bodies 0, 1, 2 ... and the same as property."""
     bench = Bench(**changes)  # type: ignore[arg-type]
     bench.put(*[message(body=b"%d" % i, properties={"number": str(i)}) for i in range(count)])
     return bench
@@ -135,7 +135,7 @@ def test_a_function_chooses_by_properties() -> None:
 def test_a_chooser_sees_each_message_once_and_in_order(
     count: int, offset: int, most: int, step: int, is_split: bool
 ) -> None:
-    """However many are read together, over the borders of files too."""
+    """For any number of records read together, across the borders of files too."""
     bench = numbered(count, mapped_file_size_commit_log=4096 if is_split else 1 << 20)
     seen: list[int] = []
 
@@ -271,7 +271,7 @@ def test_only_few_answers_are_kept_for_sharing() -> None:
     assert max(sizes) == 16
 
 
-def test_what_replicas_have_not_agreed_on_after_a_start_is_not_read() -> None:
+def test_records_beyond_agreed_limit_are_not_read() -> None:
     bench = filled(5)
     ends = [r.physical_offset + r.size for r in records(bench.store.get("orders", 0, 0, 32))]
     agreement = bench.store.agree()
@@ -347,5 +347,5 @@ def test_chosen_batches_are_read_together(monkeypatch: pytest.MonkeyPatch) -> No
         result = bench.store.get("batched", 0, 300, 60, accept=accept)
         assert list(result.queue_offsets) == list(range(300, 420, 6))
         assert result.next_offset == 417
-        # A choice by properties looks at each record in mapped memory.
+        # A filter by properties checks each record in mapped memory.
         assert callable(accept) or len(reads) <= 8

@@ -1,4 +1,4 @@
-"""Records: the fast path agrees with the schema, and what is not valid is told apart."""
+"""Records: the fast path agrees with the schema, and invalid ones are detected."""
 
 import inspect
 
@@ -32,7 +32,7 @@ messages = st.builds(
 def encoded(
     each: Message, queue_offset: int = 7, position: int = 1000, now: int = 1_700_000_000_456
 ) -> bytes:
-    """A record as the store makes it."""
+    """Return a record as encoded by the store."""
     properties = format_properties(each.properties).encode()
     topic = record.topic_field(each.topic, True)
     flag = record.sys_flag_for(each)
@@ -55,7 +55,7 @@ def test_the_schema_reads_what_the_fast_path_wrote(each: Message) -> None:
 
 
 @given(messages)
-def test_what_was_encoded_is_decoded(each: Message) -> None:
+def test_decode_inverts_encode(each: Message) -> None:
     data = b"??" + encoded(each)
     read = record.decode(data, 2)
     for field in inspect.signature(Message).parameters:
@@ -87,7 +87,7 @@ def test_examine_never_raises_and_sees_a_changed_body(each: Message, choose: st.
 
 
 @given(messages, st.data())
-def test_what_is_surely_valid_is_so_and_has_these_parts(each: Message, choose: st.DataObject) -> None:
+def test_sound_parts_agree_with_examine_and_decode(each: Message, choose: st.DataObject) -> None:
     data = bytearray(b"??" + encoded(each))
     for at in choose.draw(st.lists(st.integers(0, len(data) - 1), max_size=1)):
         data[at] ^= choose.draw(st.integers(1, 255))
@@ -109,7 +109,7 @@ def test_what_is_surely_valid_is_so_and_has_these_parts(each: Message, choose: s
         assert parse_properties(parts[6].decode("utf-8", "replace")) == read.properties
 
 
-def test_what_may_be_lost_or_have_a_checksum_of_all_is_not_surely_valid() -> None:
+def test_sound_parts_leaves_zeros_and_checksums_to_examine() -> None:
     sealed = record.sealed(encoded(message(properties={"K": "v", "__CRC32#": "0123456789"})))
     for data in (encoded(message(properties={"Z": "\0" * 300})), sealed):
         assert record.examine(data, 0, 1000, True) == len(data)

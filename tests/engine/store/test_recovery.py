@@ -1,4 +1,4 @@
-"""Starting again after clean stops, dead processes and power cuts."""
+"""Starts after clean stops, killed processes and power cuts."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def filled(**changes: object) -> Bench:
 
 
 def bodies(bench: Bench) -> list[bytes]:
-    """All messages in the order of the log, having checked that the queues are in order."""
+    """Return all messages in the order of the log, after a check that the queues are in order."""
     found = []
     for queue_id in range(3):
         queue = drain(bench.store, "orders", queue_id)
@@ -81,7 +81,7 @@ def test_after_a_checkpoint_only_what_came_since_is_dispatched_again() -> None:
 
 
 def test_records_that_were_not_dispatched_are_dispatched_by_a_clean_start() -> None:
-    """As the standard may leave them."""
+    """RocketMQ may leave them so."""
     bench = filled()
     bench.store.put(message(queue_id=1, body=b"late"))
     bench.store._dispatch.waiting.clear()
@@ -135,13 +135,13 @@ def test_without_crc_check_only_the_form_counts() -> None:
 
 
 def content(disk: CrashDisk) -> dict[str, tuple[bytes, int]]:
-    """Every file of the store, with what is in it and when it was written."""
+    """Return every file of the store, with its content and the time of its last write."""
     return {path: (disk.read_bytes(path), disk.modified(path)) for path in disk.files("/store")}
 
 
 @pytest.mark.parametrize("lost", [[4096], [4096, 8192], [8192], [12288]])
 def test_a_lost_log_file_is_refused_and_nothing_is_changed(lost: list[int]) -> None:
-    """Put back it is all as it was; until then with the setting the others serve what they have."""
+    """After it is restored all is as before; until then the setting allows to serve the other files."""
     bench = filled()
     bench.store.stop()
     names = [file_name(start) for start in lost]
@@ -174,7 +174,7 @@ def test_with_the_setting_an_empty_file_takes_the_place_of_a_lost_one(lost: int,
     found = {m.body for i in range(3) for m in drain(again.store, "orders", i)}
     assert found == {body for body in BODIES if body in rest}
     assert len(found) < 60
-    # Of the log's end, after an unclean stop, nothing tells how many there were.
+    # After an unclean stop the number of files at the log's end is unknown.
     assert again.put(message(queue_id=0)) == [20 if clean or lost == 8192 else 16]
     more = again.restart()
     assert {m.body for i in range(3) for m in drain(more.store, "orders", i)} == found | {b"hello"}
@@ -211,7 +211,7 @@ def test_a_wrong_file_length_is_told_with_its_path() -> None:
 
 
 def test_an_old_checkpoint_without_an_offset_is_trusted_by_time() -> None:
-    """Stores of 5.3 and before; their queue units may be older than the checkpoint's times say."""
+    """Stores of 5.3 and before; their queue units may be older than the checkpoint's times."""
     bench = Bench()
     for body in BODIES:
         bench.clock.advance(1000)
@@ -236,7 +236,7 @@ def test_a_checkpoint_beyond_the_log_falls_back_to_whole_files() -> None:
 
 
 def test_a_misleading_old_unit_is_found_out() -> None:
-    """Bytes of another use of the file behind the end of a queue."""
+    """Bytes of an earlier use of the file behind the end of a queue."""
     bench = filled()
     bench.clock.advance(60_000)
     bench.store.tick()

@@ -1,4 +1,4 @@
-"""Old files are removed one by one, elsewhere, in order, and again where it failed."""
+"""Old files are deleted one by one on a worker, in order, and retried after a failure."""
 
 import errno
 
@@ -14,7 +14,7 @@ RETRY = 120_000
 
 
 class Scene:
-    """Three files in each of two directories, and somebody to remove them."""
+    """Three files in each of two directories, and their removal queue."""
 
     def __init__(self) -> None:
         self.disk = CrashDisk()
@@ -74,7 +74,7 @@ def test_stopping_removes_what_waits() -> None:
     scene.add("/s/b/3", "/s/b/1", "/s/b/2", "/s/b/0")
     scene.worker.perform()
     scene.removals.finish()
-    # What waits behind one that cannot be removed stays: a log with a gap could not be opened.
+    # Files behind one that cannot be deleted are kept: a log with a gap could not be opened.
     assert scene.left == ["a3", "b1", "b2"]
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_has_gone_is_no_failure() -> None:
 
 
 def test_a_large_file_loses_its_name_for_good_before_its_content() -> None:
-    """A file cut short, or missing before others, would keep brokers from starting."""
+    """A short file, or a missing one before others, would keep brokers from starting."""
     disk = CrashDisk()
     disk.makedirs("/s")
     size = 3 * PORTION + 5

@@ -1,4 +1,4 @@
-"""Old files go, and a full disk stops writes until there is room."""
+"""Deletion of old files, and refusal of writes while the disk is full."""
 
 from datetime import datetime
 
@@ -11,12 +11,12 @@ HOUR = 3_600_000
 
 
 def at_hour(hour: int) -> ManualClock:
-    """A clock at an hour of the local day."""
+    """Return a clock at an hour of the local day."""
     return ManualClock(int(datetime(2024, 5, 6, hour, 30).timestamp() * 1000))
 
 
 def filled(clock: ManualClock, **changes: object) -> Bench:
-    """Five log files, one written each hour."""
+    """Return a store of five log files, one written each hour."""
     bench = Bench(clock=clock, **changes)  # type: ignore[arg-type]
     for _ in range(5):
         bench.put(*[message(body=b"x" * 800, properties={"KEYS": "k"}) for _ in range(4)])
@@ -129,7 +129,7 @@ def test_forced_deletion_can_be_switched_off() -> None:
 
 
 def test_the_newest_part_of_the_log_is_kept_from_deletion_by_force() -> None:
-    """It still goes when it is old."""
+    """It is still deleted when it is old."""
     bench = filled(at_hour(10), clean_forcibly_keep_size=8192)
     bench.disk.used = bench.disk.total * 92 // 100
     look(bench)
@@ -169,7 +169,7 @@ def test_files_are_removed_on_the_worker_and_reads_no_longer_see_them() -> None:
     bench.store.stop()
 
 
-def test_what_waits_to_be_removed_is_removed_when_the_store_stops() -> None:
+def test_pending_removals_are_done_when_store_stops() -> None:
     aside = MemoryWorker()
     bench = filled(at_hour(23), file_reserved_time=3, aside=aside)
     look(bench)

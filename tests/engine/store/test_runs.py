@@ -1,4 +1,4 @@
-"""Records that are taken together: the same as one by one."""
+"""Records processed as runs: the result equals that of single records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pieces(bench: Bench, step: int) -> list[tuple[int, bytes]]:
 
 
 def copied(original: Bench, step: int) -> tuple[dict[str, bytes], dict[tuple[str, int], tuple[int, int]]]:
-    """What a slave has on disk, and the last that was told of each queue."""
+    """Return a slave's files, and its last arrival of each queue."""
     replica = Bench(broker_role=BrokerRole.SLAVE)
     for at, data in pieces(original, step):
         replica.store.raw.append(at, data)
@@ -124,7 +124,7 @@ def test_runs_have_bounds() -> None:
     assert run is not None and len(run[4]) == RECORDS_MAX
 
 
-def test_what_is_rotten_begins_no_run() -> None:
+def test_damaged_record_begins_no_run() -> None:
     bench = Bench()
     put(bench, [("orders", 0, {}, 0)])
     raw = bench.store.raw

@@ -1,4 +1,4 @@
-"""The formats have the sizes of the standard."""
+"""The formats have RocketMQ's sizes."""
 
 from mqgateway.engine.store import schema
 

@@ -1,4 +1,4 @@
-"""The end of a log in use is cut off: nothing of it is served, or comes back, and the store goes on."""
+"""Truncation of a log in use: the removed part is not served, and does not return; the store continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.engine.store.stores import Bench, message
 
 
 def filled(bench: Bench, count: int, name: str = "m") -> list[int]:
-    """Where each of some messages ends."""
+    """Return the ends of some messages."""
     ends = []
     for number in range(count):
         key = f"{name}{number}"
@@ -25,7 +25,7 @@ def filled(bench: Bench, count: int, name: str = "m") -> list[int]:
 
 
 def bodies(bench: Bench) -> list[bytes]:
-    """What readers of both queues get."""
+    """Return the bodies that readers of both queues get."""
     found = []
     for queue_id in (0, 1):
         units = bench.store.consume_queue_units("orders", queue_id, 0, 1000)
@@ -37,13 +37,13 @@ def bodies(bench: Bench) -> list[bytes]:
 
 
 def keys(bench: Bench, name: str, count: int) -> set[str]:
-    """Which of the keys are found."""
+    """Return the keys that are found."""
     names = [f"{name}{number}" for number in range(count)]
     return {key for key in names if bench.store.query("orders", key, 8, 0, 2**60).records}
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4, 9, 29])
-def test_what_was_cut_is_gone_and_the_log_goes_on(kept: int) -> None:
+def test_truncated_records_are_gone_and_log_continues(kept: int) -> None:
     bench = Bench()
     ends = filled(bench, 30)
     end = ends[kept - 1] if kept else 0
@@ -129,7 +129,7 @@ def test_a_power_cut_in_the_middle_leaves_a_whole_store() -> None:
 
 @pytest.mark.parametrize("step", range(1, 10))
 def test_power_cut_during_truncation_leaves_no_gap_in_the_log(step: int) -> None:
-    """Without gaps is what is left whole: records after removed ones must not pass for later, sound ones."""
+    """The rest has no gaps: records after removed ones must not pass for later, valid ones."""
     for seed in range(8):
         bench = Bench()
         ends = filled(bench, 25)

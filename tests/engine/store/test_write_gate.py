@@ -1,4 +1,4 @@
-"""A log that is not ours to write takes nothing that is put; single messages may go elsewhere."""
+"""A log written by another broker refuses puts; single messages may be redirected."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_single_messages_go_elsewhere() -> None:
     assert ([one.body for one in sent], store.raw.position) == ([b"x"], 0)
 
 
-def test_what_a_master_sends_is_appended_all_the_same() -> None:
+def test_closed_gate_accepts_raw_bytes_of_master() -> None:
     original, copy = Bench().store, Bench().store
     original.put(message(body=b"x"))
     copy.gate = WriteGate("closed")

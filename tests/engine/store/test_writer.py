@@ -1,4 +1,4 @@
-"""Putting messages: where they go, and with which status they are refused."""
+"""Putting messages: their positions, and the statuses of refusals."""
 
 import errno
 import zlib
@@ -47,9 +47,7 @@ def test_ipv6_hosts_and_long_retry_topics_are_stored() -> None:
         ({"queue_id": -1}, PutStatus.MESSAGE_ILLEGAL),
     ],
 )
-def test_what_cannot_be_stored_is_refused_with_the_standards_status(
-    changes: dict[str, object], status: PutStatus
-) -> None:
+def test_invalid_message_is_refused_with_status(changes: dict[str, object], status: PutStatus) -> None:
     bench = Bench(max_message_size=2000)
     result = bench.store.put(message(**changes))  # type: ignore[arg-type]
     assert result.status is status
@@ -120,7 +118,7 @@ def test_no_room_for_a_new_file_refuses_the_message_with_the_reason() -> None:
 
 
 def crc_of(found: StoredMessage, record: bytes) -> bool:
-    """Whether a record ends with a checksum, and it is right."""
+    """Return True if a record ends with a checksum, and it is right."""
     digits = found.properties["__CRC32#"]
     assert record.endswith(f"__CRC32#\1{digits}\2".encode())
     return int(digits[::-1]) == zlib.crc32(record[:-20]) & 0x7FFFFFFF

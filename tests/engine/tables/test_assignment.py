@@ -1,4 +1,4 @@
-"""Sharing queues out: every queue once, evenly, in the standard's own order; and the modes that are kept."""
+"""Assignment of queues: every queue once, evenly, in RocketMQ's order; and the stored modes."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def test_every_queue_goes_to_one_client_and_all_have_as_many(
 def test_shares_are_those_of_the_standard(
     strategy: Strategy[int], queues: int, clients: int, expected: list[list[int]]
 ) -> None:
-    """What Apache's strategies give for the same numbers."""
+    """Results of RocketMQ's strategies for the same numbers."""
     assert [strategy(one, range(queues), names(clients)) for one in names(clients)] == expected
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=list(STRATEGIES))
-def test_who_is_no_member_gets_nothing(strategy: Strategy[int]) -> None:
+def test_non_member_gets_no_queues(strategy: Strategy[int]) -> None:
     assert strategy("stranger", range(4), names(2)) == []
     assert shared(strategy, "stranger", range(4), names(3), 1) == []
 
 
-def test_who_pops_shares_its_queues_with_those_after_it() -> None:
-    """The last one begins again with the first."""
+def test_popping_client_shares_queues_of_next_clients() -> None:
+    """The last one wraps around to the first."""
     found = [shared(averagely, one, range(8), names(4), 1) for one in names(4)]
     assert found == [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7], [6, 7, 0, 1]]
 
@@ -111,7 +111,7 @@ def modes(disk: CrashDisk) -> RequestModes:
 
 
 def read(disk: CrashDisk) -> RequestModes:
-    """What the file holds."""
+    """Return the content of the file."""
     found = RequestModes(BrokerOptions(), disk, PATH, ManualClock())
     found.load()
     return found
@@ -139,7 +139,7 @@ def test_only_so_many_are_kept(modes: RequestModes) -> None:
     assert modes.set("T", "d", POP_2)
 
 
-def test_what_is_deleted_takes_its_modes_along(modes: RequestModes, disk: CrashDisk) -> None:
+def test_deleted_topic_or_group_loses_its_modes(modes: RequestModes, disk: CrashDisk) -> None:
     modes.set("T", "G", POP_2)
     modes.set("U", "G", POP_2)
     modes.remove_topic("T")
@@ -151,7 +151,7 @@ def test_what_is_deleted_takes_its_modes_along(modes: RequestModes, disk: CrashD
 
 
 def test_each_choice_outlives_the_process_before_the_file_is_written(disk: CrashDisk) -> None:
-    """What the worker has yet to do is in the file's journal."""
+    """Changes that the worker has not written are in the file's journal."""
     modes = RequestModes(BrokerOptions(), disk, PATH, ManualClock(), MemoryWorker())
     for topic in "TUV":
         for group in "GH":
@@ -167,7 +167,7 @@ def test_each_choice_outlives_the_process_before_the_file_is_written(disk: Crash
 
 
 def test_the_file_has_what_was_there_when_its_writing_began(disk: CrashDisk) -> None:
-    """And the journal what was chosen while the worker wrote it."""
+    """And the journal has the changes made while the worker wrote it."""
     worker = MemoryWorker()
     modes = RequestModes(BrokerOptions(), disk, PATH, ManualClock(), worker)
     modes.set("T", "G", POP_2)

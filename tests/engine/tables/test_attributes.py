@@ -1,4 +1,4 @@
-"""Changes of attributes: how they are read, which are refused in whose words, and what comes out."""
+"""Changes of attributes: parsing, refusals with RocketMQ's texts, and results."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_attributes_are_added_altered_and_removed_and_the_others_stay() -> None:
         (None, {"+reserve.time": "long"}, 'For input string: "long"'),
     ],
 )
-def test_what_is_not_allowed_is_refused_in_the_standards_words(
+def test_invalid_change_is_refused_with_rocketmqs_text(
     current: dict[str, str] | None, changes: dict[str, str], words: str
 ) -> None:
     with pytest.raises(AttributeRefused) as refusal:

@@ -1,4 +1,4 @@
-"""Offsets of broadcasting clients: watched one by one, used when a road changes, committed for a group."""
+"""Offsets of broadcasting clients: observed per client, used when a path changes, committed for a group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ELSEWHERE = 1000
 
 
 class Watch:
-    """Broadcast offsets, their clock, who is connected and what was committed."""
+    """Broadcast offsets, their clock, connected members and commits."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -60,7 +60,7 @@ def test_a_queue_it_never_read_begins_elsewhere(watch: Watch) -> None:
 
 
 def test_a_proxy_without_an_offset_is_given_one(watch: Watch) -> None:
-    """Of the client, when that is known, of another one's group or of nobody."""
+    """The client's if known, else that of another source, or none."""
     assert watch.first(ONE, -1, True) == ELSEWHERE
     watch.offsets.pulled(ONE, 0, 5, True)
     assert watch.first(ONE, -1, True) == 5

@@ -1,4 +1,4 @@
-"""What every table of entries with a version and a file does, on entries of one field."""
+"""Behaviour of every table of entries with a version and a file, on entries of one field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Thing:
 
 
 class Things(ConfigTable[Thing]):
-    """Every name that begins with `*` is one of size 7."""
+    """A table in which every name that begins with `*` is an implicit entry of size 7."""
 
     entry = Thing
     member = "things"
@@ -43,7 +43,7 @@ class Things(ConfigTable[Thing]):
         return Thing(name, 7) if name.startswith("*") else None
 
     def mark(self, name: str, **marks: int) -> None:
-        """Put something beside an entry."""
+        """Set side data of an entry."""
         self._sides["marks"][name] = marks
         self._changed(sides=[("marks", name)])
 
@@ -73,7 +73,7 @@ def test_each_change_raises_the_version_and_outlives_the_process() -> None:
     assert [thing.key for thing in again.all()] == ["first", "a"]
 
 
-def test_what_lies_beside_an_entry_goes_with_it_and_may_be_there_alone() -> None:
+def test_side_data_is_deleted_with_or_without_entry() -> None:
     disk = CrashDisk()
     made = things(disk)
     made.put(Thing("a"))
@@ -114,7 +114,7 @@ def test_of_a_table_with_a_fault_nothing_is_taken_over(bad: dict[str, Any]) -> N
     assert slave.to_json() == before
 
 
-def test_what_is_not_known_here_stays_in_the_file() -> None:
+def test_unknown_members_are_kept_in_file() -> None:
     disk = CrashDisk()
     entry = {"name": "a", "size": 1, "newer": [1]}
     save_table(disk, PATH, {"things": {"a": entry}, "new": 5, "dataVersion": {"counter": 2}})

@@ -1,4 +1,4 @@
-"""The table of consumer groups: built-in ones, those made on use, what they are forbidden, the file."""
+"""The table of consumer groups: built-in ones, creation on use, forbidden operations, the file."""
 
 from itertools import pairwise
 from typing import Any
@@ -211,7 +211,7 @@ def test_missing_fields_have_their_defaults_and_null_numbers_are_zero() -> None:
     assert read == SubscriptionGroupConfig("g", retry_max_times=0)
 
 
-def test_what_other_writers_of_json_send_is_taken() -> None:
+def test_lenient_json_values_are_accepted() -> None:
     read = SubscriptionGroupConfig.from_json({"groupName": 5, "consumeEnable": "true", "retryQueueNums": 1.5})
     assert read == SubscriptionGroupConfig("5")
 
@@ -286,7 +286,7 @@ def test_each_group_of_a_list_is_a_change_of_its_own() -> None:
 
 
 def test_a_long_list_is_updated_in_steps() -> None:
-    """None is changed before all have been looked at; then some with each step."""
+    """None is changed before all have been checked; then some with each step."""
     made = table()
     before = len(made)
     configs = [SubscriptionGroupConfig(f"G{n}") for n in range(100)]

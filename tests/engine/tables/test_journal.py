@@ -1,4 +1,4 @@
-"""Journals on disk: what was appended is read, as far as it is whole."""
+"""Journals on disk: appended changes are read, as far as they are intact."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def journal(disk: CrashDisk, changes: list[Numbered] = CHANGES, base: Identity =
     return made
 
 
-def test_what_was_appended_is_read() -> None:
+def test_appended_changes_are_read() -> None:
     disk = CrashDisk()
     journal(disk)
     found = Journal(disk, PATH).read()
@@ -67,7 +67,7 @@ def test_a_file_cut_or_flipped_anywhere_ends_at_a_whole_change() -> None:
 
 
 def test_changes_of_an_earlier_life_of_the_file_are_not_read() -> None:
-    """A power cut may bring their bytes back behind those that were written in their place."""
+    """A power cut may restore their bytes behind the changes written in their place."""
     disk = CrashDisk()
     journal(disk)
     old = disk.read_bytes(PATH)

@@ -1,4 +1,4 @@
-"""Tables with journals: each change outlives what was promised, whatever happens meanwhile."""
+"""Tables with journals: each change is as durable as was promised, whatever happens meanwhile."""
 
 import errno
 import zlib
@@ -54,7 +54,7 @@ def test_without_a_worker_each_change_is_in_the_file_at_once() -> None:
 
 
 def test_a_change_outlives_the_process_when_it_is_noted() -> None:
-    """Whatever the worker has done by then; and the next start goes on from there."""
+    """Whatever the worker has done by then; and the next start resumes from there."""
     for steps in range(12):
         disk, worker = CrashDisk(), MemoryWorker()
         book = Book(disk, worker)
@@ -67,7 +67,7 @@ def test_a_change_outlives_the_process_when_it_is_noted() -> None:
 
 
 def read_copy(disk: CrashDisk) -> dict[str, Any]:
-    """What a start would read, which itself writes: on a copy that has all that was written."""
+    """Return the table as a start would load it, on a copy of the disk with all writes, as loading writes."""
     copy = CrashDisk()
     copy.makedirs("/store/config")
     for name in disk.listdir("/store/config"):
@@ -97,7 +97,7 @@ def test_many_changes_cost_few_writes_of_the_table() -> None:
     assert not book.file.is_behind
 
 
-def test_what_changes_while_the_table_is_written_is_kept() -> None:
+def test_changes_during_a_write_are_kept() -> None:
     disk, worker = CrashDisk(), MemoryWorker()
     book = Book(disk, worker)
     book.put("a", 1)
@@ -112,7 +112,7 @@ def test_what_changes_while_the_table_is_written_is_kept() -> None:
 
 
 def promise(promised: list[int], at: int) -> Callable[[OSError | None], None]:
-    """Notes that the state of this number was said to be durable."""
+    """Return a callback that notes that the state of this number is durable."""
 
     def told(outcome: OSError | None) -> None:
         assert outcome is None
@@ -123,7 +123,7 @@ def promise(promised: list[int], at: int) -> Callable[[OSError | None], None]:
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_power_cut_at_any_operation_keeps_what_was_promised(lazy: bool) -> None:
-    """What was said to be durable is there; of the rest a beginning."""
+    """Promised changes exist; of the others a prefix."""
     cuts = 0
     for seed in range(25):
         disk, worker = CrashDisk(), MemoryWorker()
@@ -169,7 +169,7 @@ def test_a_power_cut_at_any_operation_keeps_what_was_promised(lazy: bool) -> Non
 
 
 def test_starts_that_are_cut_lose_nothing() -> None:
-    """A start with a journal writes the table; the power may go there too, again and again."""
+    """A start with a journal writes the table; the power may be cut there too, repeatedly."""
     for seed in range(40):
         disk, worker = CrashDisk(), MemoryWorker()
         book = Book(disk, worker)
@@ -236,7 +236,7 @@ def test_changes_from_journals_are_logged_with_their_number(caplog: pytest.LogCa
 
 
 def test_a_backup_is_continued_to_the_end() -> None:
-    """The file is damaged; what it had is in the journal of the one before."""
+    """The file is damaged; its content is in the journal of the one before."""
     disk, worker = CrashDisk(), MemoryWorker()
     book = Book(disk, worker)
     for number in range(3):
@@ -263,7 +263,7 @@ def test_a_disk_that_fails_at_any_call_costs_no_change(call: str, skip: int) -> 
     assert read(disk.crash(skip)) == {"a": 3, "b": 2}
 
 
-def test_who_asks_first_is_told_that_a_change_cannot_be_made() -> None:
+def test_append_raises_if_a_change_cannot_be_recorded() -> None:
     disk = CrashDisk()
     book = Book(disk)
     book.put("a", 1)
@@ -275,7 +275,7 @@ def test_who_asks_first_is_told_that_a_change_cannot_be_made() -> None:
 
 
 def test_journals_of_files_before_stand_in_nobodys_way() -> None:
-    """Changes in all three, of which one continues the file: a start writes over another."""
+    """Changes in all three, of which one continues the file: a start overwrites another."""
     disk = CrashDisk()
     Book(disk, MemoryWorker()).put("a", 1)
     for number in (1, 2):
@@ -309,7 +309,7 @@ def test_a_table_that_took_long_is_saved_without_a_rest_where_that_is_asked_for(
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_file_that_has_an_earlier_ones_content_has_its_own_journal(order: tuple[int, int]) -> None:
-    """As after a value was set and removed, or a table was saved that had not changed."""
+    """As after a value was set and removed, or a table was saved unchanged."""
     disk = CrashDisk()
     save_table(disk, PATH, {"t": {"a": 1}})
     text = disk.read_bytes(PATH)

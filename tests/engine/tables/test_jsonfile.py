@@ -1,4 +1,4 @@
-"""Tables on disk outlive cuts, crashes and full disks."""
+"""Tables on disk survive power cuts, crashes and full disks."""
 
 import errno
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def test_a_table_of_which_nothing_can_be_read_begins_anew_and_what_was_there_is_
     assert "Groups begin anew" in caplog.text
 
 
-def test_what_the_disk_does_not_give_is_not_taken_for_garbage() -> None:
+def test_read_error_does_not_set_file_aside() -> None:
     disk = CrashDisk()
     disk.makedirs("/store/config")
     put(disk, PATH, b"garbage")
@@ -129,7 +129,7 @@ def test_a_failure_at_any_step_leaves_a_table(call: str, nth: int) -> None:
 
 
 def test_a_power_cut_at_any_moment_leaves_a_table() -> None:
-    """What a crash keeps of an unfinished write is chosen at random, step by step."""
+    """The part of an unfinished write that a crash keeps is chosen at random, step by step."""
     left = set()
     for step in ("truncate", "write", "sync", "rename", "none"):
         for seed in range(60):

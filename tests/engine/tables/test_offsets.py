@@ -25,7 +25,7 @@ def table(disk: CrashDisk | None = None, **given: Any) -> ConsumerOffsets:
     return made
 
 
-def test_what_was_committed_last_is_answered() -> None:
+def test_query_returns_last_commit() -> None:
     offsets = table()
     assert offsets.query("g", "t", 0) == -1
     offsets.commit("g", "t", 0, 12)
@@ -298,7 +298,7 @@ QUEUES = st.integers(0, 2)
 
 
 class OffsetsAgainstAModel(RuleBasedStateMachine):
-    """Commits, removals, writes and restarts in any order; the file is what a plain table would be."""
+    """Commits, removals, writes and restarts in any order; the file equals a plain table."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The table of topics: built-in ones, those made on a send, changes, and the file."""
+"""The table of topics: built-in ones, creation by a send, changes, and the file."""
 
 from itertools import pairwise
 from typing import Any
@@ -30,7 +30,7 @@ def table(disk: CrashDisk | None = None, **given: Any) -> TopicTable:
 
 
 def test_the_built_in_topics_are_those_of_the_standard() -> None:
-    """Name, queues and permission, as a 5.5.0 broker with its default settings writes them at start."""
+    """Name, queues and permission, as a 5.5.0 broker with default settings writes them at start."""
     assert {c.topic_name: (c.read_queue_nums, c.write_queue_nums, c.perm) for c in table().all()} == {
         "TBW102": (8, 8, 7),
         "SELF_TEST_TOPIC": (1, 1, 6),
@@ -95,7 +95,7 @@ def test_a_send_makes_nothing_after_what_may_not_be_inherited() -> None:
 
 
 def test_a_send_makes_nothing_when_that_is_switched_off() -> None:
-    """The default topic may still be there, from the file of a time when it was allowed."""
+    """The default topic may still exist, from a file written while it was allowed."""
     disk = CrashDisk()
     table(disk).put(TopicConfig("orders"))
     made = table(disk, auto_create_topic_enable=False)
@@ -156,7 +156,7 @@ def test_each_topic_of_a_list_is_a_change_of_its_own_unless_it_is_as_asked_alrea
 
 
 def test_a_long_list_is_updated_in_steps() -> None:
-    """None is changed before all have been looked at; then some with each step."""
+    """None is changed before all have been checked; then some with each step."""
     made = table()
     before = len(made)
     sizes = [len(made) - before for _ in made.update_in_steps([TopicConfig(f"T{n}") for n in range(100)])]
@@ -291,7 +291,7 @@ def test_fields_of_wrong_types_are_refused(entry: Any) -> None:
         TopicConfig.from_json(entry)
 
 
-def test_what_is_told_is_what_is_written() -> None:
+def test_reported_table_equals_the_file() -> None:
     disk = CrashDisk()
     made = table(disk)
     made.put(TopicConfig("orders"))
@@ -416,7 +416,7 @@ def test_deletions_are_bounded_by_max_topics() -> None:
 
 
 def test_no_topic_ends_behind_the_log() -> None:
-    """A power cut took the end of the log: what is written there now is of today's topics."""
+    """A power cut removed the end of the log: records written there now belong to current topics."""
     made = deleting(CrashDisk(), 0, 500)
     made.log_range = lambda: (0, 300)
     made.cut_ends()

@@ -1,4 +1,4 @@
-"""The checkpoint: both parts are read back; ours is not used when the standard has written since."""
+"""The checkpoint: both parts are read back; ours is ignored if RocketMQ has written since."""
 
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.checkpoint import FILE_SIZE, Stable, TimerCheckpoint

@@ -1,7 +1,7 @@
-"""The end of the process, and of the power, at every single step of a life with timers.
+"""Crash of the process, and power cut, at every step of a life with timers.
 
-One life (timers set in bursts, some deleted, one beyond the window, some shorter than a step) is cut at each
-change of the disk in turn. After the end of the process each timer that was acknowledged is delivered exactly
+One life (timers set in bursts, some deleted, one beyond the window, some shorter than a step) is ended at
+each change of the disk in turn. After a crash of the process each acknowledged timer is delivered exactly
 once. After a power cut so is each whose message had reached the disk; no other is delivered twice.
 """
 
@@ -13,7 +13,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 from tests.support.engine.timers.bench import Bench
 
 EVERY = int(os.environ.get("TIMER_CRASHES_EVERY", "29"))
-"""Of the steps one in so many is tried; 1 tries all."""
+"""One in this many steps is tried; 1 tries all."""
 SETTINGS = {
     "timer_precision_ms": 100,
     "timer_roll_window_slot": 20,
@@ -24,7 +24,7 @@ SETTINGS = {
 
 
 class Life:
-    """What was set, by body the time due, and of which the message is known to be on disk."""
+    """Timers that were set: due times by body, and those whose message is known to be on disk."""
 
     def __init__(self, cut_at: int | None = None) -> None:
         self.bench = Bench(**SETTINGS)
@@ -43,7 +43,7 @@ class Life:
         self.ends[body] = bench.store.max_physical_offset
 
     def delete(self, body: bytes) -> None:
-        self.doomed.add(body)  # even if the power goes before that is acknowledged
+        self.doomed.add(body)  # even if the power is cut before that is acknowledged
         assert self.bench.delete(body.decode(), self.due[body]) is None
 
     def beat(self) -> None:
@@ -65,7 +65,7 @@ class Life:
             self.beat()
 
     def check(self, again: Bench, expected: set[bytes]) -> None:
-        """Let all the time pass; each of the expected is delivered once, none early."""
+        """Advance the clock to the end; each of the expected is delivered once, none early."""
         again.tick()
         seen: list[bytes] = again.bodies()
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""Delivery: what cannot be read or written now, what never can, what was delivered before."""
+"""Delivery: temporary and permanent failures, and earlier deliveries."""
 
 import errno
 
@@ -33,7 +33,7 @@ def refuse(bench: Bench, status: PutStatus) -> None:
     bench.store.put = lambda _: PutResult(status, remark="no")  # type: ignore[method-assign]
 
 
-def test_what_was_delivered_is_found_in_the_log() -> None:
+def test_earlier_deliveries_are_found_in_log() -> None:
     bench = Bench()
     delivery, stored = made(bench)
     delivery.deliver(stored, 1, 2)
@@ -44,8 +44,8 @@ def test_what_was_delivered_is_found_in_the_log() -> None:
     assert bodies(bench) == [b"x"]
 
 
-def test_what_the_standard_delivered_is_known_by_its_properties() -> None:
-    """The standard writes no place of origin."""
+def test_deliveries_by_rocketmq_are_known_by_properties() -> None:
+    """RocketMQ writes no offset of the original."""
     bench = Bench()
     delivery, stored = made(bench)
     copy = message(b"x", "k", TIMER_OUT_MS=START, TIMER_DEQUEUE_MS=9, TIMER_ENQUEUE_MS=8)
@@ -77,7 +77,7 @@ def test_all_of_the_log_is_searched_over_file_borders() -> None:
 
 
 @pytest.mark.parametrize("status", [PutStatus.SERVICE_NOT_AVAILABLE, PutStatus.UNKNOWN_ERROR])
-def test_what_cannot_be_put_now_is_tried_again(status: PutStatus) -> None:
+def test_temporary_put_failure_is_retried(status: PutStatus) -> None:
     bench = Bench()
     delivery, stored = made(bench)
     refuse(bench, status)
@@ -85,7 +85,7 @@ def test_what_cannot_be_put_now_is_tried_again(status: PutStatus) -> None:
         delivery.deliver(stored, 1, 2)
 
 
-def test_what_fails_for_unknown_reasons_is_left_out_where_that_is_set() -> None:
+def test_unknown_error_is_skipped_if_configured() -> None:
     bench = Bench(timer_skip_unknown_error=True)
     delivery, stored = made(bench)
     refuse(bench, PutStatus.UNKNOWN_ERROR)
@@ -93,7 +93,7 @@ def test_what_fails_for_unknown_reasons_is_left_out_where_that_is_set() -> None:
     assert delivery.count == 0
 
 
-def test_what_no_store_takes_is_left_out() -> None:
+def test_illegal_timer_is_skipped() -> None:
     bench = Bench()
     delivery, stored = made(bench)
     stored.properties[PROPERTY_REAL_TOPIC] = ""

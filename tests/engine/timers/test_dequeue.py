@@ -1,4 +1,4 @@
-"""Out of the wheel: in steps, in order, and around what is broken."""
+"""Out of the wheel: incrementally, in order, and past damage."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_a_large_slot_is_delivered_in_steps() -> None:
 
 
 def test_a_slot_in_work_takes_no_more() -> None:
-    """What becomes due in it while the clock is set back is delivered one step later."""
+    """Timers that become due in it, as the clock is set back, are delivered one step later."""
     bench = Bench(max_timers_per_tick=4)
     for number in range(20):
         bench.set_at(b"%d" % number, START + 1500)
@@ -38,7 +38,7 @@ def test_a_slot_in_work_takes_no_more() -> None:
 
 
 def test_deletions_of_a_slot_come_first() -> None:
-    """Even one that was set before what it deletes."""
+    """Even one that was set before the timer that it deletes."""
     bench = Bench()
     bench.delete("k", START + 1500)
     bench.set_at(b"x", START + 1500, "k")

@@ -1,4 +1,4 @@
-"""Into the wheel: units and slots, the window, marks, and messages that are no timers."""
+"""Into the wheel: units and slots, the window, marks, and messages that are not timers."""
 
 import errno
 
@@ -28,7 +28,7 @@ def test_units_of_a_slot_are_chained() -> None:
 
 
 def test_beyond_the_window_a_message_is_only_set_anew() -> None:
-    """Half of the window when little would be left, so that nothing is done in haste."""
+    """By half of the window if little would remain, so that nothing is done in haste."""
     bench = Bench(timer_roll_window_slot=60)
     for delay in (59_500, 61_500, 79_500, 80_500, 300_500):
         bench.set_at(b"x", START + delay)
@@ -43,7 +43,7 @@ def test_the_window_leaves_before_the_files_do() -> None:
 
 
 def test_a_mark_tells_how_far_the_topic_was_read() -> None:
-    """A broker of the standard goes on behind the message of the last unit."""
+    """RocketMQ's broker resumes after the message of the last unit."""
     bench = Bench()
     bench.set_at(b"one", START + 300)
     bench.set_at(b"two", START + 400)
@@ -71,7 +71,7 @@ def test_messages_that_are_no_timers_are_left_out() -> None:
 
 
 def test_times_between_steps_are_kept_as_well() -> None:
-    """Only a sender that writes into the timers' own topic can ask for those."""
+    """Only a sender that writes to the timer topic itself can request those."""
     bench = Bench()
     strange = message(b"odd", topic=TIMER_TOPIC, TIMER_OUT_MS=START + 1600, REAL_TOPIC="orders", REAL_QID=1)
     strange.queue_id = 0

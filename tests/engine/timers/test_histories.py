@@ -1,7 +1,7 @@
 """Generated lives of timers against a plain model: set, delete, wait, restart, kill, set the clock.
 
-The model knows of each timer when it was set and when it is due; what is delivered must be due, must not have
-been delivered before, and nothing that was due a step ago may be missing.
+The model has of each timer when it was set and when it is due. A delivered timer must be due and must not
+have been delivered before, and none that was due a step ago may be missing.
 """
 
 import os
@@ -28,7 +28,7 @@ steps = st.one_of(
 
 
 class Life:
-    """A bench, and what is known of its timers: by body the time due."""
+    """A bench, and its timers: due times by body."""
 
     def __init__(self) -> None:
         self.bench = Bench(
@@ -57,13 +57,15 @@ class Life:
         out_time = (self.due[body] - 1) // PRECISION * PRECISION
         if self.bench.delete(body.decode(), out_time + 1 - self.bench.store.steady.ahead) is None:
             self.maybe.add(body)
-            # One that must be set anew before may miss its time when the clock jumps over that.
+            # One that must be rescheduled before may miss its time when the clock jumps over that.
             if self.bench.steady < out_time and body not in self.far:
                 self.bench.tick()
                 self.doomed.add(body)
 
     def look(self) -> None:
-        """What was delivered since the last look was due at some time since it was set, and is new."""
+        """Check that deliveries since the last call were due at some time since they were set, and are
+        new.
+        """
         now = self.bench.steady
         for body in self.latest:
             self.latest[body] = max(self.latest[body], now)
@@ -119,8 +121,10 @@ SEEDS = int(os.environ.get("TIMER_SEEDS", "40"))
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_no_timer_is_early_by_the_true_time_over_kills_and_clocks_set_back(seed: int) -> None:
-    """Steady time, which the other test goes by, must itself never run ahead of the time that passed. What is
-    delivered is looked at after each step; the true time is that of the monotonic clock."""
+    """Steady time, which the other test uses, must itself never lead the true time.
+
+    Deliveries are checked after each step; the true time is that of the monotonic clock.
+    """
     chance = Random(seed)
     bench = Bench(timer_precision_ms=1000)
     bench.clock.advance(chance.randrange(1000))

@@ -1,4 +1,6 @@
-"""Wheel and timer log lost, cut or flipped: every timer is delivered once, and the start says what it met."""
+"""Wheel and timer log lost, truncated or corrupted: every timer is delivered once, and the start reports the
+damage.
+"""
 
 from collections.abc import Callable
 
@@ -14,7 +16,7 @@ LOG = "/store/timerlog"
 
 
 def waiting() -> Bench:
-    """Timers in three files of the timer log; a third of them is delivered already."""
+    """Return a bench with timers in three files of the timer log, a third of them delivered already."""
     bench = Bench()
     for number in range(COUNT):
         bench.set_at(b"%d" % number, START + 2500 + 1000 * (number % 30), f"k{number}")
@@ -23,7 +25,7 @@ def waiting() -> Bench:
 
 
 def left(bench: Bench) -> list[bytes]:
-    """What is delivered, from now to the end."""
+    """Return the deliveries from now to the end."""
     bench.pass_time(60_000)
     assert bench.timers.pending == 0
     return sorted(bench.bodies())

@@ -1,4 +1,4 @@
-"""Messages with timers: put aside, given back, set anew; and handles to recall them."""
+"""Timer messages: moved to the timer topic, restored, rescheduled; and handles to recall them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Counts of pending timers: kept as the standard keeps them."""
+"""Counts of pending timers, in RocketMQ's format."""
 
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -39,7 +39,7 @@ def test_the_standards_text_is_read() -> None:
     assert metrics.encode() == text
 
 
-def test_what_cannot_be_read_stops_nobody() -> None:
+def test_unreadable_file_is_ignored() -> None:
     for text in (b"[]", b'{"timingCount":7}', b'{"timingCount":{"a":{"count":"many"}}}', b"\0\0\0"):
         disk = CrashDisk()
         disk.makedirs("/store/config")

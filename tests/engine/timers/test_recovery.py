@@ -1,4 +1,4 @@
-"""After a crash: units linked, slots filled again; after a broker of the standard: by its checkpoint."""
+"""After a crash: units linked, slots filled again; after RocketMQ's broker: by its checkpoint."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def delivered(bench: Bench) -> list[bytes]:
 
 
 def as_the_standard(bench: Bench) -> None:
-    """Leave the checkpoint as a broker of the standard writes it."""
+    """Leave the checkpoint as RocketMQ's broker writes it."""
     checkpoint = bench.timers.checkpoint
     checkpoint.data_version.next(1)
     bench.disk.open("/store/config/timercheck").write(0, checkpoint.encode())
@@ -48,7 +48,7 @@ def test_slots_that_speak_of_lost_units_are_filled_from_the_log() -> None:
 
 
 def test_units_of_lost_messages_end_the_log() -> None:
-    """Their places in the commit log are given to other messages."""
+    """Their offsets in the commit log are reused by other messages."""
     bench = filled()
     end = bench.store.max_physical_offset
     bench.timers.log.append(Unit(-1, DEFAULT, START, 2000, end, 99, 0))
@@ -78,7 +78,7 @@ def test_goes_on_after_the_standard(clean: bool) -> None:
     assert delivered(bench) == [b"0", b"2", b"4", b"1", b"3", b"5"]
 
 
-def test_what_the_standard_did_after_its_last_checkpoint_is_not_done_again() -> None:
+def test_work_of_rocketmq_after_its_checkpoint_is_not_repeated() -> None:
     """It writes the checkpoint once a second: units and deliveries may be newer."""
     bench = filled()
     checkpoint = bench.timers.checkpoint

@@ -1,4 +1,4 @@
-"""The formats as written down agree with the bytes that are written."""
+"""The declared formats agree with the bytes that are written."""
 
 from mqgateway.engine.timers import checkpoint, schema, timer_log, wheel
 from mqgateway.engine.timers.timer_log import TimerLog, Unit
@@ -35,7 +35,7 @@ def test_files_of_a_life_are_read_by_the_schema() -> None:
     assert (kept.own.precision, kept.own.is_clean) == (1000, 0)
 
 
-def test_what_the_schema_builds_is_read() -> None:
+def test_bytes_built_by_schema_are_read() -> None:
     bench = Bench()
     record = {"previous": -1, "magic": 5, "written": START, "delay": 3000, "physical_offset": 7}
     data = schema.UNIT.build(record | {"message_size": 99, "topic_hash": -4, "mark": 1})

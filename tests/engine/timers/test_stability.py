@@ -1,4 +1,4 @@
-"""Rounds that make the timers durable: what they wait for, and when there is none."""
+"""Rounds that make the timers durable: their conditions, and idle periods."""
 
 import errno
 
@@ -37,7 +37,7 @@ def test_a_sync_that_fails_leaves_the_older_state() -> None:
     assert stable(bench).queue_offset == 1
 
 
-def test_where_nothing_moves_nothing_is_synced() -> None:
+def test_idle_timers_are_not_synced() -> None:
     bench = Bench()
     bench.pass_time(3000)
     before = bench.disk.syncs

@@ -1,4 +1,4 @@
-"""Timers of a group whose master changes: the log is copied, and whoever is master delivers what is left."""
+"""Timers of a group whose master changes: the log is copied, and the current master delivers the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Member(Bench):
         self.store.dispatch()
 
     def again(self, role: BrokerRole) -> Member:
-        """The same store after a stop, in another role."""
+        """Return the same store after a stop, in another role."""
         self.store.stop()
         self.timers.close()
         return Member(self.disk, self.clock, self.worker, **self.changes | {"broker_role": role})
@@ -49,7 +49,7 @@ def test_a_slave_that_becomes_master_delivers_what_is_left_and_nothing_twice() -
 
 
 def test_a_master_that_was_a_slave_meanwhile_delivers_nothing_twice() -> None:
-    """What its own files say of its time as master is not all."""
+    """Its own files, from its time as master, are stale."""
     first = Member()
     for number in range(6):
         first.set_at(b"%d" % number, first.now + 1000 * (number + 2), key=f"k{number}")
@@ -67,7 +67,7 @@ def test_a_master_that_was_a_slave_meanwhile_delivers_nothing_twice() -> None:
 
 
 def test_a_broker_that_handed_back_goes_on_without_a_new_start() -> None:
-    """As it changes its role while it runs: nothing early, nothing twice, nothing lost."""
+    """On a change of the role at run time: nothing early, nothing twice, nothing lost."""
     bench = Member()
     for number in range(6):
         bench.set_at(b"%d" % number, bench.now + 1000 * (number + 2), key=f"k{number}")

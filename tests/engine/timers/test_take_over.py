@@ -1,4 +1,4 @@
-"""A slave that goes on with its master's timers, and a master that goes on behind its slave."""
+"""A slave that takes over its master's timers, and a master that resumes after its slave."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DAY = 86_400_000
 
 
 def told(bench: Bench) -> TimerProgress:
-    """What a broker says of its timers now."""
+    """Return the progress that a broker reports now."""
     return TimerProgress.decode(bench.timers.checkpoint.encode())
 
 
 def take_over(bench: Bench, what: TimerProgress | None) -> Bench:
-    """Other timers on the same log, as on a slave, in place of those that were there."""
+    """Replace the timers by others on the same log, as on a slave."""
     bench.timers = Timers(
         bench.store,
         bench.options,
@@ -35,7 +35,7 @@ def take_over(bench: Bench, what: TimerProgress | None) -> Bench:
     return bench
 
 
-def test_what_still_waits_is_delivered_in_its_time() -> None:
+def test_pending_timers_are_delivered_after_takeover() -> None:
     bench = Bench()
     for second in range(1, 21):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
@@ -49,7 +49,7 @@ def test_what_still_waits_is_delivered_in_its_time() -> None:
     assert bench.bodies() == [b"%d" % second for second in range(1, 21)]
 
 
-def test_what_the_master_delivered_since_it_told_is_not_delivered_again() -> None:
+def test_deliveries_since_last_report_are_not_repeated() -> None:
     bench = Bench()
     for second in range(1, 21):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
@@ -61,7 +61,7 @@ def test_what_the_master_delivered_since_it_told_is_not_delivered_again() -> Non
     assert bench.bodies() == [b"%d" % second for second in range(1, 21)]
 
 
-def test_what_came_after_the_master_told_is_there_too() -> None:
+def test_timers_set_after_last_report_are_delivered() -> None:
     bench = Bench()
     before = told(bench)
     bench.set_at(b"soon", START + 2000, "a")
@@ -83,7 +83,7 @@ def test_a_slave_that_was_told_nothing_finds_everything_in_the_log() -> None:
 
 
 def test_a_timer_that_the_master_set_anew_is_delivered_once() -> None:
-    """Two messages of the timer topic stand for it; only the second one counts."""
+    """It has two messages of the timer topic; only the second one counts."""
     bench = Bench(timer_roll_window_slot=10)
     bench.set_at(b"far", START + 40_000, "k")
     bench.pass_time(12_000)
@@ -104,7 +104,7 @@ def test_a_deleted_timer_stays_deleted() -> None:
     assert bench.bodies() == [b"stays"]
 
 
-def test_what_is_under_way_to_another_broker_is_asked_about_with_every_beat() -> None:
+def test_message_in_flight_to_another_broker_is_put_again_on_every_tick() -> None:
     """No pause, and nothing else overtakes it."""
     bench = Bench()
     bench.set_at(b"a", START + 1000, "a")
@@ -128,7 +128,7 @@ def test_what_is_under_way_to_another_broker_is_asked_about_with_every_beat() ->
     assert bench.bodies() == [b"a", b"b"]
 
 
-def test_what_is_handed_back_is_delivered_no_more() -> None:
+def test_no_delivery_after_hand_back() -> None:
     bench = Bench()
     bench.set_at(b"a", START + 2000, "a")
     take_over(bench, told(bench))
@@ -142,7 +142,7 @@ def test_what_is_handed_back_is_delivered_no_more() -> None:
 
 
 def test_a_master_leaves_out_what_its_slave_delivered() -> None:
-    """By time and place: what the slave did not have is delivered."""
+    """By time and offset: timers that the slave did not have are delivered."""
     bench = Bench()
     for second in range(1, 11):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
@@ -158,7 +158,7 @@ def test_a_master_leaves_out_what_its_slave_delivered() -> None:
     assert b"3" not in bench.bodies()
 
 
-def test_what_a_slave_says_that_is_behind_changes_nothing() -> None:
+def test_stale_progress_of_slave_changes_nothing() -> None:
     bench = Bench()
     before = bench.timers.checkpoint.encode()
     bench.set_at(b"a", START + 3000, "a")

@@ -54,7 +54,7 @@ def test_the_ways_to_say_when(properties: dict[str, int], due: int) -> None:
     assert bench.bodies() == [b"hello"]
 
 
-def test_what_is_due_already_is_no_timer() -> None:
+def test_message_due_already_is_not_a_timer() -> None:
     bench = Bench()
     assert bench.set(message(b"now", TIMER_DELIVER_MS=START)) == [None]
     assert bench.bodies() == [b"now"]
@@ -128,7 +128,7 @@ def test_deleted_by_key() -> None:
 
 
 def test_deleted_by_topic_and_key() -> None:
-    """Before version 5.4 the key that deletes had the topic before it."""
+    """Before version 5.4 the deleting key had the topic before it."""
     bench = Bench()
     bench.set_at(b"goes", START + 2500, "k1")
     bench.set_at(b"stays", START + 2500, "k2")
@@ -234,7 +234,7 @@ def test_a_restart_keeps_what_waits() -> None:
     assert len(bench.bodies()) == 5
 
 
-def test_what_came_due_while_the_broker_was_down_is_delivered_at_once() -> None:
+def test_timers_due_during_downtime_are_delivered_at_start() -> None:
     bench = Bench()
     for number in range(5):
         bench.set_at(b"%d" % number, START + 1500 + 1000 * number)
@@ -323,7 +323,7 @@ def test_a_full_disk_delays_but_loses_nothing() -> None:
     assert sorted(bench.bodies(), key=int) == [b"%d" % number for number in range(40)]
 
 
-def test_how_long_to_wait() -> None:
+def test_wait_until_next_due_timer() -> None:
     bench = Bench()
     bench.tick()
     assert bench.timers.wait_millis(bench.now) is None

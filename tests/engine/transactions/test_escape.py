@@ -1,4 +1,4 @@
-"""Open transactions of a master that is gone: each half message goes to another broker once."""
+"""Open transactions of a master that is down: each half message goes to another broker once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.engine.transactions.transactions import INTERVAL, Bench
 
 
 class Slave:
-    """The transactions of a master on a slave that acts; `goes` says whether other brokers take anything."""
+    """The transactions of a master on an acting slave; `goes` is True if other brokers accept messages."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -36,7 +36,7 @@ class Slave:
         return self.bench.offsets.query(GROUP, "RMQ_SYS_TRANS_HALF_TOPIC", 0)
 
 
-def test_what_is_open_goes_and_what_has_ended_does_not() -> None:
+def test_only_open_half_messages_are_sent() -> None:
     bench = Bench()
     at = [bench.send(b"%d" % number) for number in range(5)]
     bench.commit(at[0])

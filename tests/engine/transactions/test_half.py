@@ -1,4 +1,4 @@
-"""Half messages: what they look like at each step, and what is due with them when."""
+"""Half messages: their form at each step, and what is due with them."""
 
 import pytest
 
@@ -110,7 +110,7 @@ def test_the_question_is_the_message_under_its_own_topic_where_the_copy_lies() -
     assert asked.properties == copy.properties
 
 
-def test_what_is_given_up_can_be_taken_back() -> None:
+def test_discarded_half_message_can_be_resumed() -> None:
     one = half({"TRANSACTION_CHECK_TIMES": "15", "TRAN_PREPARED_QUEUE_OFFSET": "2"})
     message = as_given_up(one)
     assert (message.topic, message.queue_id, message.body) == ("TRANS_CHECK_MAX_TIME_TOPIC", 0, b"body")
@@ -136,7 +136,7 @@ def test_nothing_is_due_before_the_time_out() -> None:
 
 
 def test_the_first_copy_is_young_by_our_clock() -> None:
-    """A producer whose clock is slow must not be asked while it still works."""
+    """A producer with a slow clock must not be asked while it still works."""
     one = half(age=0)
     one.stored.born_timestamp -= 60_000
     assert due(one) is Due.NOTHING_YET
@@ -174,7 +174,7 @@ def test_after_so_many_questions_it_is_given_up() -> None:
     assert due(half({"TRANSACTION_CHECK_TIMES": "x"}, age=9000)) is Due.QUESTION
 
 
-def test_what_is_older_than_the_log_is_kept_is_given_up() -> None:
+def test_half_message_older_than_retention_is_discarded() -> None:
     assert due(half(age=72 * HOUR)) is Due.QUESTION
     assert due(half(age=72 * HOUR + 1)) is Due.GIVING_UP
     assert due(half({"CHECK_IMMUNITY_TIME_IN_SECONDS": "999999"}, age=72 * HOUR + 1)) is Due.GIVING_UP

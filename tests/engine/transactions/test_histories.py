@@ -1,9 +1,9 @@
-"""Whatever happens to transactions, each ends as its producer decided; against a model that is a dictionary.
+"""In any history each transaction ends as its producer decided; compared with a dictionary as model.
 
-A history is a list of steps: halves, ends, questions answered or not, time, producers that come and go,
-clean restarts, kills, power cuts, a disk that takes nothing for a while. In the end the producers are back
-and answer every question with what they decided. Then every commit was delivered, no rollback was, and
-nothing is open. Without a kill or a power cut each commit was delivered once.
+A history is a list of steps: half messages, ends, checks answered or not, time, producers that connect and
+disconnect, clean restarts, kills, power cuts, a disk that refuses writes for a while. In the end the
+producers are connected and answer every check with their decision. Then every commit was delivered, no
+rollback was, and nothing is open. Without a kill or a power cut each commit was delivered once.
 
 MQGATEWAY_HISTORIES is the number of histories, for long runs.
 """
@@ -36,7 +36,7 @@ PEACEFUL, VIOLENT = st.one_of(*STEPS), st.one_of(*STEPS, *ACCIDENTS)
 
 
 class Producers:
-    """The model: what was sent, where it lies, and what its producer decided."""
+    """The model: messages sent, their positions, and their producers' decisions."""
 
     def __init__(self, most: int) -> None:
         self.bench = Bench(options={**OPTIONS, "max_waiting_transactions": most})
@@ -45,7 +45,7 @@ class Producers:
         self.ended: set[bytes] = set()
         self.forgotten: set[bytes] = set()
         self.questions: list[CheckBack] = []
-        # With little room a question may come about what was answered already.
+        # With little room a check may concern a transaction that was ended already.
         self.is_exact = most > 100
 
     def do(self, step: tuple[Any, ...]) -> None:
@@ -92,7 +92,7 @@ class Producers:
         self.bench.reachable = {"PG"} if yes else set()
 
     def _restart(self) -> None:
-        """Answers that were on their way are lost, and nobody repeats what was done."""
+        """Answers in flight are lost, and completed work is not repeated."""
         self.bench.disk.heal()
         self.questions.clear()
         if self.is_exact:
@@ -100,13 +100,13 @@ class Producers:
         self.bench = self.bench.restart()
 
     def _kill(self) -> None:
-        """Ends may have to be repeated: a question comes again where they were not noted."""
+        """Ends may have to be repeated: a check comes again if they were not recorded."""
         self.is_exact = False
         self.bench.disk.heal()
         self.bench = self.bench.kill()
 
     def _crash(self, seed: int) -> None:
-        """What was not durable is gone: of half messages their producers learn that too."""
+        """Data that was not durable is gone: of half messages their producers learn that too."""
         self.is_exact = False
         self.bench.disk.heal()
         self.bench = self.bench.crash(seed)
@@ -123,7 +123,7 @@ class Producers:
             self.bench.disk.fail_next("write", "/commitlog/", errno.ENOSPC, times=1 << 30, part=0)
 
     def settle(self) -> None:
-        """Everybody is back, and answers with what was decided; who decided nothing commits."""
+        """All producers are connected, and answer with their decisions; one without a decision commits."""
         self.bench.disk.heal()
         self._reach(True)
         quiet = 0

@@ -1,4 +1,4 @@
-"""When op messages are written, and when it is told how far all is done; the rest is in `test_log`."""
+"""When op messages are written, and when progress is committed; the rest is in `test_log`."""
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message
 from mqgateway.engine.store.message_store import PutResult, PutStatus
@@ -8,7 +8,7 @@ from tests.support.engine.transactions.transactions import HOST, START, Bench
 
 
 class World(Bench):
-    """A listing of its own beside that of the transactions; a test may refuse what it puts."""
+    """A listing of its own beside that of the transactions; a test may refuse its puts."""
 
     def __init__(self) -> None:
         super().__init__(options={"transaction_op_batch_interval": 3000, "transaction_op_msg_max_size": 4})
@@ -24,7 +24,7 @@ class World(Bench):
         return self.store.put(message)
 
     def told(self) -> list[bytes]:
-        """What the op messages say."""
+        """Return the bodies of the op messages."""
         self.store.dispatch()
         return [message.body for message in self.all(TRANS_OP_HALF_TOPIC)]
 
@@ -34,12 +34,12 @@ class World(Bench):
         return [message for message in found if message is not None]
 
     def saved(self) -> tuple[int, int]:
-        """What the offsets say of both queues."""
+        """Return the offsets of both queues."""
         half, op = (self.offsets.query(GROUP, topic, 0) for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
         return half, op
 
 
-def test_what_is_done_with_is_listed_after_a_while_together() -> None:
+def test_settled_offsets_are_listed_together() -> None:
     world = World()
     for offset in (0, 2):
         world.listing.add(offset)
@@ -59,7 +59,7 @@ def test_as_much_is_listed_in_one_message_as_it_may_hold() -> None:
     assert world.told() == [b"0,1,", b"2,"]
 
 
-def test_what_cannot_be_written_is_tried_again() -> None:
+def test_failed_op_message_is_retried() -> None:
     world = World()
     world.listing.add(0)
     world.refuses = True

@@ -1,4 +1,4 @@
-"""Transactions over time, on a store in memory: ends, questions, giving up, restarts, faults."""
+"""Transactions over time, on a store in memory: ends, checks, discarding, restarts, faults."""
 
 import errno
 import logging
@@ -122,7 +122,7 @@ def test_an_answer_about_a_copy_ends_the_transaction() -> None:
 
 
 def test_a_late_end_of_the_first_copy_settles_the_newest() -> None:
-    """The producer was slow, was asked, and then ends what it began: nobody is asked again."""
+    """The producer was slow, was asked, and then ends what it began: no check follows."""
     bench = Bench()
     at = bench.send(b"a")
     bench.wait()
@@ -196,7 +196,7 @@ def test_while_nobody_of_the_group_is_there_nothing_is_counted() -> None:
     assert question.group == "PG2"
 
 
-def test_what_nobody_settles_for_days_is_given_up() -> None:
+def test_half_message_open_for_days_is_discarded() -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -207,7 +207,7 @@ def test_what_nobody_settles_for_days_is_given_up() -> None:
     assert bench.log.counts.count("T") == 0
 
 
-def test_what_waits_is_put_back_after_an_hour() -> None:
+def test_waiting_half_message_is_put_again_after_an_hour() -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -220,7 +220,7 @@ def test_what_waits_is_put_back_after_an_hour() -> None:
     assert bench.progress[0] == 1
 
 
-def test_what_waits_far_behind_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_message_far_from_queue_end_is_put_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_transactions, "SPREAD_MAX", 5)
     bench = Bench()
     bench.send(b"a", group="gone")
@@ -241,7 +241,7 @@ def test_only_so_many_are_kept_in_mind() -> None:
 
 
 def test_an_end_of_what_was_given_up_still_counts() -> None:
-    """A producer with its own memory of transactions, such as a sink between checkpoints, comes late."""
+    """A producer with its own memory of transactions, such as a sink between checkpoints, is late."""
     bench = Bench(options={"transaction_check_max": 1})
     at = bench.send(b"a")
     bench.wait(3 * INTERVAL)
@@ -313,7 +313,7 @@ def test_counts_outlive_a_restart() -> None:
 
 
 def test_a_killed_broker_knows_its_commits_and_asks_again_about_what_was_rolled_back() -> None:
-    """The op message was not written yet: the log has the commit itself, but nothing of the other."""
+    """The op message was not written yet: the log has the commit itself, but nothing of the rollback."""
     bench = Bench()
     bench.commit(bench.send(b"a"))
     bench.roll_back(bench.send(b"b"))
@@ -339,7 +339,7 @@ def test_a_loop_of_kills_delivers_nothing_twice() -> None:
 
 
 def test_kills_before_the_first_op_message_deliver_nothing_twice_however_long_it_takes() -> None:
-    """What the first start found is listed nowhere when the second looks, and not recent either."""
+    """Commits found by the first start are not listed at the second one, and are not recent either."""
     bench = Bench()
     offset = bench.send(b"a")
     bench.commit(offset)
@@ -354,7 +354,7 @@ def test_kills_before_the_first_op_message_deliver_nothing_twice_however_long_it
 
 
 def test_an_orderly_stop_that_cannot_list_its_commits_delivers_nothing_twice() -> None:
-    """As on a full disk: the log takes no op message, but the store stops in good order."""
+    """As on a full disk: the log accepts no op message, but the store stops cleanly."""
     bench = Bench()
     bench.commit(bench.send(b"a"))
     bench.offsets.persist()
@@ -403,7 +403,7 @@ def test_a_killed_broker_keeps_what_it_noted() -> None:
 
 
 def test_progress_does_not_run_ahead_of_what_is_durable() -> None:
-    """The copy is in the page cache only: offsets that say it replaced the first would lose both."""
+    """The copy is in the page cache only: offsets that count it as a replacement would lose both."""
     bench = Bench(store_options={"flush_commit_log_thorough_interval": 10**9})
     bench.send(b"a")
     bench.wait(INTERVAL - 1000)
@@ -564,7 +564,7 @@ def test_with_synchronous_flushes_a_commit_is_seen_at_once() -> None:
 
 
 def test_questions_and_ends_are_counted_as_the_group_of_transactions() -> None:
-    """One half message is looked at and put back with a question; then its producer ends it."""
+    """One half message is read and put again with a check; then its producer ends it."""
     bench = Bench()
     bench.send(b"a")
     ((question,),) = [bench.wait()]

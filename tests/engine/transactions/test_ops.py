@@ -1,4 +1,4 @@
-"""Op messages: what is written is read."""
+"""Op messages: bodies are parsed as written."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def test_a_message_is_as_the_standard_reads_it() -> None:
     ("body", "offsets"),
     [(b"5", [5]), (b"5,6,", [5, 6]), (b"", []), (b"x,,-1,\xff,3", [3]), ("٣,".encode(), []), (b"9" * 30, [])],
 )
-def test_what_is_no_offset_is_left_out(body: bytes, offsets: list[int]) -> None:
+def test_invalid_offsets_are_ignored(body: bytes, offsets: list[int]) -> None:
     assert listed(stored(body)) == offsets
 
 

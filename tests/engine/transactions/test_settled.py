@@ -1,4 +1,4 @@
-"""What is done with and how far: bookkeeping against sets."""
+"""Settled offsets and progress, compared with sets."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ def test_the_progress_is_the_first_gap(order: list[int], count: int) -> None:
     assert all((offset in settled) == (offset in done) for offset in range(12))
 
 
-def test_what_was_passed_is_not_kept() -> None:
+def test_offsets_before_progress_are_not_kept() -> None:
     settled = Settled(5, 0)
     settled.add(3)
     assert len(settled) == 0

@@ -1,4 +1,4 @@
-"""Where a start looks for commits, and what it finds there."""
+"""The part of the log that a start scans for commits, and the commits found."""
 
 from mqgateway.engine.transactions.unlisted import unlisted_commits
 from tests.support.engine.transactions.transactions import INTERVAL, Bench
@@ -18,7 +18,7 @@ def test_commits_are_found_among_other_messages() -> None:
     assert found(bench) == [b"c", b"a"]
 
 
-def test_what_lies_before_the_last_op_message_is_listed() -> None:
+def test_commits_before_last_op_message_are_not_yielded() -> None:
     bench = Bench()
     bench.commit(bench.send(b"a"))
     bench.wait(4000)
@@ -44,7 +44,7 @@ def test_only_the_end_of_the_log_is_looked_through() -> None:
     assert found(bench, tail_size=end - begin + 1) == [b"a", b"c"]
 
 
-def test_what_lies_before_the_first_open_one_is_not_looked_through() -> None:
+def test_commits_before_first_open_half_message_are_not_yielded() -> None:
     bench = Bench()
     bench.commit(bench.send(b"a"))
     bench.commit(bench.send(b"b"))

@@ -1,4 +1,4 @@
-"""A backup of a store that is open: what is linked, copied and kept, and what it refuses."""
+"""A backup of an open store: linked, copied and kept files, and refusals."""
 
 import os
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def bench(place: Place) -> Iterator[Bench]:
-    """A store with three files of log, open."""
+    """Yield an open store with three files of log."""
     bench = place.open()
     for number in range(20):
         bench.put(message("orders", 0, b"%d" % number + b"x" * 400))
@@ -31,7 +31,7 @@ def bench(place: Place) -> Iterator[Bench]:
 
 
 class NoLinks(RealDisk):
-    """Another file system for every backup."""
+    """A disk on which every backup is on another file system."""
 
     def link(self, old: str, new: str) -> None:
         raise OSError(18, os.strerror(18), new)
@@ -51,7 +51,7 @@ def test_full_files_are_linked_and_the_newest_is_copied_to_its_end(place: Place,
     assert (kept / f"{8192:020d}").stat().st_size == 4096
     manifest = report.manifest
     assert (manifest.log_start, manifest.log_end) == (0, bench.store.max_physical_offset)
-    assert manifest.ends["consumequeue"] == {}  # nothing is written out yet: the log has it
+    assert manifest.ends["consumequeue"] == {}  # nothing is written yet: the log has it
 
 
 def test_the_next_one_keeps_what_has_not_changed(place: Place, bench: Bench) -> None:
@@ -71,7 +71,7 @@ def test_the_next_one_keeps_what_has_not_changed(place: Place, bench: Bench) -> 
     assert damaged(RealDisk(), second.folder, second.manifest) == []
 
 
-def test_where_there_are_no_links_files_are_copied(place: Place, bench: Bench) -> None:
+def test_files_are_copied_without_hard_links(place: Place, bench: Bench) -> None:
     report = place.back_up(NoLinks())
     assert not report.linked
     assert len(report.copied) == 3
@@ -114,7 +114,7 @@ def test_a_table_that_changes_meanwhile_is_read_again(place: Place, bench: Bench
     assert (Path(report.folder) / "store" / "config" / "topics.json").read_text().endswith("  ")
 
 
-def test_what_it_does_not_understand_is_refused_and_nothing_is_left(place: Place, bench: Bench) -> None:
+def test_unsupported_store_is_refused_and_nothing_is_left(place: Place, bench: Bench) -> None:
     (place.root / "config" / "users").mkdir(parents=True)
     with pytest.raises(StoreUnavailable, match="users is a folder"):
         place.back_up()

@@ -1,4 +1,6 @@
-"""A whole check: silent on a sound store, and no flipped bit that the formats can show stays hidden."""
+"""A whole check: no findings for an intact store, and every flipped bit covered by the formats is
+detected.
+"""
 
 import random
 
@@ -40,7 +42,7 @@ def test_an_empty_store_is_sound() -> None:
 
 
 def test_a_store_whose_oldest_files_have_gone_is_sound() -> None:
-    """Units and entries of records that retention deleted are in order."""
+    """Units and entries of records that retention deleted are valid."""
     disk = filled(60)
     for name in disk.listdir(LOG)[:2]:
         disk.unlink(f"{LOG}/{name}")
@@ -50,7 +52,7 @@ def test_a_store_whose_oldest_files_have_gone_is_sound() -> None:
 
 
 def covered_bytes(raw: bytes, at: int) -> list[int]:
-    """The bytes of a record that something covers."""
+    """Return the bytes of a record that are covered."""
     size = int.from_bytes(raw[at : at + 4], "big")
     fields = decode(raw, at)
     found = list(range(at, at + 16)) + list(range(at + 20, at + 36)) + list(range(at + 84, at + size))
@@ -60,7 +62,7 @@ def covered_bytes(raw: bytes, at: int) -> list[int]:
 
 
 def test_no_flipped_bit_of_a_record_stays_hidden() -> None:
-    """Size, magic, CRC, queue, offsets, body, topic and the properties that something is derived of."""
+    """Size, magic, CRC, queue, offsets, body, topic and the properties used for derived files."""
     disk = filled(9)
     path = f"{LOG}/{0:020d}"
     raw = disk.read_bytes(path)
@@ -102,7 +104,7 @@ def test_no_flipped_bit_of_an_index_entry_or_slot_stays_hidden() -> None:
 
 
 def test_a_store_that_was_killed_has_notes_only() -> None:
-    """What the next start repairs is no damage."""
+    """Faults that the next start repairs are not damage."""
     bench = fill(20)
     report = check(bench.disk.kill())
     assert report.is_unclean
@@ -112,7 +114,7 @@ def test_a_store_that_was_killed_has_notes_only() -> None:
 
 
 def test_a_store_after_power_cuts_that_recovered_is_sound() -> None:
-    """What our own recovery leaves satisfies the check."""
+    """The result of our own recovery passes the check."""
     for seed in range(6):
         bench = fill(15)
         again = bench.crash(seed)
@@ -132,7 +134,7 @@ def test_a_store_in_use_is_refused_and_read_when_forced() -> None:
     bench.store.stop()
 
 
-def test_what_is_no_store_is_refused_with_advice() -> None:
+def test_missing_store_is_refused_with_advice() -> None:
     disk = filled(1)
     with pytest.raises(StoreUnavailable, match="is not a folder"):
         check(disk, settings=options(store_path_root_dir="/nowhere"))
@@ -150,7 +152,7 @@ def test_findings_beyond_the_limit_are_counted() -> None:
 
 
 def test_the_log_ends_before_what_the_queues_know() -> None:
-    """The last record of a cleanly stopped store is damaged: nothing follows, but its unit is there."""
+    """The last record of a cleanly stopped store is damaged: nothing follows, but its unit exists."""
     disk = filled(3)
     path = f"{LOG}/{0:020d}"
     change(disk, path, disk.read_bytes(path).rindex(b"body 2"), b"\xff")
@@ -190,7 +192,7 @@ def test_it_says_how_far_it_is() -> None:
 
 
 def test_a_topic_that_was_deleted_and_came_again() -> None:
-    """The log still has the old records; offsets begin anew after them."""
+    """The log still has the old records; offsets restart after them."""
     bench = fill(20)
     bench.store.admin.delete_topics(["orders"])
     for number in range(7):
@@ -202,7 +204,7 @@ def test_a_topic_that_was_deleted_and_came_again() -> None:
 
 
 def test_a_topic_that_was_deleted() -> None:
-    """Its records are no error where the table of topics does not have it, but they are where it does."""
+    """Its records are no error if the table of topics does not have it, but they are if it does."""
     bench = fill(20)
     bench.store.admin.delete_topics(["orders"])
     bench.store.stop()

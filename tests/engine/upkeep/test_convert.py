@@ -1,4 +1,4 @@
-"""A DLedger member's store becomes an ordinary one: whole, checked, whenever it was ended before."""
+"""A DLedger member's store becomes an ordinary one: complete, checked, after any interruption."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ COUNT = 80
 
 @pytest.fixture
 def settings(tmp_path: Path) -> StoreOptions:
-    """Those of a member's store on the real disk, with one file of an older log below it."""
+    """Return those of a member's store on the real disk, with one file of an older log before it."""
     return onto_real_disk(into_ledger(filled(COUNT), 1), tmp_path)
 
 
@@ -31,7 +31,7 @@ def convert(settings: StoreOptions, target: Path, disk: RealDisk | None = None) 
 
 
 def files_of(root: Path) -> dict[str, bytes]:
-    """All files of a store, index files by number as their names are times."""
+    """Return all files of a store, index files by number as their names are times."""
     found: dict[str, bytes] = {}
     for number, path in enumerate(sorted((root / "index").iterdir())):
         found[f"index {number}"] = path.read_bytes()
@@ -89,7 +89,7 @@ def test_moved_starts_of_queues_stay(tmp_path: Path) -> None:
     assert [store.min_offset(*key) for key in (("orders", 0), ("orders", 1), ("pay", 0))] == [0, 5, 2]
 
 
-def test_what_was_an_ordinary_log_is_one_again_byte_for_byte(tmp_path: Path) -> None:
+def test_converted_log_equals_the_original_ordinary_log(tmp_path: Path) -> None:
     disk = filled(COUNT)
     log = {name: disk.read_bytes(f"/store/commitlog/{name}") for name in disk.listdir("/store/commitlog")}
     convert(onto_real_disk(into_ledger(disk), tmp_path), tmp_path / "new")
@@ -121,7 +121,7 @@ def test_a_queue_whose_messages_have_gone_goes_on_where_it_ended(
 ) -> None:
     gone = tmp_path / "store" / "consumequeue" / "gone" / "0"
     gone.mkdir(parents=True)
-    # Its last message, number 4, lies before the log's beginning.
+    # Its last message, number 4, is before the log's beginning.
     (tmp_path / "store" / "commitlog" / f"{0:020d}").unlink()
     unit = (100).to_bytes(8, "big") + (90).to_bytes(4, "big") + bytes(8)
     (gone / f"{0:020d}").write_bytes(unit * 5 + bytes(100))
@@ -141,7 +141,7 @@ def test_wherever_it_was_ended_it_can_be_asked_for_again(settings: StoreOptions,
             convert(settings, target, EndingDisk(end_at))
         if not target.exists():
             convert(settings, target)
-        # Ended after it has its name, the store may have a note too many.
+        # After an interruption behind the rename, the store may have one record of progress too many.
         assert {name: data for name, data in files_of(target).items() if name[:10] != "converting"} == whole
 
 

@@ -1,4 +1,4 @@
-"""Records as they are elsewhere, and a log that is copied a file at a time."""
+"""Records at other positions, and a log that is copied file by file."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from tests.support.engine.upkeep.damage import filled
 
 
 def told(record: bytes) -> tuple[object, ...]:
-    """What a record says, but for where it lies."""
+    """Return the content of a record, without its position."""
     message = decode(record)
     place = message.topic, message.queue_id, message.queue_offset
     return (*place, message.body, message.properties, message.store_timestamp, message.size)

@@ -1,4 +1,4 @@
-"""Index files, each spoilt in one way: what is said of it."""
+"""Index files, each damaged in one way, and the findings."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_an_entry_with_another_hash() -> None:
         (entry(3) + 19, "is before it in its chain"),
     ],
 )
-def test_what_is_said_of_a_spoilt_byte(at: int, what: str) -> None:
+def test_damaged_byte_is_reported(at: int, what: str) -> None:
     disk = filled(10)
     path = files(disk)[0]
     byte = disk.open(path).read(at, 1)[0]
@@ -84,7 +84,7 @@ def test_a_lost_file_leaves_records_without_entry() -> None:
 
 
 def test_files_of_another_shape() -> None:
-    """Sizes of the usual proportions are understood without settings, others ask for them."""
+    """Sizes of the usual proportions are recognized without settings, others need them."""
     disk = filled(10)
     with_defaults = check(disk, settings=options(max_hash_slot_num=5, max_index_num=20))
     assert with_defaults.is_sound
@@ -93,7 +93,7 @@ def test_files_of_another_shape() -> None:
 
 
 def keep(disk: Disk, path: str, hashes: set[int]) -> None:
-    """Write an index file anew with the entries of some hashes only."""
+    """Rewrite an index file with the entries of some hashes only."""
     file = disk.open(path)
     end = int.from_bytes(file.read(36, 4), "big")
     entries = [ENTRY.unpack(file.read(entry(number), ENTRY_SIZE)) for number in range(1, end)]
@@ -134,7 +134,7 @@ def test_slots_counted_for_every_entry_as_old_versions_do() -> None:
 
 
 def test_the_first_entry_may_count_from_the_file_before() -> None:
-    """So the standard writes it; where that file has gone, nobody can tell."""
+    """RocketMQ writes it so; if that file is gone, it cannot be verified."""
     disk = filled(60)
     first, second = files(disk)[:2]
     change(disk, first, entry(1) + 12, (5).to_bytes(4, "big"))

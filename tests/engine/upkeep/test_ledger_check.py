@@ -1,4 +1,4 @@
-"""Everything of a DLedger member's store is checked, and each kind of damage is told."""
+"""All of a DLedger member's store is checked, and each kind of damage is reported."""
 
 from pathlib import Path
 
@@ -97,8 +97,8 @@ def test_figures(older: int) -> None:
     assert figures.log_end == check(into_ledger(filled(40), older)).log_end
 
 
-def test_what_was_not_committed_yet_need_not_be_in_queues_and_index() -> None:
-    """As of a follower that was stopped in good order: it hears of the last commit a second late."""
+def test_uncommitted_entries_need_no_units_and_index_entries() -> None:
+    """As of a follower that was stopped cleanly: it learns of the last commit a second late."""
     disk = into_ledger(filled(40))
     log = FileLog(disk, LEDGER, FILE_SIZE, INDEX_FILE_SIZE)
     last = log.entry(log.end_index)

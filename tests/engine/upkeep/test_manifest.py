@@ -1,4 +1,4 @@
-"""The manifest of a backup: what is written is read, and every change of it is seen."""
+"""The manifest of a backup: it is parsed as written, and every change of it is detected."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ MANIFEST = Manifest(
 )
 
 
-def test_what_is_written_is_read() -> None:
+def test_decode_inverts_encode() -> None:
     assert decode(MANIFEST.encode(), "m") == MANIFEST
     assert MANIFEST.file(FILE.path) == FILE
     assert MANIFEST.file("other") is None

@@ -1,4 +1,4 @@
-"""Which unit a record should have: delays, batches as one record, light queues, queues of both kinds."""
+"""The expected unit of a record: delays, batches as one record, LMQ queues, queues of both kinds."""
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
@@ -49,7 +49,7 @@ def test_light_queues_that_are_there_are_compared() -> None:
 
 
 def with_batches() -> Disk:
-    """A store with a topic of batch consume queues: batches as one record, and a message that came alone."""
+    """Return a store with a topic of batch consume queues: batches as one record, and a single message."""
     bench = Bench(mapper_file_size_batch_consume_queue=460)
     for number in range(4):
         result = bench.store.put_inner_batch(

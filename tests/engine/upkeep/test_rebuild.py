@@ -1,4 +1,6 @@
-"""A rebuild gives byte for byte what was there, repairs all damage of derived files, and may end anywhere."""
+"""A rebuild restores derived files byte for byte, repairs all damage of them, and may be interrupted
+anywhere.
+"""
 
 import errno
 from pathlib import Path
@@ -22,7 +24,7 @@ def settings(root: Path) -> dict[str, Any]:
 
 
 def store(root: Path, count: int = 25, messages: bool = True) -> Bench:
-    """A store on the real disk, still open."""
+    """Return an open store on the real disk."""
     bench = Bench(disk=RealDisk(), **settings(root))  # type: ignore[arg-type]
     for number in range(count if messages else 0):
         bench.put(
@@ -35,7 +37,7 @@ def store(root: Path, count: int = 25, messages: bool = True) -> Bench:
 
 
 def files(root: Path) -> dict[str, bytes]:
-    """All derived files, index files by number as their names are times."""
+    """Return all derived files, index files by number as their names are times."""
     found = {}
     for folder in ("consumequeue", "batchconsumequeue", "index"):
         for number, path in enumerate(sorted((root / folder).rglob("*"))):
@@ -81,7 +83,7 @@ def test_the_old_folders_are_kept_each_time_or_discarded(tmp_path: Path) -> None
 
 
 def test_lost_folders_come_back(tmp_path: Path) -> None:
-    """The topics table tells which topics have queues of batches."""
+    """The topics table has the topics with batch queues."""
     store(tmp_path).store.stop()
     before = files(tmp_path)
     for folder in ("consumequeue", "batchconsumequeue", "index"):
@@ -116,7 +118,7 @@ def test_a_store_goes_on_after_it(tmp_path: Path) -> None:
 
 
 def test_a_killed_store_is_rebuilt_and_recovers(tmp_path: Path) -> None:
-    """What was stored and not dispatched is in the new queues; the start goes on from there."""
+    """Messages that were stored and not dispatched are in the new queues; the start resumes from there."""
     bench = store(tmp_path)
     lock = bench.store._lock
     assert lock is not None
@@ -161,7 +163,7 @@ def test_a_damaged_record_leaves_a_blank_unit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("offset", [1, 700, 1 << 40])
 def test_a_record_with_a_wrong_queue_offset_spoils_no_others(tmp_path: Path, offset: int) -> None:
-    """No CRC covers the offset: it is not believed against those around it."""
+    """No CRC covers the offset: it must be consistent with those around it."""
     store(tmp_path).store.stop()
     path = tmp_path / "commitlog" / f"{0:020d}"
     at = path.read_bytes().index(b"body 6") - 88
@@ -175,14 +177,14 @@ def test_a_record_with_a_wrong_queue_offset_spoils_no_others(tmp_path: Path, off
 
 
 def test_ended_at_any_moment_it_can_be_done_again(tmp_path: Path) -> None:
-    """The queues are the old ones, the new ones, or made by the next rebuild; the log is never touched."""
+    """The queues are the old ones, the new ones, or made by the next rebuild; the log is never changed."""
     root = tmp_path / "sound"
     store(root, 3).store.stop()
     before = files(root)
     counting = EndingDisk()
     rebuild(root, counting, discard=True)
     assert counting.changes > 20
-    # The swap is the last of it; of the writing aside before it, now and then will do.
+    # The swap is last; of the writes before it, a sample is enough.
     moments = {*range(1, counting.changes, 5), *range(counting.changes - 15, counting.changes + 1)}
     for end_at in sorted(moments):
         with pytest.raises(Interrupted):
@@ -193,7 +195,7 @@ def test_ended_at_any_moment_it_can_be_done_again(tmp_path: Path) -> None:
         assert not list(root.glob(f"*{ASIDE}"))
 
 
-def test_where_the_old_queues_ended_is_forgotten(tmp_path: Path) -> None:
+def test_table_of_old_queue_ends_is_removed(tmp_path: Path) -> None:
     bench = Bench(disk=RealDisk(), queue_table_from=1, **settings(tmp_path))  # type: ignore[arg-type]
     bench.put(message("orders", 0))
     bench.store.stop()
@@ -244,7 +246,7 @@ def test_a_topic_that_was_deleted_and_came_again(tmp_path: Path, again: int) -> 
     report = rebuild(tmp_path)
     assert report.findings.kept == []
     after = files(tmp_path)
-    # That of the deleted queue is made too, as nothing tells that it should not.
+    # That of the deleted queue is made too, as nothing shows that it should not be.
     gone = "consumequeue/orders/1/"
     assert {name: content for name, content in after.items() if not name.startswith(gone)} == before
 

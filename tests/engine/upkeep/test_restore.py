@@ -1,4 +1,4 @@
-"""A store that was made of a backup: as it was at its end, at a time or at an offset of the log."""
+"""A store restored from a backup: at its end, at a time or at an offset of the log."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def fill(place: Place, count: int = 30) -> list[int]:
-    """Messages a second apart; where the log ended after each."""
+    """Put messages a second apart; return the end of the log after each."""
     bench = place.open()
     ends = []
     for number in range(count):
@@ -67,7 +67,7 @@ def test_it_is_what_the_backup_was(place: Place) -> None:
     report = place.restore(place.back_up())
     assert (report.cut.offset, report.moved_back) == (ends[-1], 0)
     assert is_sound(place)
-    assert offsets(place) == {"orders@readers": {0: 7}}  # without quotes, as the standard has it
+    assert offsets(place) == {"orders@readers": {0: 7}}  # without quotes, as in RocketMQ
     assert place.bodies(place.restored) == place.bodies(place.root)
 
 
@@ -98,7 +98,9 @@ def test_the_store_goes_on_after_it(place: Place) -> None:
 
 @pytest.mark.parametrize("last", [0, 5, 11, 12, 19, 29])
 def test_a_point_in_the_log(place: Place, last: int) -> None:
-    """Whole records up to it; consumers are where the queues end, and what the broker did is done again."""
+    """Complete records up to it; consumers are at the ends of queues, and the broker's background work is
+    repeated.
+    """
     ends = fill(place)
     table = {"orders@readers": {0: 25}, "late@readers": {1: 1}, "T@CID_RMQ_SYS_TRANS": {0: 3}}
     place.table("consumerOffset.json", json.dumps({"offsetTable": table}))
@@ -146,7 +148,7 @@ def test_points_that_the_backup_does_not_have(place: Place) -> None:
 
 
 def test_queues_whose_messages_are_gone_go_on_where_they_ended(place: Place) -> None:
-    """Also where the first message of a queue lies behind the point."""
+    """Also if the first message of a queue is behind the point."""
     bench = place.open()
     bench.put(*(message("old", 2, b"%d" % number) for number in range(4)))
     bench.store.put_inner_batch(message("batched", 0, batch(b"one", b"two")))
@@ -175,7 +177,7 @@ def test_a_store_without_messages(place: Place) -> None:
 
 
 def test_a_topic_that_came_meanwhile_and_is_in_no_table_yet(place: Place) -> None:
-    """Its queues' folder says that there is one."""
+    """Its queues' directory shows that it exists."""
     bench = place.open()
     bench.put(message("new", 0, b"came"))
     bench.store.stop()
@@ -222,11 +224,11 @@ def test_timers_are_read_from_the_first_there_is(place: Place) -> None:
     assert is_sound(place)
 
 
-# What the broker itself did after the point is done once more, and nothing is left out.
+# Background work of the broker after the point is repeated, and nothing is skipped.
 
 
 def copy_folder(source: Disk, folder: str, disk: Disk, target: str) -> None:
-    """Copy all that is in a folder to another disk."""
+    """Copy a directory to another disk."""
     disk.makedirs(target)
     for name in source.listdir(folder):
         if source.is_dir(f"{folder}/{name}"):
@@ -236,7 +238,7 @@ def copy_folder(source: Disk, folder: str, disk: Disk, target: str) -> None:
 
 
 def put_back(disk: CrashDisk, end: int, wanted: StoreOptions, folder: Path) -> None:
-    """In place of the store in memory the one that a backup of it makes up to an offset."""
+    """Replace the store in memory by one restored from its backup up to an offset."""
     copy_folder(disk, "/store", RealDisk(), f"{folder}/store")
     options = replace(wanted, store_path_root_dir=f"{folder}/store")
     report = back_up(RealDisk(), options, f"{folder}/backups", NOW)

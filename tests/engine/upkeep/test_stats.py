@@ -1,4 +1,4 @@
-"""The figures of a store are those of what was put in."""
+"""The statistics of a store are those of its messages."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_the_time_span_is_that_of_the_log() -> None:
     assert stats_of(filled(0)).first_timestamp is None
 
 
-def test_what_has_gone_from_the_log_is_not_counted() -> None:
+def test_deleted_messages_are_not_counted() -> None:
     disk = filled(60)
     before = stats_of(disk).messages
     disk.unlink(f"{LOG}/{0:020d}")
@@ -72,7 +72,7 @@ def test_record_batches_of_kafka_count_their_messages() -> None:
     assert (stats.messages, sum(stats.sizes.values())) == (7, 2)
 
 
-def test_how_full_the_index_is() -> None:
+def test_index_usage() -> None:
     stats = stats_of(filled(10))
     (index,) = stats.index
     assert (index.entries, index.capacity) == (43, 63)
@@ -80,7 +80,7 @@ def test_how_full_the_index_is() -> None:
     assert index.begin_timestamp == 1_700_000_000_000
 
 
-def test_what_each_part_takes() -> None:
+def test_usage_of_each_part() -> None:
     disk = filled(10)
     parts = {part.name: part for part in stats_of(disk).parts}
     assert (parts["commitlog"].files, parts["commitlog"].bytes) == (1, 4096)
@@ -96,6 +96,6 @@ def test_a_store_in_use_is_counted() -> None:
     assert stats_of(bench.disk).messages == 13
 
 
-def test_what_is_no_store_is_refused() -> None:
+def test_missing_store_is_refused() -> None:
     with pytest.raises(StoreUnavailable, match="--config"):
         count_store(Bench().disk, options(store_path_root_dir="/nowhere"), lambda _: 0)

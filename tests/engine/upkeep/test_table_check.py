@@ -1,4 +1,4 @@
-"""Config tables cut and spoilt, checkpoints that contradict the log."""
+"""Truncated and damaged config tables, and checkpoints that contradict the log."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_table_that_was_set_aside_is_noted() -> None:
 
 @pytest.mark.parametrize("length", range(len(GOOD)))
 def test_a_table_cut_at_any_byte(length: int) -> None:
-    """With a backup the next start goes on; the advice says so."""
+    """With a backup the next start succeeds, as the advice states."""
     disk = filled(0)
     put_file(disk, TOPICS, GOOD[:length])
     assert "restore it from a copy" in the_finding(disk).advice
@@ -66,18 +66,18 @@ def test_a_broken_backup_and_one_without_its_table() -> None:
         (b'{"topicConfigTable":7}', "topicConfigTable is not an object"),
     ],
 )
-def test_what_is_json_but_no_table(text: bytes, what: str) -> None:
+def test_json_that_is_not_a_table_is_reported(text: bytes, what: str) -> None:
     disk = filled(0)
     put_file(disk, TOPICS, text)
     assert what in the_finding(disk).what
 
 
-def test_what_a_write_left_over_is_noted() -> None:
+def test_temporary_files_are_noted() -> None:
     disk = filled(0)
     put_file(disk, TOPICS + ".tmp", b"{")
     put_file(disk, f"{ROOT}/consumequeue.rebuilding/x", b"")
     assert findings(disk) == []
-    assert len(findings(disk, "note")) == 3  # and that there is no index
+    assert len(findings(disk, "note")) == 3  # one is that there is no index
 
 
 @pytest.mark.parametrize("field", ["physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp"])
@@ -106,8 +106,8 @@ def test_a_short_and_a_missing_checkpoint() -> None:
     assert "next start makes it" in findings(disk, "note")[0].what
 
 
-def test_where_the_queues_are_said_to_end() -> None:
-    """A start believes that table, so that it must be right."""
+def test_wrong_queue_ends_are_reported() -> None:
+    """A start trusts that table, so it must be right."""
     disk = filled(10, queue_table_from=1)
     path = f"{ROOT}/queuetable"
     assert findings(disk) == []

@@ -1,4 +1,4 @@
-"""The walk over the log: the same records as `decode` reads, and on past every kind of damage."""
+"""The walk over the log: the same records as `decode` reads, and past every kind of damage."""
 
 from zlib import crc32
 
@@ -24,7 +24,7 @@ def walk_of(disk: Disk, is_past_end: bool = False) -> tuple[Walk, Findings, list
 
 
 def first_sizes(disk: Disk, count: int) -> list[int]:
-    """Where the first records begin."""
+    """Return the starts of the first records."""
     raw = disk.read_bytes(f"{LOG}/{0:020d}")
     places = [0]
     while len(places) < count:
@@ -93,7 +93,7 @@ def test_records_past_the_end_end_the_walk_where_they_are_old() -> None:
 
 
 def test_an_empty_file_after_the_last_one_is_fine() -> None:
-    """The standard makes the next file before it is needed."""
+    """RocketMQ creates the next file before it is needed."""
     disk = filled(5)
     disk.open(f"{LOG}/{4096:020d}", create=True).truncate(4096)
     walk, findings, positions = walk_of(disk)
@@ -140,7 +140,7 @@ def test_keys_are_found_as_the_parser_finds_them(parts: list[str]) -> None:
 
 
 def record_with_crc(spoil: bytes) -> bytes:
-    """A record with the CRC property of the standard, spoilt after the CRC was made."""
+    """Return a record with RocketMQ's CRC property, damaged after the CRC was computed."""
     each = message("t", 0, b"hello", {"TAGS": "a"})
     text = b"TAGS\x01a\x02"
     field = topic_field("t", True)
