@@ -58,6 +58,8 @@ INTERNET = "asks a package index"
 CONTAINER = "starts three brokers; compat_tests/test_container.py does"
 SESSION = "needs the token of a login"
 SHELL = "changes the shell of the reader"
+BOTH_QUEUES = "mqgateway send Orders one two && mqgateway consume Orders -g billing --max 2"
+"""One process sends to the queues in turn; the commands of the page may all choose the same queue."""
 BY_LANGUAGE = {"java": JAVA, "mermaid": PICTURE}
 
 
@@ -198,7 +200,10 @@ PAGES: Mapping[str, Page] = {
     "docs/spark.md": Page(excepted={"": SPARK}),
     "docs/stuck-groups.md": Page(excepted={"": IN_MEMORY}),
     "docs/testing.md": Page(programs={"java": JAVA_STAND_IN}),
-    "docs/tutorial.md": Page(files={"from mqgateway import PushConsumer": "billing.py"}),
+    "docs/tutorial.md": Page(
+        files={"from mqgateway import PushConsumer": "billing.py"},
+        before={"$ mqgateway offset reset": BOTH_QUEUES},
+    ),
     "docs/development/compiled-modules.md": Page(excepted={"": CLONE}),
     "docs/development/documentation.md": Page(excepted={"": CLONE}),
     "docs/development/dependencies.md": Page(excepted={"": INTERNET}),
