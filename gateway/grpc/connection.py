@@ -257,12 +257,12 @@ class GrpcConnection:
         kept = calls.kept if calls is not None and self.is_open else 0
         if kept or self._kept:
             before, self._kept = self._kept, kept
-            self._terms.pending.set(self, self._host(), kept, anew=kept < before)
+            self._terms.pending.set(self, self._host(), kept, is_new=kept < before)
 
     def _let_go(self) -> None:
         if self._kept:
             self._kept = 0
-            self._terms.pending.set(self, self._host(), 0, anew=True)
+            self._terms.pending.set(self, self._host(), 0, is_new=True)
 
     def _host(self) -> str:
         return self._source[0] if self._source is not None else ""

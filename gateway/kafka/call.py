@@ -1,14 +1,19 @@
-"""A request of a Kafka client, and what its functions are given."""
+"""A request of a Kafka client, what its functions are given, and its answer as bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.operations import ClientConnection, Operations, Permit, Principal, Use
 from mqgateway.gateway.kafka.codec.apis import APIS
+from mqgateway.gateway.kafka.codec.fetch import Piece
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
+
+Reply = Sequence[Piece] | None
+"""The pieces of a frame without its size; None if the request has no answer."""
 
 
 class Address(NamedTuple):

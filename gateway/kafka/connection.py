@@ -26,9 +26,9 @@ from twisted.python.failure import Failure
 from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.engine.message import pack_host
-from mqgateway.gateway.kafka.call import Address
+from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Piece, owned
-from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused, Reply
+from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.terms import Terms as RemotingTerms
@@ -252,7 +252,7 @@ class KafkaConnection:
             if is_ours:
                 turn.end()
         if self.is_open:
-            self._terms.pending.set(self, self._ip, len(self._buffer), anew=False)
+            self._terms.pending.set(self, self._ip, len(self._buffer), is_new=False)
             self._pause_or_resume()
 
     def _carry_out_frames(self) -> None:
@@ -394,7 +394,7 @@ class KafkaConnection:
 
     def _release_input(self) -> None:
         self._buffer.clear()
-        self._terms.pending.set(self, self._ip, 0, anew=False)
+        self._terms.pending.set(self, self._ip, 0, is_new=False)
 
     def _check_settled(self) -> None:
         if self._settled is not None and (not self._slots or not self.is_open):

@@ -18,7 +18,7 @@ from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.operations import ClientConnection, Operations
 from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, Call, Reply
 from mqgateway.gateway.kafka.codec import fetch, produce
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS, FETCH, PRODUCE
 from mqgateway.gateway.kafka.codec.fetch import Piece
@@ -28,8 +28,6 @@ from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceRespo
 from mqgateway.gateway.kafka.codec.plans import encode_into, read, reading, writing
 from mqgateway.gateway.kafka.codec.schema import Message
 
-Reply = Sequence[Piece] | None
-"""The pieces of a frame without its size; None if the request has no answer."""
 LONG_FRAME: Final = 8192
 """Bytes of a request that is decoded as a cooperative task: more than a thousand partitions have. Produce is
 decoded at once, as its records stay as they are."""
@@ -91,10 +89,10 @@ class Dispatcher:
         self._noted = noted
         self._repeated = repeated
 
-    def dispatch(self, frame: bytes | memoryview, connection: ClientConnection, local: Address) -> Outcome:
+    def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> Outcome:
         """Carry out the request in a frame. Raises `Refused`; the reply may fail with it too."""
         began = self._seconds()
-        if self._repeated is not None and isinstance(frame, bytes) and frame.startswith(_PRODUCE):
+        if self._repeated is not None and frame.startswith(_PRODUCE):
             reply = self._repeated.dispatch(frame, connection)
             if reply is not None:
                 return Outcome(_PRODUCE_NAME, self._noting(reply, began))
@@ -120,15 +118,12 @@ class Dispatcher:
 
     def _noting(self, reply: Reply | Deferred[Reply], began: float) -> Reply | Deferred[Reply]:
         """Return a reply to a Produce request, whose time is recorded once it is there."""
-        if self._noted is None:
-            return reply
         if not isinstance(reply, tuple) and isinstance(reply, Deferred):  # the second question is slow
             return reply.addCallback(self._noted_produce, began)
         return self._noted_produce(reply, began)
 
     def _noted_produce(self, reply: Reply, began: float) -> Reply:
-        assert self._noted is not None
-        self._noted(_PRODUCE_NAME, self._seconds() - began)
+        self._note(_PRODUCE_NAME, began)
         return reply
 
     def _version(self, header: RequestHeader) -> int:
@@ -173,7 +168,7 @@ class Dispatcher:
             pieces = yield from fetch.writing(out, message, request.version)
         else:
             yield from writing(out, message, request.version)
-        self._note(request)
+        self._note(request.api, request.began)
         return pieces
 
     def _reply(self, request: _Request, answer: Answer) -> Reply | Deferred[Reply]:
@@ -192,12 +187,12 @@ class Dispatcher:
             produce.write_response(out, message, request.version)
         else:
             encode_into(out, message, request.version)
-        self._note(request)
+        self._note(request.api, request.began)
         return pieces
 
-    def _note(self, request: _Request) -> None:
+    def _note(self, api: str, began: float) -> None:
         if self._noted is not None:
-            self._noted(request.api, self._seconds() - request.began)
+            self._noted(api, self._seconds() - began)
 
 
 class _Request(NamedTuple):

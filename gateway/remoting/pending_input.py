@@ -53,8 +53,8 @@ class PendingInput:
         least = message_limit + HEAD_ROOM
         return cls(max(limit, least), max(address_limit, least), seconds)
 
-    def set(self, keeper: Keeper, address: str, size: int, *, anew: bool) -> None:
-        """Set the bytes buffered by a connection from an ip address; with `anew`, none of them were before.
+    def set(self, keeper: Keeper, address: str, size: int, *, is_new: bool) -> None:
+        """Set the bytes buffered by a connection from an ip address; with `is_new`, none of them were before.
 
         Closes connections that buffer too much, possibly this one.
         """
@@ -63,7 +63,7 @@ class PendingInput:
             if not size:
                 return
             share = self._shares[keeper] = _Share(keeper, address, self._seconds())
-        elif anew:
+        elif is_new:
             share.since = self._seconds()
         self._change(share, size)
         if self.total > self._limit:

@@ -292,13 +292,13 @@ class Connection:
             self._reading = True
             self.transport.resumeProducing()
 
-    def _count_input(self, anew: bool) -> None:
+    def _count_input(self, is_new: bool) -> None:
         """Update the count of buffered input, possibly to 0."""
         if not self.is_open:
             return
         size = self._cutter.buffered + sum(map(len, self._backlog)) + self._work_size
         self._pending = size
-        self._terms.pending.set(self, self._ip, size, anew=anew)
+        self._terms.pending.set(self, self._ip, size, is_new=is_new)
 
     def _let_go_of_input(self) -> None:
         self._cutter = FrameCutter(self._terms.frame_limit)
@@ -307,7 +307,7 @@ class Connection:
             self._terms.long_work.drop(self._work)
         if self._pending:
             self._pending = 0
-            self._terms.pending.set(self, self._ip, 0, anew=True)
+            self._terms.pending.set(self, self._ip, 0, is_new=True)
 
     def cut_off(self, reason: str) -> None:
         """Close the connection, because of its buffered input; see `PendingInput`."""

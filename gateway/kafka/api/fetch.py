@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import Call
 from mqgateway.gateway.kafka.codec.apis import FETCH
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.fetch import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchPartition, FetchRequest
 from mqgateway.gateway.kafka.codec.messages.fetch_response import (
     EpochEndOffset,
@@ -42,7 +43,6 @@ from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
 
 SESSION_SINCE: Final = 7
-TOPIC_ID_SINCE: Final = 13
 READ_COMMITTED: Final = 1
 BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of one answer; a client that wants more asks again."""

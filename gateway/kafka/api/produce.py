@@ -35,6 +35,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import WRITING
 from mqgateway.gateway.kafka.topics import Topic, Topics
@@ -42,7 +43,6 @@ from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked, rul
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
-TOPIC_ID_SINCE: Final = 13
 AT_ONCE: Final = 200
 """Topics and partitions of a request that is carried out at once."""
 RULES_KEPT: Final = 1000

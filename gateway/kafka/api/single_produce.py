@@ -9,7 +9,6 @@ Source: `KafkaApis.handleProduceRequest`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred
@@ -23,8 +22,8 @@ from mqgateway.engine.store.expansion import INFLATED_MAX
 from mqgateway.gateway.broker.operations import ClientConnection, Operations, Use
 from mqgateway.gateway.broker.operations.batches import Appended
 from mqgateway.gateway.kafka.api.produce import ALL, failed, failed_later
+from mqgateway.gateway.kafka.call import Reply
 from mqgateway.gateway.kafka.codec.apis import APIS, PRODUCE
-from mqgateway.gateway.kafka.codec.fetch import Piece
 from mqgateway.gateway.kafka.codec.headers import read_request_header, write_response_header
 from mqgateway.gateway.kafka.codec.messages.produce_request import ProduceRequest
 from mqgateway.gateway.kafka.codec.messages.produce_response import (
@@ -46,9 +45,6 @@ _OFFSETS: Final = struct.Struct(">qqq")
 """Base offset, time of the log (none), start of the log."""
 _AFTER_OFFSETS: Final = 9
 """Bytes of an answer after these: no errors of records, no message, the throttle time, no tagged fields."""
-
-Reply = Sequence[Piece] | None
-"""See `dispatch.Reply`; None for a request that is left to `api.produce`."""
 
 
 class _Known:

@@ -21,8 +21,8 @@ class Keeper:
     def __init__(self, scene: Scene, name: str) -> None:
         self.scene, self.name, self.reason = scene, name, ""
 
-    def keep(self, size: int, address: str = "", *, anew: bool = False) -> None:
-        self.scene.input.set(self, address or f"address of {self.name}", size, anew=anew)
+    def keep(self, size: int, address: str = "", *, is_new: bool = False) -> None:
+        self.scene.input.set(self, address or f"address of {self.name}", size, is_new=is_new)
 
     def cut_off(self, reason: str) -> None:
         self.reason = reason
@@ -38,7 +38,7 @@ def test_buffered_input_is_counted_until_served(scene: Scene) -> None:
     one, two = scene.keeper("one"), scene.keeper("two")
     one.keep(400)
     two.keep(500)
-    one.keep(100, anew=True)
+    one.keep(100, is_new=True)
     assert scene.input.total == 600
     one.keep(0)
     two.keep(0)
@@ -75,7 +75,7 @@ def test_progress_resets_age(scene: Scene) -> None:
     scene.now = 50
     idle.keep(400)
     scene.now = 99
-    busy.keep(400, anew=True)
+    busy.keep(400, is_new=True)
     scene.now = 100
     scene.keeper("third").keep(400)
     assert scene.cut == ["idle"]
