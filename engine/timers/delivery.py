@@ -94,8 +94,8 @@ class Delivery:
         log.error("a timer is lost: the log has no message at offset %d", physical_offset)
         return None
 
-    def deliver(self, stored: StoredMessage, written: int, now: int, *, anew: bool = False) -> None:
-        """Put a message under its own topic, or with `anew` again under the timer topic.
+    def deliver(self, stored: StoredMessage, written: int, now: int, *, is_roll: bool = False) -> None:
+        """Put a message under its own topic, or with `is_roll` again under the timer topic.
 
         Nothing is done if that was done before a crash, or if the message's topic was deleted since. A
         message that no store would accept is skipped. `written` is the time at which it entered the wheel, in
@@ -107,7 +107,7 @@ class Delivery:
         if self._leaves_out(stored.properties.get(PROPERTY_REAL_TOPIC, ""), stored.physical_offset):
             return
         try:
-            message = rolled(stored, written, now) if anew else given_back(stored, written, now)
+            message = rolled(stored, written, now) if is_roll else given_back(stored, written, now)
         except MessageIllegal as error:
             log.error("the timer at %d is skipped: %s", stored.physical_offset, error)
             return
@@ -164,19 +164,19 @@ class Delivery:
             if stored.prepared_transaction_offset:
                 self.known.add(stored.prepared_transaction_offset)
                 continue
-            times, anew = rolls(stored.properties), stored.topic == TIMER_TOPIC
-            if times or not anew:
-                self.known.add(_trace(stored, times, anew))
+            times, is_roll = rolls(stored.properties), stored.topic == TIMER_TOPIC
+            if times or not is_roll:
+                self.known.add(_trace(stored, times, is_roll))
 
 
-def _trace(stored: StoredMessage, times: int, anew: bool) -> _Trace:
+def _trace(stored: StoredMessage, times: int, is_roll: bool) -> _Trace:
     properties = stored.properties
     return (
         properties.get(PROPERTY_UNIQ_KEY, ""),
         properties.get(PROPERTY_TIMER_OUT_MS, ""),
         stored.born_timestamp,
         times,
-        anew,
+        is_roll,
     )
 
 

@@ -143,7 +143,7 @@ class Dequeue:
             log.error("the unit at %d of the timer log is not a timer", position)
             return
         if not due.deleted or due.deleted.isdisjoint(delete_keys(stored)):
-            self._delivery.deliver(stored, unit.written, now, anew=bool(unit.magic & ROLL))
+            self._delivery.deliver(stored, unit.written, now, is_roll=bool(unit.magic & ROLL))
         self._metrics.add(
             stored.properties.get(PROPERTY_REAL_TOPIC, ""), -1 if not unit.magic & DELETE else 1, now
         )

@@ -59,7 +59,7 @@ def test_deliveries_by_rocketmq_are_known_by_properties() -> None:
 def test_set_anew_is_not_delivered() -> None:
     bench = Bench()
     delivery, stored = made(bench)
-    delivery.deliver(stored, 1, 2, anew=True)
+    delivery.deliver(stored, 1, 2, is_roll=True)
     bench.store.dispatch()
     run(delivery.learn(0, bench.options.mapped_file_size_commit_log))
     first, second = bench.set_aside()
