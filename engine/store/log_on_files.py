@@ -142,11 +142,8 @@ class LogOnFiles(Log):
                     buffer, begin, end = window
             if buffer is not None and begin <= offset <= end - size:
                 found.append(buffer[offset - begin : offset - begin + size])
-                continue
-            try:
-                found.append(self.read(offset, size, may_wait))
-            except ColdRead:
-                raise ColdRead(offset, self.pieces(places[number:])) from None
+            else:
+                found.append(self._read_one(places, number, may_wait))
         return found
 
     def borrow_each(
@@ -161,12 +158,17 @@ class LogOnFiles(Log):
                 view, begin, end = self._view(offset)
             if view is not None and begin <= offset <= end - size:
                 found.append(view[offset - begin : offset - begin + size])
-                continue
-            try:
-                found.append(self.read(offset, size, may_wait))
-            except ColdRead:
-                raise ColdRead(offset, self.pieces(places[number:])) from None
+            else:
+                found.append(self._read_one(places, number, may_wait))
         return found
+
+    def _read_one(self, places: Sequence[tuple[int, int, int]], number: int, may_wait: bool) -> bytes | None:
+        """Return `read` of one of several places; `ColdRead` has the pieces of it and of all after it."""
+        _, offset, size = places[number]
+        try:
+            return self.read(offset, size, may_wait)
+        except ColdRead:
+            raise ColdRead(offset, self.pieces(places[number:])) from None
 
     def _view(self, offset: int) -> tuple[memoryview | None, int, int]:
         """Return the result of `window` as a view; None if it is not real memory."""
