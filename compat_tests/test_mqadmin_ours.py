@@ -95,7 +95,9 @@ def comparable(line: str, text: str) -> list[str]:
     if line.startswith(HELP_AFTER_ALL):
         text = text.partition("usage: ")[0]
     if line.startswith(ROUGH):
-        text = re.sub(r"-?\d+(\.\d+)?", "N", text)
+        text = re.sub(r"-?\d+(\.\d+)?(E-?\d+)?", "N", text)
+        # Of a broker that has just started, rates over 10, 60 and 600 seconds are not known yet.
+        text = re.sub(r"(?m)(Tps *:)[N ]*$", r"\1 N", text)
     return sorted(one.strip().rstrip(",") for one in text.splitlines() if one.strip())
 
 
