@@ -1,8 +1,9 @@
 """Outcomes of scenarios by the digest of their sources, so that a proven scenario need not run again.
 
-Apache's server does not change, so a scenario that passed on it once passes again as long as its own text,
+Apache's server does not change, so a scenario that passed on it once passes again as long as its own code,
 its helpers and its client programs are the same. The record beside the suite has a digest of those for each
-scenario that was run, with the date and the result; a scenario with another digest, or none, is run.
+scenario that was run, with the date and the result; a scenario with another digest, or none, is run. Comments
+and docstrings are not in the digest, so that rewording them makes nothing stale.
 
 Only scenarios about Apache's server alone are taken from that record. Every other scenario depends on this
 project too: its digest (`our_digest_of`) covers the product and the installed packages as well, and its
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
 import os
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import distributions
@@ -108,7 +111,7 @@ def file_of(name: str) -> str:
 
 
 def digest_of(stem: str, folder: Path = FOLDER) -> str:
-    """What the scenarios of a file depend on, but for the product: their text, helpers, client programs."""
+    """Return the digest of what scenarios of a file depend on beside the product: code, helpers, programs."""
     found = hashlib.sha256()
     modules = sorted(helpers(stem, folder))
     for module in modules:
@@ -198,4 +201,21 @@ def _programs(folder: Path) -> Iterator[Path]:
 
 @cache
 def _text(path: Path) -> bytes:
-    return path.read_bytes()
+    return code_of(path.read_text()).encode() if path.suffix == ".py" else path.read_bytes()
+
+
+def code_of(source: str) -> str:
+    """Return the text of a module without comments, docstrings and empty lines.
+
+    It is cut by position, not printed from the tree: every version of Python makes the same text.
+    """
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str):
+            last = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : last] = [""] * (last - node.lineno + 1)
+    return "".join(f"{line.rstrip()}\n" for line in lines if line.strip())

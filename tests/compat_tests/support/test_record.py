@@ -13,6 +13,7 @@ from compat_tests.support.record import (
     PASSED,
     Outcome,
     Record,
+    code_of,
     digest_of,
     file_of,
     has_our_part,
@@ -46,8 +47,8 @@ def suite(tmp_path: Path) -> Path:
     return folder
 
 
-def change(path: Path) -> None:
-    path.write_text(path.read_text() + "\n")
+def change(path: Path, added: str = "\nnew = 1\n") -> None:
+    path.write_text(path.read_text() + added)
     record._text.cache_clear()
 
 
@@ -79,6 +80,43 @@ def test_what_a_digest_is_about(suite: Path, path: str, changes: str) -> None:
     before = {one: digest_of(f"test_{one}", suite) for one in "ab"}
     change(suite / path)
     assert "".join(one for one in "ab" if digest_of(f"test_{one}", suite) != before[one]) == changes
+
+
+def test_rewording_keeps_the_digest(suite: Path) -> None:
+    before = digest_of("test_a", suite)
+    change(suite / "test_a.py", "  # A reason.\n\n")
+    assert digest_of("test_a", suite) == before
+    change(suite / "test_a.py", "text = 'A reason.'\n")
+    assert digest_of("test_a", suite) != before
+
+
+def test_code_is_what_is_left_without_prose() -> None:
+    source = '''"""A module."""
+
+LIMIT = 3  # bytes
+"""A limit,
+of bytes."""
+
+
+class A:
+    """A class."""
+
+    # Why.
+    text = """# kept
+    """
+
+    def run(self) -> str:
+        """Run."""
+        return "a # b"  # Why.
+'''
+    assert code_of(source).splitlines() == [
+        "LIMIT = 3",
+        "class A:",
+        '    text = """# kept',
+        '    """',
+        "    def run(self) -> str:",
+        '        return "a # b"',
+    ]
 
 
 def test_our_client_beside_apaches_server_always_runs(suite: Path) -> None:
