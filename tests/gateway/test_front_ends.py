@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.protocol import Factory
 
+from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.front_ends import FRONT_ENDS
+from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.testing.faults import SEND
 from tests.gateway.cli.test_observing import browser
 from tests.gateway.cli.test_services import Loop, broker_settings, namesrv_settings
+from tests.gateway.remoting.test_tls import FileShelf
+from tests.support.gateway.grpc.scene import Before
 from tests.support.gateway.line_protocol.front_end import LINES
 from tests.support.gateway.metrics import parsed
 from tests.support.gateway.remoting.pair import Net
@@ -22,6 +27,13 @@ from tests.support.gateway.testing.hands import HOST, Hands
 
 WITH_LINES = (*FRONT_ENDS, LINES)
 PORT = 23999
+PROXY_V1 = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 23999\r\n"
+PROXY_V2 = (
+    b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"
+    + bytes((203, 0, 113, 7, 10, 0, 0, 1))
+    + (56324).to_bytes(2, "big")
+    + PORT.to_bytes(2, "big")
+)
 ACCESS: dict[str, Any] = {
     "authentication_enabled": True,
     "authorization_enabled": True,
@@ -30,12 +42,18 @@ ACCESS: dict[str, Any] = {
 
 
 class Speaker:
-    """A client of the line protocol."""
+    """A client of the line protocol; `before` is what it sends ahead of TLS and lines."""
 
-    def __init__(self, loop: Any, net: Net, port: int) -> None:
+    def __init__(self, loop: Any, net: Net, port: int, *, tls: bool = False, before: bytes = b"") -> None:
         self._loop = loop
         self._received = b""
-        net.meet(port, self)
+        outside: Any = self
+        if tls:
+            factory = Factory.forProtocol(lambda: self)  # type: ignore[arg-type]
+            factory.noisy = False
+            self.factory = None
+            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
+        net.meet(port, Before(before, outside))
 
     def makeConnection(self, transport: Any) -> None:
         self._transport = transport
@@ -117,6 +135,23 @@ def test_line_protocol_is_recognised_on_the_port_of_the_broker() -> None:
         client = Speaker(hands.loop, hands.loop.net, 10911)
         assert client.say("LINE") == "OK"
         assert client.say("CREATE Orders 1") == "OK" and client.say("SEND Orders a") == "OK 0"
+
+
+@pytest.mark.parametrize("before", [b"", PROXY_V1, PROXY_V2], ids=["direct", "proxy-1", "proxy-2"])
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("is_shared", [False, True], ids=["own-port", "broker-port"])
+def test_line_protocol_is_served_over_tls_and_behind_a_proxy(
+    tls: bool, before: bytes, is_shared: bool
+) -> None:
+    with served() as (hands, _):
+        port = 10911 if is_shared else int(hands.server.endpoint("line").partition(":")[2])
+        client = Speaker(hands.loop, hands.loop.net, port, tls=tls, before=before)
+        assert client.say("LINE") == "OK" and client.say("CREATE Orders 1") == "OK"
+        assert client.say("SEND Orders a") == "OK 0"
+        service: Any = hands.server._broker
+        [shown] = [one for one in service.server.connections() if one.last_request == "SEND"]
+        assert shown.is_secure is tls
+        assert shown.address == ("203.0.113.7:56324" if before else "192.168.1.1:54321")
 
 
 def test_line_protocol_keeps_its_port_when_the_broker_restarts() -> None:
