@@ -1,9 +1,9 @@
-"""Which clients are to look into which lite topics, because there is a message.
+"""Lite topics with new messages, queued for the clients that read them.
 
-For each group that reads a light queue one client is told; what a client is told of waits in the order it
-came, each queue once, until the client pops. Who has no room is looked after later, from its subscriptions
-(`dispatch_all`). A client that does not pop is given nothing for a while, and others get what was its. Times
-are in ms. Standard: `LiteEventDispatcher`.
+For each group that reads an LMQ queue one client is notified. A client's events wait in the order they
+arrived, each queue once, until the client pops. A client whose events are full is looked after later, from
+its subscriptions (`dispatch_all`). A client that does not pop is given nothing for a while, and its queues go
+to other clients. Times are in ms. Standard: `LiteEventDispatcher`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mqgateway.engine.tables.offsets import ConsumerOffsets
 log = logging.getLogger(__name__)
 
 SILENCE_MILLIS = 35_000
-"""Without a pop for so long a client is taken to be gone."""
+"""A client without a pop for this long is taken to be gone."""
 SILENCE_WITH_EVENTS_MILLIS = 10_000
-"""The same where something waits for it."""
+"""The limit for a client with events waiting."""
 AVOIDED_MILLIS = 10_000
 JITTER_MILLIS = 15_000
 FULL_PERCENT = 20
@@ -34,8 +34,8 @@ SHORTEST_DELAY_MILLIS = 50
 
 
 class Waiting:
-    """What one client is told of. `popped` is the wall time at which it last asked, `asked_at` that of the
-    monotonic clock; both in ms.
+    """Events of one client. `popped` is the wall time of its last pop, `asked_at` that of the monotonic
+    clock; both in ms.
     """
 
     __slots__ = ("asked_at", "group", "most", "popped", "queues")
@@ -48,21 +48,22 @@ class Waiting:
         self.queues: dict[str, None] = {}
 
     def offer(self, queue: str) -> bool:
-        """Tell it of a queue; false when there is no room."""
+        """Add a queue; return False if there is no room."""
         if len(self.queues) >= self.most:
             return False
         self.queues[queue] = None
         return True
 
     def is_silent(self, elapsed: int) -> bool:
-        """Whether it does not seem to pop any more."""
+        """Return True if the client seems to have stopped popping."""
         silence = elapsed - self.asked_at
         return silence > SILENCE_MILLIS or (bool(self.queues) and silence > SILENCE_WITH_EVENTS_MILLIS)
 
 
 class Events:
-    """`max_offset` gives the end of a light queue, `queues_of` those of a parent; `wake` lets the client of a
-    subscriber look that waits; `chance` gives a number below one."""
+    """The events of all clients. `max_offset` returns the end of an LMQ queue, `queues_of` those of a parent;
+    `wake` wakes the parked pop of a subscriber; `chance` returns a number below its argument.
+    """
 
     def __init__(
         self,
@@ -96,12 +97,12 @@ class Events:
         return len(self._waiting)
 
     def last_pop(self, client_id: str) -> int:
-        """When a client popped last; -1 for one that is not known."""
+        """Return when a client popped last; -1 for an unknown client."""
         waiting = self._waiting.get(client_id)
         return -1 if waiting is None else waiting.popped
 
     def offer(self, queue: str, group: str | None = None, without: str = "") -> None:
-        """Tell one client of each group that reads a queue, or of one group; `without` comes last."""
+        """Notify one client of each group that reads a queue, or of one group; `without` comes last."""
         if not self._options.enable_lite_event_mode:
             return
         for name, readers in self._subscriptions.readers(queue, group).items():
@@ -127,13 +128,13 @@ class Events:
                 yield queue
 
     def give_back(self, client_id: str, queue: str) -> None:
-        """Let a client look first into a queue that it took and could not look into."""
+        """Put a queue that a client took and could not read first in its events again."""
         waiting = self._waiting.get(client_id)
         if waiting is not None:
             waiting.queues = {queue: None, **waiting.queues}
 
     def dispatch_group(self, group: str) -> None:
-        """Tell all clients of a group of all that is there for them. Standard: `doFullDispatchByGroup`."""
+        """Notify all clients of a group of all their queues. Standard: `doFullDispatchByGroup`."""
         if self._rules.is_wildcard(group):
             self._dispatch_wildcard(group)
             return
@@ -141,7 +142,7 @@ class Events:
             self.dispatch_all(Subscriber(client_id, group))
 
     def dispatch_all(self, subscriber: Subscriber) -> None:
-        """Tell a client of all that is there for it. Standard: `doFullDispatchForClient`."""
+        """Notify a client of all its queues with messages. Standard: `doFullDispatchForClient`."""
         own = self._subscriptions.of(subscriber.client_id)
         if own is None or not own.queues or not self._options.enable_lite_event_mode:
             return
@@ -175,7 +176,7 @@ class Events:
                 self._dispatch_wildcard(subscriber.group)
 
     def _offer_one(self, queue: str, group: str, readers: list[Subscriber], without: str) -> bool:
-        """Tell the first that has room, beginning anywhere; those who may not pop last."""
+        """Notify the first that has room, beginning anywhere; clients that may not pop come last."""
         if not readers:
             return True
         start = self._chance(len(readers))

@@ -1,7 +1,7 @@
-"""Lite topics and the light queues they stand for.
+"""Lite topics and the LMQ queues they stand for.
 
-A lite topic belongs to a parent topic. Its messages are stored in the parent and read from the light queue
-`%LMQ%$parent$lite`. Which broker of the parent has it, a consistent hash of its name says. Standard:
+A lite topic belongs to a parent topic. Its messages are stored in the parent and read from the LMQ queue
+`%LMQ%$parent$lite`. A consistent hash of its name selects the broker of the parent that has it. Standard:
 `LiteUtil`, `LiteShardingImpl`.
 """
 
@@ -17,12 +17,12 @@ _MASK = (1 << 64) - 1
 
 
 def light_queue(parent: str, lite: str) -> str:
-    """The light queue of a lite topic."""
+    """Return the LMQ queue of a lite topic."""
     return f"{LITE_PREFIX}{parent}{SEPARATOR}{lite}"
 
 
 def split_name(queue: str) -> tuple[str, str] | None:
-    """Parent and name of the lite topic that a light queue is of; None for any other queue."""
+    """Return parent and name of the lite topic of an LMQ queue; None for any other queue."""
     if not queue.startswith(LITE_PREFIX):
         return None
     parts = queue[len(LITE_PREFIX) :].split(SEPARATOR)
@@ -30,7 +30,7 @@ def split_name(queue: str) -> tuple[str, str] | None:
 
 
 def bucket(name: str, count: int) -> int:
-    """Which of `count` places a name belongs to. Standard: Guava's `Hashing.consistentHash`."""
+    """Return which of `count` buckets a name belongs to. Standard: Guava's `Hashing.consistentHash`."""
     state = java_hash(name) & _MASK
     candidate = 0
     while True:
@@ -42,5 +42,7 @@ def bucket(name: str, count: int) -> int:
 
 
 def home(lite: str, brokers: Sequence[str], own: str) -> str:
-    """The broker that has a lite topic; `brokers` has a name for each queue the parent is written to."""
+    """Return the broker that has a lite topic; `brokers` has a name for each queue of the parent to write
+    to.
+    """
     return brokers[bucket(lite, len(brokers))] if brokers and lite else own

@@ -1,4 +1,4 @@
-"""What attributes of topics and groups say about lite topics. Standard: `LiteMetadataUtil`."""
+"""Attributes of topics and groups that concern lite topics. Standard: `LiteMetadataUtil`."""
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.groups import GroupTable
@@ -8,7 +8,7 @@ BOUND_TOPIC = "lite.bind.topic"
 
 
 class Rules:
-    """Looks attributes up; a group that is not there has none, and is not made."""
+    """Looks attributes up; a group that does not exist has none, and is not created."""
 
     def __init__(self, options: BrokerOptions, topics: TopicTable, groups: GroupTable) -> None:
         self._options = options
@@ -16,12 +16,14 @@ class Rules:
         self._groups = groups
 
     def is_parent(self, topic: str) -> bool:
-        """Whether a topic has lite topics."""
+        """Return True if a topic has lite topics."""
         config = self._topics.get(topic)
         return config is not None and config.attributes.get("message.type") == "LITE"
 
     def minutes_to_live(self, topic: str) -> int:
-        """How long after its last message a lite topic of a parent is kept, in minutes; below 1 for ever."""
+        """Return how long after its last message a lite topic of a parent is kept, in minutes; below 1 for
+        ever.
+        """
         config = self._topics.get(topic)
         return _number("-1" if config is None else config.attributes.get("lite.topic.expiration", "-1"))
 
@@ -39,23 +41,23 @@ class Rules:
         return {config.group_name for config in configs if config.attributes.get(BOUND_TOPIC) == topic}
 
     def is_wildcard(self, group: str) -> bool:
-        """Whether a group consumes every lite topic of its parent."""
+        """Return True if a group consumes every lite topic of its parent."""
         return self._attribute(group, "lite.sub.wildcard") == "true"
 
     def is_exclusive(self, group: str) -> bool:
-        """Whether a lite topic has one client of the group, the last that came."""
+        """Return True if a lite topic has one client of the group, the latest subscriber."""
         return self._attribute(group, "lite.sub.model") == "Exclusive"
 
     def restarts_when_excluded(self, group: str) -> bool:
-        """Whether such a client begins at the first message."""
+        """Return True if the client that takes over an exclusive lite topic begins at the first message."""
         return self._attribute(group, "lite.sub.reset.offset.exclusive") == "true"
 
     def restarts_when_removed(self, group: str) -> bool:
-        """Whether a lite topic that a client has left is begun anew."""
+        """Return True if the offset of a lite topic is reset when a client unsubscribes from it."""
         return self._attribute(group, "lite.sub.reset.offset.unsubscribe") == "true"
 
     def max_events(self, group: str) -> int:
-        """How many lite topics with messages a client of the group is told of at once."""
+        """Return how many lite topics with messages wait for a client of the group at most."""
         own = _number(self._attribute(group, "lite.sub.client.max.event.cnt"))
         return own if own > 0 else self._options.max_client_event_count
 

@@ -1,4 +1,4 @@
-"""Which client reads which lite topics; in memory only, clients tell it again and again.
+"""Subscriptions of clients to lite topics; in memory only, since clients repeat them.
 
 A client of a wildcard group reads every lite topic of the parent: it has one subscription, named
 `parent@group`. Standard: `LiteSubscriptionRegistryImpl`.
@@ -34,7 +34,7 @@ class Subscriber(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a new subscription begins. Standard: `OffsetOption`."""
+    """Start position of a new subscription. Standard: `OffsetOption`."""
 
     kind: str
     value: int
@@ -44,7 +44,7 @@ FIRST = Start("POLICY", 1)
 
 
 class Subscription:
-    """What one client reads: light queues of one parent. `seen` is when it last said so (ms)."""
+    """Subscription of one client: LMQ queues of one parent. `seen` is its last confirmation (ms)."""
 
     __slots__ = ("group", "queues", "seen", "topic")
 
@@ -56,10 +56,10 @@ class Subscription:
 
 
 class Subscriptions:
-    """The table. `restart` is asked to let a group begin anew with a queue.
+    """The table of subscriptions. `restart` resets a group's offset in a queue.
 
-    `on_added` is told of each new pair of subscriber and queue, `on_excluded` of those that an exclusive
-    subscription has ended, `on_gone` of clients that left.
+    `on_added` is called for each new pair of subscriber and queue, `on_excluded` for those that an exclusive
+    subscription has ended, `on_gone` for clients that left.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Subscriptions:
         return len(self._clients)
 
     def of(self, client_id: str) -> Subscription | None:
-        """What a client reads."""
+        """Return the subscription of a client."""
         return self._clients.get(client_id)
 
     def clients_of(self, group: str) -> list[str]:
@@ -88,7 +88,7 @@ class Subscriptions:
         return [client_id for client_id, one in self._clients.items() if one.group == group]
 
     def readers(self, queue: str, group: str | None = None) -> dict[str, list[Subscriber]]:
-        """Who reads a light queue, by group; of one group if it is named."""
+        """Return the subscribers of an LMQ queue, by group; of one group if it is named."""
         found: dict[str, list[Subscriber]] = {}
         for subscriber in self._readers.get(queue, ()):
             found.setdefault(subscriber.group, []).append(subscriber)
@@ -101,7 +101,7 @@ class Subscriptions:
     def add(
         self, subscriber: Subscriber, topic: str, queues: Iterable[str], start: Start | None, now: int
     ) -> None:
-        """Let a client read these queues too. Raises `QuotaExceeded` and `NotForWildcards`."""
+        """Add queues to the subscription of a client. Raises `QuotaExceeded` and `NotForWildcards`."""
         self._check_room()
         group = subscriber.group
         if self._rules.is_wildcard(group):
@@ -115,7 +115,7 @@ class Subscriptions:
             self._add(subscriber, own, queue)
 
     def remove(self, subscriber: Subscriber, queues: Iterable[str], now: int) -> None:
-        """Let a client read these queues no more."""
+        """Remove queues from the subscription of a client."""
         own = self._clients.get(subscriber.client_id)
         if own is None or own.group != subscriber.group:
             return
@@ -125,7 +125,9 @@ class Subscriptions:
                 self._restart(own.group, queue, FIRST)
 
     def replace(self, subscriber: Subscriber, topic: str, queues: Collection[str], now: int) -> None:
-        """Let a client read these queues only. Raises `QuotaExceeded`; the standard has no limit here."""
+        """Replace the queues of a client's subscription. Raises `QuotaExceeded`; RocketMQ has no limit
+        here.
+        """
         group = subscriber.group
         if self._rules.is_wildcard(group):
             queues = {every_queue(topic, group)}
@@ -152,7 +154,7 @@ class Subscriptions:
         self.on_gone(subscriber)
 
     def remove_queue(self, queue: str) -> None:
-        """Forget who reads a queue that is no more."""
+        """Forget the readers of a deleted queue."""
         for subscriber in list(self._readers.get(queue, ())):
             self._remove(subscriber, queue)
 
@@ -211,5 +213,5 @@ class Subscriptions:
 
 
 def every_queue(topic: str, group: str) -> str:
-    """What a client of a wildcard group subscribes to."""
+    """Return the subscription name of the clients of a wildcard group."""
     return f"{topic}@{group}"

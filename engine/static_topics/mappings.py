@@ -27,7 +27,7 @@ PIECES_MAX = 1000
 
 @dataclass(slots=True)
 class TopicMapping:
-    """What one broker knows of a static topic: the pieces of queues that it has, or had, by queue."""
+    """Mapping of a static topic as one broker knows it: the mapping items it has, or had, by queue."""
 
     topic: str
     broker_name: str
@@ -67,19 +67,21 @@ class TopicMapping:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All, by the standard's names; what is led is worked out for name servers only."""
+        """Return all members by RocketMQ's names; `currIdMap` is worked out for name servers only."""
         hosted = {number: [piece.to_json() for piece in pieces] for number, pieces in self.queues.items()}
         return self.info() | {"currIdMap": {}, "hostedQueues": hosted}
 
     def leads(self, queue_id: int) -> bool:
-        """Whether the broker is the one that a queue is written to."""
+        """Return True if the broker is the one that a queue is written to."""
         pieces = self.queues.get(queue_id)
         if not pieces:
             return False
         return pieces[-1].broker_name == self.broker_name
 
     def info(self) -> dict[str, Any]:
-        """What name servers are told: which queues the broker leads, and where it has them."""
+        """Return what is registered with name servers: the queues the broker leads, and their physical
+        queues.
+        """
         return {
             "bname": self.broker_name,
             "currIdMap": {one: pieces[-1].queue_id for one, pieces in self.queues.items() if self.leads(one)},
@@ -131,7 +133,7 @@ class Mappings(ConfigTable[TopicMapping]):
         return 0 if known is None else known.piece_count
 
     def update(self, mapping: TopicMapping, *, force: bool = False) -> None:
-        """Take a mapping over; pieces that it does not tell of stay. Raises `MappingRefused`.
+        """Merge a mapping; mapping items that it does not contain stay. Raises `MappingRefused`.
 
         Standard: `updateTopicQueueMapping`.
         """
@@ -170,9 +172,10 @@ class Mappings(ConfigTable[TopicMapping]):
                 raise MappingRefused("Cannot accept equal epoch with null data")
 
     def adopt(self, reported: Mapping[str, Any]) -> bool:
-        """Take over a master's table, told along with its topics, whole; false where it is as new as ours.
+        """Replace the table by a master's, which arrives with its topics; return False if it is as new as
+        ours.
 
-        Raises `ConfigError`, and then has taken nothing. Standard: `SlaveSynchronize.syncTopicConfig`.
+        Raises `ConfigError`, and then nothing has changed. Standard: `SlaveSynchronize.syncTopicConfig`.
         """
         table = {VERSION: reported.get("mappingDataVersion")}
         if (told := reported.get("topicQueueMappingDetailMap")) is not None:
@@ -187,7 +190,7 @@ class Mappings(ConfigTable[TopicMapping]):
         return super().delete(name)
 
     def clean(self, topic: str, queues: Mapping[int, list[Piece]]) -> None:
-        """Put what is left of queues in the place of their pieces; a queue with none is forgotten."""
+        """Replace the mapping items of queues by those that are left; a queue with none is forgotten."""
         old = self._table[topic]
         left = {number: pieces for number, pieces in {**old.queues, **queues}.items() if pieces}
         self.put(replace(old, queues=left))

@@ -1,9 +1,9 @@
-"""Queues of static topics, piece by piece: which broker has which stretch of a queue.
+"""Mapping items of static topics: which broker has which range of a queue.
 
-A queue of a static topic has a number and offsets of its own; the messages lie in queues of brokers, one
-after the other. A `Piece` says that from `logic_offset` on they lie in a queue of a broker, from its offset
-`start_offset` on; up to `end_offset`, which is -1 of the last piece, the one that is written to. Its broker
-leads the queue. The logic offset is -1 as long as nobody has said it. Standard: `LogicQueueMappingItem`,
+A queue of a static topic has a number and offsets of its own; its messages are stored in queues of brokers,
+one after the other. A `Piece` maps the offsets from `logic_offset` on to a queue of a broker, from its offset
+`start_offset` on, up to `end_offset`. That is -1 in the last mapping item, the one that is written to. Its
+broker leads the queue. The logic offset is -1 until it has been decided. Standard: `LogicQueueMappingItem`,
 `TopicQueueMappingUtils`.
 """
 
@@ -54,7 +54,7 @@ class Piece:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """By the standard's names."""
+        """Return the members by RocketMQ's names."""
         return {
             "bname": self.broker_name,
             "endOffset": self.end_offset,
@@ -68,16 +68,17 @@ class Piece:
 
     @property
     def has_end(self) -> bool:
-        """Whether nothing is added to it any more."""
+        """Return True if nothing is added to it any more."""
         return self.end_offset > self.start_offset
 
     def logical(self, physical: int) -> int:
-        """The queue's offset for one of the broker's queue."""
+        """Return the static queue's offset for one of the broker's queue."""
         return min(LONG_MAX, self.logic_offset + max(0, physical - self.start_offset))
 
     def logical_inside(self, physical: int) -> int:
-        """The same, no more than the end; -1 where that is not known. Standard:
-        `computeStaticQueueOffsetLoosely`."""
+        """Return `logical(physical)`, limited to the end; -1 if the logic offset is not known. Standard:
+        `computeStaticQueueOffsetLoosely`.
+        """
         if self.logic_offset < 0:
             return -1
         if self.start_offset <= self.end_offset < physical:
@@ -85,19 +86,19 @@ class Piece:
         return self.logical(physical)
 
     def physical(self, logical: int) -> int:
-        """The offset in the broker's queue for one of the queue."""
+        """Return the offset in the broker's queue for one of the static queue."""
         return max(-LONG_MAX, min(LONG_MAX, logical - self.logic_offset + self.start_offset))
 
     @property
     def logical_end(self) -> int:
-        """The queue's offset after the last message, as far as the piece tells."""
+        """Return the static queue's offset after the last message, as far as the mapping item knows it."""
         return self.logical(self.end_offset)
 
 
 def piece_at(pieces: Sequence[Piece], logical: int) -> Piece | None:
-    """Where an offset lies; the first piece for one before all. Only pieces whose logic offset is known.
+    """Return the mapping item that contains an offset; the first one for an offset before all.
 
-    Standard: `findLogicQueueMappingItem`.
+    Only mapping items whose logic offset is known count. Standard: `findLogicQueueMappingItem`.
     """
     known = [piece for piece in pieces if piece.logic_offset >= 0]
     for piece in reversed(known):
@@ -107,14 +108,15 @@ def piece_at(pieces: Sequence[Piece], logical: int) -> Piece | None:
 
 
 def piece_after(pieces: Sequence[Piece], current: Piece) -> Piece | None:
-    """The next piece whose logic offset is known. Standard: `findNext`."""
+    """Return the next mapping item whose logic offset is known. Standard: `findNext`."""
     later = (piece for piece in pieces if piece.gen > current.gen and piece.logic_offset >= 0)
     return min(later, key=lambda piece: piece.gen, default=None)
 
 
 def check(pieces: Sequence[Piece]) -> None:
-    """Raises `MappingRefused` for pieces that cannot follow one another. Standard:
-    `checkLogicQueueMappingItemOffset`."""
+    """Raise `MappingRefused` for mapping items that cannot follow one another. Standard:
+    `checkLogicQueueMappingItemOffset`.
+    """
     later: Piece | None = None
     for piece in reversed(pieces):
         if min(piece.start_offset, piece.gen, piece.queue_id) < 0:
@@ -134,8 +136,9 @@ def check(pieces: Sequence[Piece]) -> None:
 
 
 def check_follows(before: Sequence[Piece], after: Sequence[Piece], is_same_epoch: bool) -> None:
-    """Raises `MappingRefused` where pieces change that may not. Standard:
-    `makeSureLogicQueueMappingItemImmutable`."""
+    """Raise `MappingRefused` if mapping items change that may not. Standard:
+    `makeSureLogicQueueMappingItemImmutable`.
+    """
     if not before:
         return
     if not after:

@@ -1,1 +1,1 @@
-"""What tests of the engine are made with; nothing that runs in a server imports it."""
+"""Tools for tests of the engine; no module that runs in a server imports them."""

@@ -1,17 +1,17 @@
-"""A disk in memory that loses power, fails and rots as it is told.
+"""A disk in memory that simulates power cuts, failures and bit rot on demand.
 
-`CrashDisk` stands behind the face of `engine.disk.Disk`. It keeps, for everything since the last sync,
-what was there before:
+`CrashDisk` implements the interface of `engine.disk.Disk`. It keeps, for everything since the last sync,
+the earlier state:
 
     file        the contents a sector had, oldest first; the lengths the file had
     directory   the names that were made, removed and changed
 
-`crash(seed)` makes the disk that a power cut may leave: whatever was synced, and of the rest a part that
+`crash(seed)` returns the disk that a power cut may leave: whatever was synced, and of the rest a part that
 the seed chooses, sector by sector and name by name: any of the contents a sector had, any of the lengths,
 any of the names. Sometimes names are kept in order, as journals of file systems do, sometimes not.
 
-Every call that changes the disk is an operation with a number. `watch` is called with each while it is
-under way (written but not synced, not yet synced for a sync), which is the moment to take a `crash`; or
+Every call that changes the disk is an operation with a number. `watch` is called with each while it is in
+flight (written but not synced, or for a sync not yet synced), which is the moment to take a `crash`; or
 `cut_at` names the operation at which the power goes: `PowerCut` leaves the call and every later one.
 
 `fail_next` lets calls fail, at once or at the n-th, with any error, having written any part. A sync that
@@ -35,7 +35,7 @@ _KEPT_OPERATIONS = 40
 
 
 class PowerCut(BaseException):
-    """The power went; not an `Exception`, so that nobody goes on."""
+    """The power went; not an `Exception`, so that no handler of those resumes the work."""
 
 
 class Operation(NamedTuple):
@@ -47,7 +47,7 @@ class Operation(NamedTuple):
 
 
 class Fault:
-    """An ordered failure: it passes `skip` calls, then fails `times`; `has_hit` once it did."""
+    """An injected failure: it passes `skip` calls, then fails `times`; `has_hit` is true after the first."""
 
     def __init__(self, call: str, path: str, error: int, skip: int, times: int, part: float) -> None:
         self.call, self.path, self.error, self.part = call, path, error, part
@@ -55,7 +55,7 @@ class Fault:
         self.has_hit = False
 
     def hits(self, call: str, path: str) -> bool:
-        """Whether this call fails."""
+        """Return True if this call fails."""
         if call != self.call and self.call != "any":
             return False
         if self.path not in path or self.times <= 0:
@@ -129,7 +129,7 @@ class CrashFile:
         return bytes(self._inode.data[offset:end]).ljust(max(0, end - offset), b"\0")
 
     def is_ready(self, offset: int, size: int) -> bool:
-        """Whether there are such bytes, in memory."""
+        """Return True if these bytes exist, in memory."""
         return offset + size <= self._inode.size
 
     def read_ready(self, offset: int, size: int) -> bytes | None:
@@ -217,7 +217,7 @@ class CrashDisk:
         self._locks: dict[str, CrashFile] = {}
         self._faults: list[Fault] = []
 
-    # What tests order.
+    # Operations for tests.
 
     def fail_next(
         self,
@@ -239,17 +239,17 @@ class CrashDisk:
         return fault
 
     def heal(self) -> None:
-        """Forget all ordered failures."""
+        """Remove all injected failures."""
         self._faults.clear()
 
     def flip(self, path: str, offset: int, bit: int = 0) -> None:
-        """Change a bit of a file behind everybody's back."""
+        """Change a bit of a file, unseen by its readers and writers."""
         inode = self._get(path)
         inode.reach(offset + 1)
         inode.data[offset] ^= 1 << bit
 
     def lose(self, path: str) -> None:
-        """Take a whole file away, for good, behind everybody's back: no operation is counted."""
+        """Remove a whole file for good, unseen by its readers and writers: no operation is counted."""
         inode = self._get(path)
         for names in (self._names, self._durable):
             for name in [name for name, found in names.items() if found is inode]:
@@ -266,7 +266,7 @@ class CrashDisk:
         )
 
     def crash(self, seed: int = 0) -> CrashDisk:
-        """A disk as a power cut now may leave this one, which goes on as if nothing had been."""
+        """Return a disk as a power cut now may leave this one, which itself stays usable."""
         choose = random.Random(seed)
         left = CrashDisk(self.total, self.millis)
         left.used = self.used
@@ -291,26 +291,26 @@ class CrashDisk:
         return left
 
     def kill(self) -> CrashDisk:
-        """This disk after the process died but the machine did not: everything written is there."""
+        """Return this disk after the process died but the machine did not: everything written is there."""
         self._locks.clear()
         return self
 
-    # What files ask.
+    # Calls of files.
 
     def fault(self, call: str, path: str) -> Fault | None:
-        """The failure ordered for this call."""
+        """Return the failure injected for this call."""
         if self._dead:
             raise PowerCut
         return next((fault for fault in self._faults if fault.hits(call, path)), None)
 
     def allow(self, call: str, path: str) -> None:
-        """Raise if a failure was ordered for this call."""
+        """Raise if a failure was injected for this call."""
         fault = self.fault(call, path)
         if fault is not None:
             raise _error(fault.error, path)
 
     def step(self, call: str, path: str) -> None:
-        """Count an operation that is under way."""
+        """Count an operation that is in flight."""
         self.operations += 1
         operation = Operation(self.operations, call, path)
         self.recent.append(operation)
@@ -325,7 +325,7 @@ class CrashDisk:
         if self._locks.get(path) is file:
             del self._locks[path]
 
-    # The face of a disk.
+    # The interface of a disk.
 
     def _change(self, call: str, removed: str, added: str, inode: Inode) -> None:
         change = _NameChange(removed, added, inode)
@@ -447,7 +447,7 @@ class CrashDisk:
 
 
 class _Looked(CrashDisk):
-    """Another's names and files, for who only looks at them: faults of opening are for who would write."""
+    """A read-only view of another disk's names and files: faults of opening are for writers."""
 
     def __init__(self, disk: CrashDisk) -> None:
         super().__init__(disk.total, disk.millis)

@@ -1,4 +1,4 @@
-"""A file of the simulated disk: what it holds, and what a power cut may leave of that."""
+"""A file of the simulated disk: its content, and what a power cut may leave of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Bytes = bytearray | mmap.mmap
 
 
 def _parts(data: Bytes, size: int) -> dict[int, bytes]:
-    """What is not zero of the first bytes, in parts by their number."""
+    """Return the parts of the first `size` bytes that are not all zeros, by their number."""
     found = {}
     for number in range(-(-size // _PART)):
         part = bytes(data[number * _PART : min(size, (number + 1) * _PART)])
@@ -27,8 +27,9 @@ def _parts(data: Bytes, size: int) -> dict[int, bytes]:
 
 
 def _sparse(data: Bytes, size: int) -> Bytes:
-    """A copy of that size, in which only what is not zero takes memory: index files of the standard's length
-    are 420 MB, and nearly empty."""
+    """Return a copy of that size, in which only what is not zero takes memory: index files of RocketMQ's
+    length are 420 MB, and nearly empty.
+    """
     if not size:
         return bytearray()
     copy = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -78,7 +79,7 @@ class Inode:
             self.data.extend(bytes(end - len(self.data)))
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        """Change a part, which may lie behind the end."""
+        """Change a part, which may begin after the end."""
         end = offset + len(data)
         self.remember(offset, end)
         self.reach(end)
@@ -88,7 +89,7 @@ class Inode:
             self.size = end
 
     def resize(self, size: int) -> None:
-        """Give the file another length."""
+        """Set the length of the file."""
         if size < len(self.data):
             for begin, end in self._held(size):
                 self.remember(begin, end)
@@ -100,14 +101,14 @@ class Inode:
         self.size = size
 
     def cut(self, size: int) -> None:
-        """Give back what lies behind; nobody looks at it through a window."""
+        """Release the memory after `size`; no window is open on it."""
         if isinstance(self.data, mmap.mmap):
             self.data = _sparse(self.data, min(size, len(self.data)))
         else:
             del self.data[size:]
 
     def _held(self, start: int) -> Iterator[tuple[int, int]]:
-        """Where something other than zeros lies from there on: begins and ends of parts."""
+        """Yield begin and end of the parts from `start` on that are not all zeros."""
         for number in range(start // _PART, -(-len(self.data) // _PART)):
             begin, end = max(start, number * _PART), min(len(self.data), (number + 1) * _PART)
             if bytes(self.data[begin:end]) != _PART_ZEROS[: end - begin]:
@@ -115,7 +116,7 @@ class Inode:
 
     def open_window(self, size: int) -> memoryview:
         """The first bytes, which are written without a call."""
-        # All of it now: a buffer that is looked at cannot grow.
+        # Allocated at once: a buffer with an exported view cannot grow.
         if isinstance(self.data, mmap.mmap):
             self.reach(self.size)
         else:
@@ -126,7 +127,7 @@ class Inode:
         return memoryview(self.data)[:size]
 
     def sync(self) -> None:
-        """What is there now is on the disk."""
+        """Make the present content durable."""
         for number in self.versions:
             self.doomed.pop(number, None)
         self.versions.clear()
@@ -135,13 +136,13 @@ class Inode:
             self.window_before = _parts(self.data, self.windowed)
 
     def lose_sync(self) -> None:
-        """The pages count as clean from now on, and are not on the disk."""
+        """Mark the pages as clean, although they are not on the disk."""
         for number, versions in self.versions.items():
             self.doomed[number] = self.doomed.get(number, []) + versions
         self.versions.clear()
 
     def after_crash(self, choose: random.Random) -> Inode:
-        """What a power cut leaves of it, as `choose` decides."""
+        """Return what a power cut leaves of the file, as `choose` decides."""
         left = Inode()
         left.size = choose.choice([*self.sizes, self.size])
         left.data = (

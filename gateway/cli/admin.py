@@ -1,4 +1,4 @@
-"""`mqgateway admin`: the standard's administration commands, as `mqadmin` has them."""
+"""`mqgateway admin`: RocketMQ's administration commands, as `mqadmin` has them."""
 
 from __future__ import annotations
 

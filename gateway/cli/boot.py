@@ -1,6 +1,6 @@
-"""What the standard's servers say on standard output and in their logs once they are up.
+"""Boot lines that RocketMQ's servers write to standard output and their logs once they are up.
 
-Tools wait for these lines, and so do people who were told to look for them.
+Tools wait for these lines, and so do people whose runbooks name them.
 """
 
 import logging
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 SERIALIZE_TYPE = "serializeType=JSON"
-"""How requests of the servers' own are written."""
+"""The encoding of the servers' own requests."""
 
 
 class BootLine(NamedTuple):
@@ -19,31 +19,33 @@ class BootLine(NamedTuple):
 
 
 def broker_boot_line(name: str, address: str, name_servers: str) -> BootLine:
-    """Of a broker that clients reach at `address`. Standard: `BrokerStartup`."""
+    """Return the line of a broker that clients reach at `address`. Standard: `BrokerStartup`."""
     text = f"The broker[{name}, {address}] boot success. {SERIALIZE_TYPE}{_told(name_servers)}"
     return BootLine("mqgateway.gateway.broker", text)
 
 
 def name_server_boot_line(bind: str, port: int) -> BootLine:
-    """Of a name server that listens at `bind`. Standard: `NamesrvStartup`."""
+    """Return the line of a name server that listens at `bind`. Standard: `NamesrvStartup`."""
     text = f"The Name Server boot success. {SERIALIZE_TYPE}, address {bind}:{port}"
     return BootLine("mqgateway.gateway.namesrv", text)
 
 
 def controller_boot_line(*, is_alone: bool) -> BootLine:
-    """Of a controller, by itself or beside a name server. Standard: `ControllerStartup`, `NamesrvStartup`."""
+    """Return the line of a controller, alone or with a name server. Standard: `ControllerStartup`,
+    `NamesrvStartup`.
+    """
     kind = "Controller Server" if is_alone else "ControllerManager"
     return BootLine("mqgateway.gateway.controller", f"The {kind} boot success. {SERIALIZE_TYPE}")
 
 
 def container_boot_line(name_servers: str) -> BootLine:
-    """Of a broker container. Standard: `BrokerContainerStartup`."""
+    """Return the line of a broker container. Standard: `BrokerContainerStartup`."""
     text = f"The broker container boot success. {SERIALIZE_TYPE}{_told(name_servers)}"
     return BootLine("mqgateway.gateway.container", text)
 
 
 def contained_broker_boot_line(name: str, broker_id: int) -> BootLine:
-    """Of a broker in a container. Standard: `BrokerContainerStartup.startBrokerController`."""
+    """Return the line of a contained broker. Standard: `BrokerContainerStartup.startBrokerController`."""
     text = f"Broker [{name}-{broker_id}] boot success. {SERIALIZE_TYPE}"
     return BootLine("mqgateway.gateway.broker", text)
 

@@ -1,7 +1,7 @@
-"""What the commands that are clients have in common: whom they talk to, how, and how they fail.
+"""Flags, settings and error handling shared by the commands that are clients.
 
-`settings` turns the flags into settings of a client, `asking` into servers that are asked one by one; `told`
-turns errors of the client into one line and exit code 1, or 3 for something that does not exist.
+`settings` turns the flags into settings of a client, `asking` into servers that are queried one by one;
+`told` turns errors of the client into one line and exit code 1, or 3 for something that does not exist.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CREDENTIALS = click.option(
 
 
 def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that all of these commands have; their values reach `settings`."""
+    """Add the flags that all of these commands have; their values reach `settings`."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line."),
         SETTING,
@@ -68,7 +68,7 @@ def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asking_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of commands that ask servers one by one; their values reach `asking`."""
+    """Add the flags of commands that query servers one by one; their values reach `asking`."""
     for option in (
         click.option(
             "--timeout",
@@ -121,7 +121,7 @@ def configuration(given: Mapping[str, Any]) -> Configuration:
 
 
 def checked_addresses(text: str) -> list[str]:
-    """The name servers in a text. Raises `click.BadParameter` for one that is no address."""
+    """Return the name servers in a text. Raises `click.BadParameter` for one that is not an address."""
     addresses = split_addresses(text)
     if fault := next(filter(None, map(address_fault, addresses)), None):
         raise click.BadParameter(fault, param_hint="--namesrv")
@@ -129,7 +129,7 @@ def checked_addresses(text: str) -> list[str]:
 
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a client from flags. Raises `click.BadParameter` for `--set` that names none."""
+    """Return settings of a client from flags. Raises `click.BadParameter` for an unknown name in `--set`."""
     checked_addresses(given["namesrv"])
     chosen: dict[str, Any] = {"namesrv_addr": given["namesrv"]}
     for flag, name in (
@@ -147,7 +147,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tools_file(environment: Mapping[str, str]) -> str:
-    """The file of the standard's tools, where there is one."""
+    """Return the file of RocketMQ's tools, empty if there is none."""
     home = environment.get("ROCKETMQ_HOME")
     path = os.path.join(home, "conf", "tools.yml") if home else ""
     return path if path and os.path.exists(path) else ""
@@ -170,7 +170,7 @@ def _setting(pair: str) -> tuple[str, Any]:
 
 
 def check_topic(topic: str, chosen: Mapping[str, Any]) -> None:
-    """Whether a name server knows the topic, asked with these settings. Raises `NoRoute`, `Unreachable`."""
+    """Check that a name server knows the topic, with these settings. Raises `NoRoute`, `Unreachable`."""
     from mqgateway.engine.options.option import options_of
     from mqgateway.gateway.client import PullConsumer
     from mqgateway.gateway.client.options import ClientOptions
@@ -185,7 +185,9 @@ def _interrupt() -> None:
 
 
 class _Warnings(logging.Handler):
-    """What the client logs, each text once. What makes a command fail is reported as its error instead."""
+    """Handler that prints what the client logs, each text once. The cause of a command's failure is reported
+    as its error instead.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -213,8 +215,9 @@ def _warnings_shown() -> Iterator[None]:
 
 
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose errors of the client are one line on standard error, with exit code 1, or 3 when
-    something does not exist. SIGTERM ends it as Ctrl-C does."""
+    """Wrap a command so that errors of the client are one line on standard error, with exit code 1, or 3 if
+    something does not exist. SIGTERM ends it as Ctrl-C does.
+    """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
-"""`mqgateway cluster status`: who is master, who is in sync, which controller leads, and what is wrong.
+"""`mqgateway cluster status`: masters, in-sync replicas, leading controller, and faults.
 
-Exit codes: 0 all is well, 3 something is wrong or somebody could not be asked, 1 nobody could be asked,
+Exit codes: 0 all is well, 3 something is wrong or a server did not answer, 1 no server answered,
 2 wrong usage.
 """
 

@@ -1,7 +1,7 @@
-"""Python's collector of cyclic garbage, kept from going again and again through what a server keeps.
+"""Limits on Python's cyclic garbage collector, so that it does not scan long-lived objects again and again.
 
-A full pass looks at everything that lives, and holds the loop meanwhile: with a hundred thousand topics for a
-second. Topics and queues live long, so once some thousands of them have come to be, garbage is looked for
+A full pass looks at everything that lives, and blocks the loop meanwhile: with a hundred thousand topics for
+a second. Topics and queues live long, so once some thousands of them have come to be, garbage is looked for
 among what is new, which takes some milliseconds, and what is left is never looked at again (`gc.freeze`). It
 goes all the same when nothing refers to it any more; only rings that are let go of later stay: of
 connections that were open just then, say. So this happens when there are more entries than ever, and
@@ -19,34 +19,35 @@ FULL_PASS_EVERY = 100
 is by default, full passes held the loop for 130 to 257 ms each while ten thousand topics came to be, under a
 profiler. What rings of garbage may wait longer for that is bounded by 700,000 objects."""
 OFTEN = (700, 10)
-"""When the younger generations are looked at while a server runs: Python's own numbers."""
+"""Thresholds of the younger generations while a server runs: Python's own numbers."""
 WHILE_LOADING = 100_000
 """New objects before the collector looks at anything while modules are loaded: none of those is garbage, and
 to look through them again and again took a tenth of the time of a start."""
 WHILE_STARTING = 1_000_000
-"""The same while a server starts: more than it makes until it is ready."""
+"""The threshold while a server starts: more than it makes until it is ready."""
 ENTRIES = 3000
-"""How many more entries than ever there are when what is there is kept from being looked at: some 40,000
-objects."""
+"""Growth of the number of entries, over its highest value, at which existing objects are frozen: some 40,000
+objects.
+"""
 
 
 def seldom(new_objects: int = WHILE_LOADING) -> None:
-    """Let the collector rest while a program is loaded; once a server is up it looks as often as before."""
+    """Make the collector run rarely while a program is loaded; a running server resets its thresholds."""
     gc.set_threshold(new_objects, *gc.get_threshold()[1:])
 
 
 @runtime_checkable
 class Holds(Protocol):
-    """What says how many entries it keeps that live long and may be very many: topics, queues."""
+    """An object that counts its entries that live long and may be very many: topics, queues."""
 
     @property
     def entries(self) -> int:
-        """How many there are now."""
+        """The present number of entries."""
         ...
 
 
 class Collecting:
-    """Watches a service from when it has started; `soon` has it called on the loop, from any thread."""
+    """Watches a service after its start; `soon` calls a function on the loop, from any thread."""
 
     def __init__(self, service: object, soon: Callable[[Callable[[], None]], object]) -> None:
         self._service = service
@@ -59,7 +60,7 @@ class Collecting:
         gc.callbacks.append(self._passed)
 
     def end(self) -> None:
-        """What lives goes with the process: nobody looks at it any more."""
+        """Stop and freeze all objects: they live until the process ends, so they are not scanned again."""
         gc.callbacks.remove(self._passed)
         gc.freeze()
 
@@ -67,7 +68,7 @@ class Collecting:
         return self._service.entries if isinstance(self._service, Holds) else 0
 
     def _passed(self, phase: str, info: dict[str, int]) -> None:
-        """Told of every pass. The middle generation's come after some seven thousand new objects."""
+        """Count passes. The middle generation's come after some seven thousand new objects."""
         if phase == "start" or info["generation"] == 0 or self._is_asked:
             return
         if self._entries() >= self._most + ENTRIES:
