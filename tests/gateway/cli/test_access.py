@@ -36,7 +36,7 @@ def entry(resource: str, decision: Decision, *ips: str) -> PolicyEntry:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One with the super user root, alice with policies, bob without, and dis who is disabled."""
+    """A broker with the super user root, alice with policies, bob with none, and the disabled user dis."""
     with faced(monkeypatch) as cluster:
         tables = AccessTables(cluster.disk, "/access", cluster.clock, None)
         tables.load()
@@ -84,7 +84,9 @@ def check(user: str, action: str, resource: str, *more: str) -> Result:
         ("zed", "Topic:ta", 3, "User:zed not found."),
     ],
 )
-def test_who_may_is_told_with_the_policy(user: str, resource: str, code: int, text: str) -> None:
+def test_access_check_prints_the_decision_and_its_policy(
+    user: str, resource: str, code: int, text: str
+) -> None:
     result = check(user, "pub", resource)
     assert (result.exit_code, result.output) == (code, f"{text}\n")
 
@@ -107,7 +109,7 @@ def test_from_elsewhere_and_as_json() -> None:
     assert not refused["allowed"] and refused["reason"].endswith("no matched policies.")
 
 
-def test_what_is_no_action_or_resource_is_wrong_usage() -> None:
+def test_unknown_action_or_resource_is_a_usage_error() -> None:
     assert check("alice", "Fly", "Topic:ta").exit_code == 2
     assert "Topic:NAME" in check("alice", "Pub", "ta").output
 

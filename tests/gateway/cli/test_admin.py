@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from mqgateway.gateway.cli.main import main
 
 
-def test_what_is_typed_reaches_mqadmin() -> None:
+def test_arguments_are_passed_to_mqadmin() -> None:
     found = CliRunner().invoke(main, ["admin", "topicRoute", "-h"])
     assert found.exit_code == 0 and found.output.startswith("usage: mqadmin topicRoute [-h] [-l]")
     assert "updateTopic" in CliRunner().invoke(main, ["admin"]).output

@@ -1,4 +1,4 @@
-"""The whole server as a process, on a small file system of its own that fills up or cannot be written."""
+"""The whole server as a process, on a small file system of its own that is full or read-only."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def server(folder: Path, tmp_path: Path) -> Iterator[Server]:
 
 
 def send(server: Server, *bodies: str) -> list[str]:
-    """Bodies that were taken, up to the first that was not."""
+    """Send bodies until a send fails; return those the server accepted."""
     taken = []
     settings = {"retry_times_when_send_failed": 0}
     with Producer("bad-disks", server.namesrv, **settings) as producer:
@@ -165,7 +165,7 @@ def lines_with(server: Server, text: str) -> int:
 
 
 def fill(folder: Path) -> Path:
-    """Take all the room that is left."""
+    """Fill the file system and return the file that takes the space."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
         try:
@@ -177,7 +177,10 @@ def fill(folder: Path) -> Path:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_full_disk(server: Server, folder: Path, number: int) -> None:
-    """Filled, stopped or killed, started: drained, and open again as soon as there is room."""
+    """On a full disk the server restarts after a stop or a kill and is drained.
+
+    It accepts sends again once there is space.
+    """
     bodies = send(server, *(f"{i:04}" for i in range(200)))
     assert len(bodies) == 200
     queue = a_queue(server)
@@ -208,7 +211,7 @@ def test_a_full_disk(server: Server, folder: Path, number: int) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_disk_that_is_read_only(server: Server, folder: Path, number: int) -> None:
-    """Mounted for reading only: drained; mounted for writing again: open, without a restart."""
+    """On a read-only mount the server is drained; it accepts sends after a remount, without a restart."""
     bodies = send(server, *(f"{i:04}" for i in range(200)))
     queue = a_queue(server)
     server.stop(number)
@@ -234,7 +237,7 @@ def test_a_disk_that_is_read_only(server: Server, folder: Path, number: int) -> 
         assert committed(server, queue) == 7
 
 
-def test_what_is_stored_is_nobody_elses_and_else_that_is_said(server: Server, folder: Path) -> None:
+def test_store_files_are_private_and_a_warning_names_wider_permissions(server: Server, folder: Path) -> None:
     send(server, "secret")
     server.stop()
     paths = [folder / "store", *(folder / "store").rglob("*")]

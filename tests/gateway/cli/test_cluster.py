@@ -1,4 +1,4 @@
-"""`mqgateway cluster status`: what is printed, as text and as JSON, and how it ends."""
+"""`mqgateway cluster status`: output as text and as JSON, and exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.gateway.mqadmin.test_cluster_status import World
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """What its servers say is what sockets bring."""
+    """A scripted cluster whose servers answer in place of real sockets."""
     made = World()
     monkeypatch.setattr(connection, "plain", lambda *where: made.servers()._connections._connect(*where))
     return made
@@ -39,7 +39,7 @@ def test_something_is_wrong(world: World) -> None:
     assert found["problems"] == ["broker-a: 2 at a:2 is not in sync"]
 
 
-def test_somebody_cannot_be_asked(world: World) -> None:
+def test_unreachable_broker_ends_with_3(world: World) -> None:
     world.in_sync = {1, 2}
     world.gone = {"a:2"}
     ended = status("--access-key", "k", "--secret-key", "s")
@@ -47,7 +47,7 @@ def test_somebody_cannot_be_asked(world: World) -> None:
     assert "mqgateway: error: cannot connect to a:2 (refused); check that" in ended.stderr
 
 
-def test_nobody_can_be_asked(world: World) -> None:
+def test_unreachable_name_server_ends_with_1(world: World) -> None:
     world.gone = {"n:1"}
     ended = status()
     assert (ended.exit_code, ended.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""What a server keeps is looked at once, when there is more of it than ever, and never again."""
+"""Garbage collection: long-lived entries are scanned once, at a new maximum, and then frozen."""
 
 import gc
 import weakref
@@ -24,7 +24,7 @@ class Table:
 
 
 class Loop:
-    """What was asked of the loop, done by hand."""
+    """An event loop whose calls a test runs by hand."""
 
     def __init__(self) -> None:
         self.asked: list[Callable[[], None]] = []
@@ -57,7 +57,7 @@ def scene(collector: None) -> Iterator[tuple[Table, Loop]]:
     assert gc.callbacks.count(collecting._passed) == 0
 
 
-def test_what_came_to_be_is_not_looked_at_again(scene: tuple[Table, Loop]) -> None:
+def test_long_lived_entries_are_not_scanned_again(scene: tuple[Table, Loop]) -> None:
     table, loop = scene
     table.grow(ENTRIES - 1)
     assert loop.turn() == 0
@@ -68,7 +68,7 @@ def test_what_came_to_be_is_not_looked_at_again(scene: tuple[Table, Loop]) -> No
     assert loop.turn() == 0
 
 
-def test_it_is_asked_for_once_and_only_when_there_are_more_than_ever(scene: tuple[Table, Loop]) -> None:
+def test_freeze_is_scheduled_once_and_only_at_a_new_maximum(scene: tuple[Table, Loop]) -> None:
     table, loop = scene
     table.grow(ENTRIES)
     gc.collect(1)
@@ -81,7 +81,7 @@ def test_it_is_asked_for_once_and_only_when_there_are_more_than_ever(scene: tupl
         assert loop.turn() == 0
 
 
-def test_garbage_of_before_is_found_and_what_is_let_go_of_later_goes(scene: tuple[Table, Loop]) -> None:
+def test_earlier_garbage_is_collected_and_frozen_objects_are_freed_later(scene: tuple[Table, Loop]) -> None:
     table, loop = scene
 
     class Ring:

@@ -1,4 +1,4 @@
-"""What a shell is answered about `mqgateway`; with real shells: `tests/gateway/mqadmin/test_shells.py`."""
+"""Shell completion of `mqgateway`; with real shells: `tests/gateway/mqadmin/test_shells.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqgateway.gateway.cli.completing import complete, offer
 
 
 def words(line: str) -> list[str]:
-    """What is offered in place of the last word of a line."""
+    """Return the candidates for the last word of a line."""
     *before, current = line.split(" ")
     return [one.word for one in offer(before, current).candidates]
 
@@ -20,7 +20,7 @@ def test_the_first_word_is_any_command() -> None:
     assert words("ser") == ["serve"]
 
 
-def test_a_noun_is_followed_by_its_commands_whoever_declares_them() -> None:
+def test_resource_is_followed_by_its_commands_from_either_module() -> None:
     assert words("offset ") == ["show", "reset", "undo", "clone"]
     assert words("message ") == ["get", "find", "tail", "send"]
     assert words("message tail T --fol") == ["--follow"]

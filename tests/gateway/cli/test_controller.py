@@ -1,4 +1,4 @@
-"""The command `mqgateway controller`: its outsides, and one run as a process."""
+"""The command `mqgateway controller`: help, settings, errors, and a run as a process."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_it_has_help_under_both_names() -> None:
         assert "controllerDLegerPeers" in result.output
 
 
-def test_the_standards_file_and_flags_are_taken(tmp_path: Path) -> None:
-    """The file is that of Apache's distribution, in its own words."""
+def test_file_and_flags_of_rocketmq_are_accepted(tmp_path: Path) -> None:
+    """The settings file is that of Apache's distribution, unchanged."""
     file = tmp_path / "controller.conf"
     file.write_text(
         "controllerDLegerGroup = group1\ncontrollerDLegerPeers = n0-127.0.0.1:9878\n"
@@ -55,7 +55,7 @@ def test_the_important_settings_alone() -> None:
     assert len(lines) == 6 and "enableElectUncleanMaster=false" in lines
 
 
-def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_stop_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mqgateway.gateway.cli.service_flags.start_logging", lambda *_, **__: None)
     file = tmp_path / "controller.conf"
     file.write_text("controllerType=jRaft\n")
@@ -66,7 +66,7 @@ def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     assert result.exit_code == 2 and "name this controller's address" in result.stderr
 
 
-def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_controller_runs_until_it_is_stopped(tmp_path: Path) -> None:
     port = free_ports()
     command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "controller", "--bind", "127.0.0.1"]
     command += ["--set", f"controllerDLegerPeers=n0-127.0.0.1:{port}", "--output", "json"]

@@ -1,4 +1,4 @@
-"""A whole server, as a process, on a real folder: a log file lost, a table emptied."""
+"""The whole server, as a process, on a real folder: a lost log file, an emptied table."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def command(folder: Path, *more: str) -> list[str]:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """A server that runs; the address of its name server. It is stopped in good order."""
+    """Run a server, yield the address of its name server, and stop it cleanly."""
     with (
         (folder / "log").open("ab") as log_file,
         subprocess.Popen(
@@ -62,7 +62,7 @@ def fill(folder: Path) -> None:
 
 
 def numbers(folder: Path) -> list[int]:
-    """Which messages a consumer can read."""
+    """Return the numbers of the messages that a consumer can read."""
     found = []
     with serving(folder) as namesrv, PullConsumer("reading", namesrv) as consumer:
         for queue in consumer.queues("orders"):
@@ -75,7 +75,7 @@ def numbers(folder: Path) -> list[int]:
 
 
 def content(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """What is in every file, and when it was written."""
+    """Return the content and the modification time (ns) of every file."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 

@@ -1,4 +1,4 @@
-"""The dump tool shows every kind of file, and stops with a reason where bytes make no sense."""
+"""The dump tool: it shows every kind of file, and stops with a reason at invalid bytes."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 
 
 def record(offset: int, body: bytes = b"hello") -> bytes:
-    """A record as the schema builds it."""
+    """Build a record by the schema."""
     values = {
         "total_size": 0,
         "magic": schema.MAGIC_V1,
@@ -61,11 +61,11 @@ def entries(
         ("/s/config/topics.json.bak", "table"),
     ],
 )
-def test_the_place_tells_the_kind(path: str, kind: str) -> None:
+def test_path_determines_the_kind(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
-def test_an_unknown_place_asks_for_the_kind() -> None:
+def test_unknown_path_needs_an_explicit_kind() -> None:
     with pytest.raises(DumpError, match="--kind"):
         kind_of("/tmp/capture.bin")
 
@@ -90,7 +90,7 @@ def test_a_torn_record_is_shown_as_such(tmp_path: Path) -> None:
     assert "unreadable" in shown[1]
 
 
-def test_the_limit_says_where_to_go_on(tmp_path: Path) -> None:
+def test_limit_reports_the_offset_to_continue_from(tmp_path: Path) -> None:
     first = record(0)
     file = tmp_path / "log"
     file.write_bytes(first * 3)
@@ -177,8 +177,8 @@ def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
         ("/s/consumequeue/index/0/00000000000000000000", "consumequeue"),
     ],
 )
-def test_the_place_tells_the_rarer_kinds(path: str, kind: str) -> None:
-    """The nearest folder of the standard's counts, but a topic may be called like one."""
+def test_path_determines_the_rarer_kinds(path: str, kind: str) -> None:
+    """The nearest folder with a name of RocketMQ's layout decides, but a topic may have such a name too."""
     assert kind_of(path) == kind
 
 
@@ -265,7 +265,7 @@ def test_a_small_text(tmp_path: Path) -> None:
 
 
 def test_an_index_file_of_another_size_and_a_torn_one(tmp_path: Path) -> None:
-    """Files of the standard's proportions tell their slots by their length."""
+    """The number of slots follows from the length if the file has RocketMQ's proportions."""
     header = dict.fromkeys(
         ("begin_timestamp", "end_timestamp", "begin_physical_offset", "end_physical_offset"), 1
     )

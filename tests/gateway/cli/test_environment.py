@@ -1,4 +1,4 @@
-"""What variables and Java's options set."""
+"""Settings from environment variables and from Java's options."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_every_variable_sets_one_property(options: OptionSet) -> None:
     assert len(variables) == len(set(variables))
 
 
-def test_ours_wins_over_the_standards_and_that_over_javas(options: OptionSet) -> None:
+def test_own_variable_wins_over_that_of_rocketmq_and_over_java_options(options: OptionSet) -> None:
     environment = {"JAVA_OPT": "-Drocketmq.namesrv.addr=java:1", "NAMESRV_ADDR": "standard:1"}
     options.apply(from_environment(environment, options))
     assert options.get("namesrvAddr") == "standard:1"
@@ -71,7 +71,7 @@ def test_a_misspelt_variable_is_named(options: OptionSet) -> None:
     assert problem.suggestion == "did you mean MQGATEWAY_FLUSH_DISK_TYPE?"
 
 
-def test_the_file_for_tls_is_the_standards_unless_named(options: OptionSet) -> None:
+def test_tls_file_is_the_default_of_rocketmq_unless_named(options: OptionSet) -> None:
     assert tls_file([]) == ("/etc/rocketmq/tls.properties", False)
     environment = {"JAVA_OPT": "-Dtls.config.file=/t", "MQGATEWAY_TLS_CONFIG_FILE": "/u"}
     assert tls_file(from_environment(environment, options)) == ("/u", True)

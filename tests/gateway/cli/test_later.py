@@ -1,4 +1,4 @@
-"""Commands that are loaded once they are called."""
+"""Commands that are imported when they are called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from mqgateway.gateway.cli.main import LATER, main
 
 
-def test_what_is_listed_is_what_the_commands_say() -> None:
+def test_listed_summaries_equal_the_short_help_of_the_commands() -> None:
     context = click.Context(main)
     for name, about in LATER.items():
         command = main.get_command(context, name)

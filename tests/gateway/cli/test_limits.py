@@ -1,4 +1,4 @@
-"""What is told of a machine that allows too little, and what is not."""
+"""Warnings about low limits of the machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_short_queue_of_connections() -> None:
     assert "somaxconn=128" in text and "sysctl -w net.core.somaxconn=1024" in text
 
 
-def test_swapping_is_told_of_where_there_is_swap() -> None:
+def test_swappiness_is_reported_only_if_there_is_swap() -> None:
     (text,) = told(**{"/proc/swaps": "Filename\n/dev/vdb partition 1 0 -2\n"})
     assert "vm.swappiness=60" in text
     assert told(**{"/proc/swaps": "Filename\n/dev/vdb 1\n", "/proc/sys/vm/swappiness": "1"}) == []

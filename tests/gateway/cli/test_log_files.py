@@ -1,4 +1,4 @@
-"""Log lines in files: whose go where, when a file makes room, and what a full disk or a kill leaves."""
+"""Log files: the file of each logger, rolling, and the state after a full disk or a kill."""
 
 import gzip
 import logging
@@ -26,7 +26,7 @@ SMALL = LogFile("broker", (REST,), 2, 100)
 
 
 class AtOnce(Executor):
-    """Runs what it is given before anything else."""
+    """An executor that runs work immediately."""
 
     def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
         work(*given, **named)
@@ -34,7 +34,7 @@ class AtOnce(Executor):
 
 
 class Never(Executor):
-    """A process that is killed before it gets to it."""
+    """An executor that never runs its work, like a process that is killed first."""
 
     def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
         return Future()
@@ -84,7 +84,7 @@ def test_each_line_goes_to_the_file_of_its_logger(folder: LogFolder, tmp_path: P
     }
 
 
-def test_lines_are_as_those_who_read_the_standards_expect(folder: LogFolder, tmp_path: Path) -> None:
+def test_lines_have_the_format_of_rocketmq(folder: LogFolder, tmp_path: Path) -> None:
     from mqgateway.gateway.cli.log_files import BARE, SECONDS, WITH_LEVEL, WITH_LOGGER
 
     said = [
@@ -96,7 +96,7 @@ def test_lines_are_as_those_who_read_the_standards_expect(folder: LogFolder, tmp
 
 
 def test_every_logger_that_has_a_file_is_there() -> None:
-    """A module that is renamed would leave a file that nothing goes to."""
+    """A renamed module would leave a file that no logger writes to."""
     modules = {"mqgateway." + ".".join(path.with_suffix("").parts) for path in source_files()}
     own = {"mqgateway.audit", "mqgateway.metrics", "mqgateway.stats"}
     for file in (file for table in FILES.values() for file in table):
@@ -132,7 +132,7 @@ def test_a_full_file_is_compressed_and_the_oldest_dropped(tmp_path: Path) -> Non
     assert old == {"broker.1.log.gz": b"7 ", "broker.2.log.gz": b"6 "}
 
 
-def test_what_was_not_compressed_the_next_process_compresses(tmp_path: Path) -> None:
+def test_next_process_compresses_files_left_by_a_kill(tmp_path: Path) -> None:
     killed = RolledFile(str(tmp_path), SMALL, Never())
     for number in range(3):
         killed.handle(record("x", f"{number} " + "x" * 70))
@@ -158,7 +158,7 @@ def test_a_disk_that_takes_nothing_loses_no_old_file(
     assert "cannot be compressed: [Errno 28]" in caplog.text
 
 
-def test_a_full_file_that_cannot_be_moved_is_written_on(
+def test_full_file_that_cannot_be_moved_is_appended_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "otherdays").write_text("no folder")

@@ -1,4 +1,4 @@
-"""The commands' outsides: help, printing of settings, refusal of wrong ones. Nothing is started here."""
+"""The commands without a running server: help, printed settings, and errors for wrong settings."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def test_every_command_has_help(arguments: tuple[str, ...]) -> None:
         assert result.output.startswith("Usage:")
 
 
-def test_the_standards_names_take_the_standards_flags(tmp_path: Path) -> None:
+def test_commands_named_as_in_rocketmq_accept_its_flags(tmp_path: Path) -> None:
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=a\n")
     result = invoke("-c", str(file), "-n", "127.0.0.1:1", "-p", command=mqbroker)
@@ -43,8 +43,8 @@ def test_the_standards_names_take_the_standards_flags(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dash", ["--", "-"])
-def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
-    """As commons-cli takes them: with one dash or two, the value after a blank or an equals sign."""
+def test_long_flags_of_rocketmq(tmp_path: Path, dash: str) -> None:
+    """Flags in the forms of commons-cli: one dash or two, the value after a blank or an equals sign."""
     file = tmp_path / "any.conf"
     file.write_text("listenPort=12345\n")
     flags = (f"{dash}configFile", str(file), f"{dash}namesrvAddr=10.1.1.1:1;10.1.1.2:1")
@@ -63,8 +63,8 @@ def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
     assert "brokerConfigPaths=/a.conf:/b.conf" in invoke(*paths, command=mqbrokercontainer).output
 
 
-def test_what_is_not_supported_is_named_as_the_cause(tmp_path: Path) -> None:
-    """A slave without an id would be refused as well."""
+def test_unsupported_setting_is_named_as_the_only_cause(tmp_path: Path) -> None:
+    """The missing id of the slave, an error as well, is not reported."""
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nstoreType=defaultRocksDB\n")
     result = invoke("-c", str(file), command=mqbroker)
@@ -76,7 +76,7 @@ def test_what_is_not_supported_is_named_as_the_cause(tmp_path: Path) -> None:
 
 
 def test_a_broker_in_a_group_has_to_be_one_of_its_members(tmp_path: Path) -> None:
-    """It needs neither role nor id."""
+    """A broker in a group needs neither role nor id."""
     file = tmp_path / "broker.conf"
     lines = "brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nenableDLegerCommitLog=true\ndLegerSelfId=n1\n"
     file.write_text(lines + "dLegerPeers=n0-127.0.0.1:40911\n")
@@ -85,7 +85,7 @@ def test_a_broker_in_a_group_has_to_be_one_of_its_members(tmp_path: Path) -> Non
 
 
 def test_a_broker_under_a_controller_needs_neither_role_nor_id(tmp_path: Path) -> None:
-    """But to know where the controller is."""
+    """The broker needs the address of the controller."""
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nenableControllerMode=true\n")
     result = invoke("-c", str(file), "-p", command=mqbroker)
@@ -114,7 +114,7 @@ def test_serve_prints_the_settings_of_both_as_json(tmp_path: Path) -> None:
 
 
 def test_serve_gives_settings_to_the_service_they_are_for() -> None:
-    """TLS to both, which clients meet one after the other; a port or threads in common to the broker."""
+    """TLS goes to both, because clients connect to both; a common port or thread count goes to the broker."""
     pairs = ("tls.server.mode=enforcing", "listenPort=10922", "kvConfigPath=/kv.json")
     flags = [part for pair in pairs for part in ("--set", pair)]
     text = invoke("serve", *flags, "-p", "--output", "json").output
@@ -174,7 +174,7 @@ def test_dump_has_examples_and_prints_json(tmp_path: Path) -> None:
     assert json.loads(result.stdout) == {"at": 0, "dataVersion": {"counter": 1}}
 
 
-def test_what_was_set_wrong_is_told_with_what_does_not_fit(tmp_path: Path) -> None:
+def test_misspelt_key_and_contradicting_setting_are_both_reported(tmp_path: Path) -> None:
     file = tmp_path / "broker.conf"
     file.write_text("brokerRole=SLAVE\nbrokerIdd=1\n")
     lines = invoke("broker", "-c", str(file)).stderr.splitlines()
@@ -182,7 +182,7 @@ def test_what_was_set_wrong_is_told_with_what_does_not_fit(tmp_path: Path) -> No
 
 
 def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:
-    """Every command below one, by what is typed."""
+    """Return every subcommand of a command, by the words that call it."""
     found = {name: command}
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -206,7 +206,7 @@ def test_the_page_of_commands_names_what_there_is() -> None:
     assert {f"mqgateway {word}" for word in examples} <= set(commands)
 
 
-def test_the_shell_completes_flags_of_the_standards_names_as_the_page_says() -> None:
+def test_shell_completes_flags_of_the_rocketmq_names_as_documented() -> None:
     variable = "_MQBROKER_COMPLETE"
     assert variable in (ROOT / "docs" / "commands.md").read_text()
     shell = ShellComplete(mqbroker, {}, "mqbroker", variable)

@@ -1,4 +1,4 @@
-"""`mqgateway migrate`: the files it writes, what it prints and asks for, and how it ends."""
+"""`mqgateway migrate`: its files, output, prompts and exit codes."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.support.gateway.migration.clusters import NEW, OLD, FakeCluster, Fake
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> FakeWorld:
-    """A cluster that the command asks, and in which asked-for brokers are started and stopped."""
+    """A fake cluster that answers the command, and in which brokers start and stop on request."""
     world = FakeWorld(FakeCluster())
 
     @contextmanager
@@ -107,7 +107,7 @@ def test_the_same_for_programs(world: FakeWorld, path: Path) -> None:
     assert (row["moved"], row["wrong"], row["log"]) == (True, "", [0, 1000])
 
 
-def test_what_is_in_the_way_is_named_and_refused(world: FakeWorld, path: Path) -> None:
+def test_obstacle_is_named_and_the_run_refused(world: FakeWorld, path: Path) -> None:
     world.cluster.old.settings["authenticationEnabled"] = "true"
     result = planned(path)
     assert (result.exit_code, "--accept accounts: users and policies" in result.stdout) == (3, True)
@@ -155,7 +155,7 @@ def test_commands_of_the_plan_are_given_to_a_shell(world: FakeWorld, path: Path)
     assert (result.exit_code, "error: a: exit 7 ended with 7" in result.stderr) == (1, True)
 
 
-def test_wrong_words_are_told(world: FakeWorld, path: Path) -> None:
+def test_wrong_arguments_are_reported(world: FakeWorld, path: Path) -> None:
     result = run("plan", path, "--new", "a")
     assert (result.exit_code, "write it as broker-a=" in result.stderr) == (2, True)
     assert run("plan", path).exit_code == 2

@@ -1,4 +1,4 @@
-"""The doors to nouns."""
+"""Resource commands of `mqgateway`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_noun_alone_lists_its_commands() -> None:
     assert "message get " in found.output and "message tail " in found.output
 
 
-def test_what_follows_a_noun_is_its_own() -> None:
+def test_words_after_a_resource_are_passed_to_its_command() -> None:
     found = CliRunner().invoke(main, ["offset", "reset", "--help"])
     assert found.exit_code == 0 and found.output.startswith("usage: mqgateway offset reset GROUP TOPIC [")
     assert CliRunner().invoke(main, ["offset", "reset"]).exit_code == 2

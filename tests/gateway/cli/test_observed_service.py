@@ -17,7 +17,7 @@ from tests.support.gateway.web import Browser, Response
 
 
 class OneBroker(Service):
-    """A container with one broker, which starts when it is told."""
+    """A container with one broker, whose start the test completes."""
 
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(runtime)

@@ -18,7 +18,7 @@ from mqgateway.pipeline.jobs.report import Report
 
 
 class Session:
-    """Stands for a Spark session."""
+    """A stand-in for a Spark session."""
 
     stopped = False
 
@@ -28,7 +28,7 @@ class Session:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the jobs were given; they need no Spark here."""
+    """Arguments of the jobs, which are replaced and need no Spark."""
     calls: dict[str, Any] = {"session": Session()}
 
     def new_session(name: str, master: str, settings: dict[str, str]) -> Session:

@@ -1,4 +1,4 @@
-"""What is in the way of a start is said before the store is opened, with its setting and what to do."""
+"""Obstacles to a start are reported before the store is opened, each with its setting and a remedy."""
 
 import os
 import re
@@ -37,7 +37,7 @@ SERVE = [
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port somebody listens on."""
+    """A port that another socket listens on."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         one.listen()
@@ -65,7 +65,7 @@ def problem(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> s
     return str(caught.value)
 
 
-def test_nothing_is_in_the_way(tmp_path: Path) -> None:
+def test_valid_settings_have_no_problem(tmp_path: Path) -> None:
     check_start(*settings(tmp_path))
     check_start(*settings(tmp_path, brokerIP1="localhost"))
     check_start(*settings(tmp_path, brokerIP1="::1"))
@@ -74,7 +74,7 @@ def test_nothing_is_in_the_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address", ["10.0.0.1:10911", "300.1.1.1", "a b", "no.such.host.invalid", "-x", "http://a"]
 )
-def test_an_address_that_nobody_can_connect_to(tmp_path: Path, address: str) -> None:
+def test_address_that_clients_cannot_connect_to_is_refused(tmp_path: Path, address: str) -> None:
     namesrv, broker = settings(tmp_path)
     broker.broker.broker_ip1 = address
     said = problem(namesrv, broker)
@@ -145,7 +145,7 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     assert "choose another" in first
 
 
-def test_a_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").mkdir()
     # Root, as which tests may run, may write everywhere.
     monkeypatch.setattr(os, "access", lambda *_: False)
@@ -163,8 +163,8 @@ def test_a_process_that_cannot_start_opens_no_store(tmp_path: Path, taken: int) 
     assert not (tmp_path / "data" / "store" / "commitlog").exists()
 
 
-def test_what_a_start_logs_is_sentences(tmp_path: Path) -> None:
-    """No line shows how the program's own values are written in Python."""
+def test_start_logs_sentences(tmp_path: Path) -> None:
+    """No line of the log contains the Python repr of a value."""
     port = free_ports((-2, 0, 1))
     command = [*SERVE, "--data-dir", str(tmp_path), "--namesrv-port", str(port), "--broker-port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -189,7 +189,7 @@ def test_what_a_start_logs_is_sentences(tmp_path: Path) -> None:
     assert not re.search(r"\w+\(\w+=|\{'|\['", said), said
 
 
-def test_a_console_that_anybody_could_enter(tmp_path: Path) -> None:
+def test_console_without_a_login_is_refused(tmp_path: Path) -> None:
     _, broker = settings(tmp_path)
     broker.broker.console_host = "0.0.0.0"
     check_start(None, broker)
@@ -198,7 +198,7 @@ def test_a_console_that_anybody_could_enter(tmp_path: Path) -> None:
         check_start(None, broker)
 
 
-def test_the_port_of_grpc_must_be_free_only_where_somebody_named_it(tmp_path: Path, taken: int) -> None:
+def test_grpc_port_must_be_free_only_if_it_was_set(tmp_path: Path, taken: int) -> None:
     namesrv, broker = settings(tmp_path)
     broker.options.assume("grpcServerPort", taken, ASSUMED_BY_SERVE)
     check_start(namesrv, broker)

@@ -1,6 +1,6 @@
 """A service is started, announced, and stopped by a signal; failures end the process with code 1.
 
-The reactor can be run once a process, so each case is a small program.
+A reactor runs once in a process, so each case is a small program.
 """
 
 import subprocess
@@ -38,7 +38,7 @@ def run_program(start: str, signal: str = "SIGTERM") -> subprocess.CompletedProc
     )
 
 
-def test_a_signal_stops_the_service_in_good_order() -> None:
+def test_signal_stops_the_service_cleanly() -> None:
     for signal in ("SIGTERM", "SIGINT"):
         done = run_program("return succeed(None)", signal)
         assert (done.returncode, done.stdout.split()) == (0, ["started", "stopped"]), done.stderr
@@ -133,7 +133,7 @@ def run_supervised(first: str, second: str = "pass") -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_whoever_supervises_hears_of_all_and_a_second_signal_cuts_draining_short() -> None:
+def test_supervisor_is_notified_of_all_states_and_a_second_signal_ends_draining() -> None:
     cut_short = "reactor.callLater(0, os.kill, os.getpid(), signal.SIGTERM)"
     assert run_supervised("SIGTERM", cut_short) == [
         "READY=1 STATUS=broker at port 10911",

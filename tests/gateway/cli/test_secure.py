@@ -1,4 +1,4 @@
-"""`serve --secure`: what is made up, kept and told, and what contradicts it."""
+"""`serve --secure`: generated secrets, stored and printed, and settings that contradict it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def closed(folder: Path, **flags: object) -> tuple[Secured, NamesrvSettings, Bro
     return secured, namesrv, broker
 
 
-def test_everything_is_made_up_once_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_secrets_are_generated_once_and_private(tmp_path: Path) -> None:
     first, namesrv, broker = closed(tmp_path)
     assert first.user == "root" and len(first.password) >= 24
     for name in (SETTINGS, TOOLS, KEY, CERTIFICATE):
@@ -49,7 +49,7 @@ def test_everything_is_made_up_once_and_is_nobody_elses(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_told_is_what_is_kept(tmp_path: Path) -> None:
+def test_printed_credentials_are_the_stored_ones(tmp_path: Path) -> None:
     first, _, _ = closed(tmp_path)
     tools = dict(line.split(": ") for line in (tmp_path / TOOLS).read_text().splitlines())
     told = "\n".join(first.lines())
@@ -70,7 +70,7 @@ def test_connections_are_made_with_the_certificate_only(tmp_path: Path) -> None:
         ClientTls(kind.tls, RealDisk())
 
 
-def test_a_certificate_of_ones_own_is_used(tmp_path: Path) -> None:
+def test_configured_certificate_is_used(tmp_path: Path) -> None:
     namesrv, broker = settings()
     for options in (namesrv.options, broker.options):
         options.apply(from_flags({"tls.server.certPath": "/own.pem", "tls.server.keyPath": "/own.key"}))
@@ -79,7 +79,7 @@ def test_a_certificate_of_ones_own_is_used(tmp_path: Path) -> None:
     assert not (tmp_path / CERTIFICATE).exists()
 
 
-def test_a_user_of_ones_own_is_used_and_its_password_not_told(tmp_path: Path) -> None:
+def test_configured_user_is_used_and_its_password_not_printed(tmp_path: Path) -> None:
     user = '{"username":"boss","password":"mine"}'
     secured, _, broker = closed(tmp_path, initAuthenticationUser=user)
     assert (secured.user, secured.password) == ("boss", "")
@@ -107,7 +107,7 @@ def test_a_folder_that_cannot_be_used_or_lacks_something(tmp_path: Path) -> None
         secure(str(tmp_path), *settings(), RealDisk())
 
 
-def test_who_only_looks_at_settings_sees_them_and_nothing_is_made(tmp_path: Path) -> None:
+def test_printing_settings_creates_no_credentials(tmp_path: Path) -> None:
     namesrv, broker = settings()
     close_both(namesrv, broker)
     assert broker.broker.authorization_enabled

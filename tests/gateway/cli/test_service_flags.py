@@ -1,4 +1,4 @@
-"""What all commands that run a service have: the same flags, the same form of problems."""
+"""Flags and error output common to all commands that run a service."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def test_the_process_began_before_now(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_process_began_when_it_was_started() -> None:
-    """To a hundredth of a second, the kernel's unit: not to the second in which the machine was started."""
+    """The start time is exact to 10 ms, the kernel's unit, not to the second of the machine's boot time."""
     script = "from mqgateway.gateway.cli.service_flags import process_start; print(process_start())"
     environment = {name: value for name, value in os.environ.items() if name != STARTED_AT}
     before = SystemClock().monotonic()
@@ -67,7 +67,7 @@ def test_the_process_began_when_it_was_started() -> None:
     assert before - 0.02 < float(told.stdout) < SystemClock().monotonic()
 
 
-def test_what_a_script_did_before_is_no_part_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_of_a_script_before_the_start_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installing takes a minute on first use, in the same process."""
     clock = SystemClock()
     before = clock.monotonic()

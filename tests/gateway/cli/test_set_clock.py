@@ -1,6 +1,6 @@
-"""The whole server as a process whose wall clock is set while it runs: all that is periodic or due goes on.
+"""The whole server as a process whose wall clock is set while it runs: periodic and due work continues.
 
-A small library, which is compiled here, stands before the system's clock.
+A small library, which is compiled here, overrides the system's clock.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SETTINGS = {
     "transactionTimeOut": 3000,
 }
 AHEAD, BACK = 3_600_000, -120_000
-"""How far (ms) the clock is from the system's: an hour ahead, and then two minutes behind."""
+"""Offsets (ms) of the clock from the system's: an hour ahead, then two minutes behind."""
 
 
 class Server:
-    """The process, and its clock."""
+    """The server process and its clock."""
 
     def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
         self.folder = folder
@@ -51,12 +51,12 @@ class Server:
         threading.Thread(target=self._read, daemon=True).start()
 
     def set_clock(self, millis: int) -> None:
-        """Let the wall clock show so much more than the system's from now on."""
+        """Set the offset (ms) of the server's wall clock from the system's."""
         with self._clock.open("r+b") as file:
             file.write(struct.pack("=q", millis))
 
     def address(self, name: str) -> str:
-        """Where a service is reached, as it was printed."""
+        """Return the address of a service as it was printed."""
         return next(found[1] for line in self.lines if (found := re.match(rf"{name} +(\S+:\d+)", line)))
 
     def flushed_until(self) -> int:
@@ -78,7 +78,7 @@ class Server:
 
 
 class Registrations:
-    """A name server that only counts who registers."""
+    """A name server that only counts registrations."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -141,7 +141,7 @@ def running(folder: Path, registrations: Registrations) -> Iterator[Server]:
 
 
 class Listener:
-    """Notes when which message came; transactions stay open until the broker asks."""
+    """Records the arrival time of each message; transactions stay open until the broker checks back."""
 
     def __init__(self) -> None:
         self.times: dict[str, float] = {}
@@ -166,7 +166,7 @@ def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
 
 
 class Scene:
-    """What is asked of the server around each time that its clock is set."""
+    """Requests to the server around each change of its clock."""
 
     def __init__(self, server: Server, producer: TransactionProducer, pulls: PullConsumer) -> None:
         self.server = server
@@ -176,7 +176,7 @@ class Scene:
         self.sent: dict[str, tuple[float, float]] = {}
 
     def send(self, name: str, seconds: float, **how: int) -> int:
-        """One that is due after a while; its store timestamp, as far as we can tell."""
+        """Send a message due in `seconds`; return its approximate store timestamp (ms)."""
         self.sent[name] = time.monotonic(), seconds
         self.producer.send(Message("T", name, **how))  # type: ignore[arg-type]
         return int(time.time() * 1000)
@@ -206,7 +206,7 @@ class Scene:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a library stands before the system's clock")
-def test_a_server_whose_clock_is_set_goes_on(tmp_path: Path) -> None:
+def test_server_keeps_working_when_its_clock_is_set(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("there is no C compiler")
     registrations = Registrations()

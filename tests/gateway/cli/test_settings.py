@@ -1,4 +1,4 @@
-"""Settings come from file, environment and flags in that order, and wrong ones are named."""
+"""Settings from file, environment and flags, in that order; wrong ones are named."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def test_a_set_flag_without_a_value_is_explained() -> None:
         from_pairs(["brokerName"])
 
 
-def test_what_nobody_set_is_found_out() -> None:
+def test_unset_options_are_determined() -> None:
     settings = BrokerSettings()
     settings.options.apply(from_flags({"brokerName": "mine", "storePathRootDir": None}))
     settings.find_out()
@@ -94,7 +94,7 @@ def test_what_nobody_set_is_found_out() -> None:
 
 @pytest.mark.parametrize(("rate", "bits"), [(20, 112), (1, 312)])
 def test_the_length_of_bit_maps_follows_from_what_filters_may_miss(rate: int, bits: int) -> None:
-    """Whatever was set: Apache's broker shows 112 with its defaults, and 64 before it has started."""
+    """The configured length is ignored. Apache's broker shows 112 by default, and 64 before its start."""
     settings = BrokerSettings()
     given = [f"maxErrorRateOfBloomFilter={rate}", "bitMapLengthConsumeQueueExt=8"]
     settings.options.apply(from_pairs(given))
@@ -109,14 +109,14 @@ def test_tls_of_clients_has_two_names() -> None:
     assert settings.remoting.use_tls
 
 
-def test_the_name_server_keeps_its_files_where_told() -> None:
+def test_name_server_keeps_its_files_in_the_data_folder() -> None:
     settings = NamesrvSettings()
     settings.find_out("/data/namesrv")
     assert settings.namesrv.kv_config_path == "/data/namesrv/kvConfig.json"
     assert settings.remoting.listen_port == 9876
 
 
-def test_a_controller_keeps_its_files_where_told() -> None:
+def test_controller_keeps_its_files_in_the_data_folder() -> None:
     settings = ControllerSettings()
     settings.find_out("/data")
     assert settings.controller.controller_store_path == "/data/DLedgerController"
@@ -148,7 +148,7 @@ def test_the_listing_shows_value_and_origin() -> None:
     assert rows["flushDiskType"]["origin"] == "default"
 
 
-def test_a_store_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+def test_unreadable_store_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "store"
     root.mkdir()
     (root / "commitlog").write_text("no folder")
@@ -159,7 +159,7 @@ def test_a_store_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
 
 
 def test_a_master_has_the_id_0() -> None:
-    """As the standard's start makes it, whatever is configured."""
+    """RocketMQ's start sets the id as well, regardless of the setting."""
     settings = BrokerSettings()
     settings.options.apply(from_pairs(["brokerId=3"]))
     settings.find_out()

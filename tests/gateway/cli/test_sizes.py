@@ -1,4 +1,4 @@
-"""Lengths of files: as they are, as set, or for a new store as the standard's or small."""
+"""File lengths: those of an existing store, those set, or for a new store RocketMQ's or small ones."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def lengths(options: OptionSet) -> list[object]:
 
 
 def written(store: StoreOptions, topic: str = "orders") -> CrashDisk:
-    """A store with a message, as these settings make it."""
+    """Return the disk of a store with one message, created with these settings."""
     disk = CrashDisk()
     made = MessageStore(
         store,
@@ -41,7 +41,7 @@ def written(store: StoreOptions, topic: str = "orders") -> CrashDisk:
     return disk
 
 
-def test_a_new_store_has_the_standards_lengths() -> None:
+def test_new_store_has_the_lengths_of_rocketmq() -> None:
     _, options = settings()
     assume_file_sizes(options, CrashDisk(), small=False)
     assert lengths(options) == [1 << 30, 6_000_000, 5_000_000, 20_000_000]
@@ -62,7 +62,7 @@ def test_a_new_store_for_trying_things_out_has_small_files_also_the_next_time() 
     assert again.origin("mappedFileSizeCommitLog") == "length of /s/commitlog/00000000000000000000"
 
 
-def test_a_length_that_was_set_keeps_all_of_them_the_standards() -> None:
+def test_one_length_that_was_set_keeps_the_others_as_in_rocketmq() -> None:
     store, options = settings(("mappedFileSizeCommitLog", "16m"))
     assume_file_sizes(options, CrashDisk(), small=True)
     assert lengths(options) == [16 << 20, 6_000_000, 5_000_000, 20_000_000]
@@ -79,7 +79,7 @@ def test_a_length_that_was_set_wins_over_the_files() -> None:
 
 
 @pytest.mark.parametrize("topic", ["orders", "batched"])
-def test_a_store_of_the_standards_lengths_stays_so(topic: str) -> None:
+def test_store_with_the_lengths_of_rocketmq_keeps_them(topic: str) -> None:
     store, _ = settings(("mapperFileSizeBatchConsumeQueue", "4600"))
     disk = written(store, topic)
     disk.open("/s/commitlog/00000000001073741824", create=True)

@@ -1,4 +1,4 @@
-"""The commands of backups: what they print, as text and as JSON, and how they end."""
+"""The backup commands: output as text and as JSON, and exit codes."""
 
 import json
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_the_same_for_programs(place: Place) -> None:
     assert (found["records"], found["sound"], found["lastTimestamp"]) == (5, True, began + 4_000)
 
 
-def test_what_is_wrong_is_said_and_leaves_nothing(place: Place, tmp_path: Path) -> None:
+def test_wrong_arguments_are_reported_and_leave_no_files(place: Place, tmp_path: Path) -> None:
     nothing = run("restore", tmp_path / "none", place.restored)
     assert (nothing.exit_code, "is not a backup" in nothing.stderr) == (2, True)
     run("backup", place.root, place.target)

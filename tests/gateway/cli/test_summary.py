@@ -1,4 +1,4 @@
-"""The start-up summary: the address chosen, what is warned of, what is printed."""
+"""The start-up summary: the chosen address, the warnings, the output."""
 
 import json
 
@@ -16,7 +16,7 @@ from mqgateway.gateway.cli.summary import Summary, default_advertise, local_addr
         ([], "127.0.0.1"),
     ],
 )
-def test_the_advertised_address_by_the_standards_preference(addresses: list[str], chosen: str) -> None:
+def test_advertised_address_by_the_preference_of_rocketmq(addresses: list[str], chosen: str) -> None:
     assert default_advertise(addresses) == chosen
 
 
@@ -47,7 +47,7 @@ def test_this_machine_has_loopback_last() -> None:
     assert local_addresses()[-1].startswith("127.")
 
 
-def test_who_may_use_a_server_depends_on_where_it_listens() -> None:
+def test_access_notice_depends_on_the_bind_address() -> None:
     for bind in ("0.0.0.0", "", "::", "10.0.0.1"):
         said = who_may(bind)
         assert said.startswith("all clients that can reach these ports may read, write and administer")

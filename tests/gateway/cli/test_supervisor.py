@@ -1,4 +1,4 @@
-"""What a service manager hears, over a real datagram socket."""
+"""Notifications to a service manager, over a real datagram socket."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_each_word_is_one_datagram(listener: Listener) -> None:
     assert status.startswith("STATUS=draining READY=1x") and len(status) == len("STATUS=") + LONGEST_STATUS
 
 
-def test_what_is_started_from_here_hears_nothing_of_it(listener: Listener) -> None:
+def test_child_processes_do_not_inherit_the_supervisor(listener: Listener) -> None:
     environment = {
         "NOTIFY_SOCKET": str(listener.path),
         "WATCHDOG_USEC": "20000000",
@@ -86,8 +86,8 @@ def test_an_abstract_address() -> None:
         assert heard.recv(100) == b"WATCHDOG=1"
 
 
-def test_nobody_to_tell(tmp_path: Path) -> None:
-    """No address, one of another kind, one where nobody listens."""
+def test_notification_without_a_supervisor_is_skipped(tmp_path: Path) -> None:
+    """The address is empty, of another kind, or has no listener."""
     for address in ("", "vsock:2:1", str(tmp_path / "gone")):
         told = Supervisor({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "1000000"}, ManualClock())
         told.ready("up")
