@@ -1,4 +1,4 @@
-"""What calls cost is told of calls that were made."""
+"""Costs of command calls, measured on calls that were made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server that only answers says what the official client needs to go on sending."""
+"""Answers of the echo server: the official client gets all that it needs to continue sending."""
 
 import pytest
 

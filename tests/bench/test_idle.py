@@ -14,7 +14,7 @@ def test_a_heartbeat_names_a_producer() -> None:
     assert b'"clientID": "10.0.1.44@300"' in command.body and b"producerDataSet" in command.body
 
 
-def test_who_is_not_answered_is_not_served() -> None:
+def test_connection_without_an_answer_is_not_served() -> None:
     connection = IdleConnection(1)
     assert not connection.is_served
     connection.connection_made(Mock(spec=asyncio.Transport))

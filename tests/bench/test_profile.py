@@ -1,4 +1,4 @@
-"""What perf found is put together by part."""
+"""Samples of perf, summed up by part of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Medians and ratios, and what the page says of them."""
+"""Medians, ratios and their text on the page."""
 
 from dataclasses import replace
 
@@ -8,12 +8,12 @@ from bench.rows import choose
 
 
 def measured(name: str, ours: list[Sample], apache: list[Sample]) -> Comparison:
-    """A row with these runs."""
+    """Return a row with these runs."""
     return Comparison(choose((name,))[0], ours, apache, "a machine", "2026-01-02", "abc1234")
 
 
 def rate(*figures: float, failed: int = 0) -> list[Sample]:
-    """Runs with these rates."""
+    """Return runs with these rates."""
     return [Sample(figure, 50.0, 70.0, failed) for figure in figures]
 
 
@@ -23,7 +23,7 @@ def test_a_cell_has_both_medians_and_their_ratio() -> None:
     assert cells(one, "p50_us", "{:,.0f}") == "-"
 
 
-def test_what_is_short_of_its_aim_is_named() -> None:
+def test_row_short_of_its_aim_is_named() -> None:
     one = measured("sync-1", rate(1100), [Sample(1000, 80.0, 1000.0)])
     assert shortfalls([one]) == [
         "sync send, 1 thread, 1 KB: throughput 1.10, aimed at 1.3 or more; CPU 0.62, aimed at 0.5 or less."
@@ -48,7 +48,7 @@ def test_arrangements_stand_side_by_side() -> None:
     assert "1 thread" not in text
 
 
-def test_what_reaches_its_aim_is_not_named() -> None:
+def test_row_that_reaches_its_aim_is_not_named() -> None:
     assert shortfalls([measured("sync-1", rate(1300), [Sample(1000, 200.0, 1000.0)])]) == []
 
 

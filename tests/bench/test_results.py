@@ -17,7 +17,7 @@ def comparison(
     is_compiled: bool = False,
     arrangement: Arrangement = Arrangement.APART,
 ) -> Comparison:
-    """One run of a row on each server."""
+    """Return one run of a row on each server."""
     row = replace(choose((name,))[0], arrangement=arrangement)
     ours, apache = Sample(rate, 50.0, 70.0, 0, 300.0, 900.0), Sample(1000.0, 100.0, 1000.0)
     return Comparison(row, [ours], [apache], "a machine", date, "abc1234", is_compiled)
@@ -27,7 +27,7 @@ def test_a_file_that_is_not_there_has_no_results(tmp_path: Path) -> None:
     assert load_results(tmp_path / "none.json") == Results()
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_saved_results_are_loaded(tmp_path: Path) -> None:
     results = Results()
     for one in (comparison("async", 1500.0), comparison("async", 2500.0, is_compiled=True)):
         results.add(one)

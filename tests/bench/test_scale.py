@@ -1,4 +1,4 @@
-"""What the parts of the benchmark of scale have in common: findings, tables, the file of figures."""
+"""Findings, tables and the file of figures, which all parts of the benchmark of scale share."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_part_of_which_nothing_is_known_has_no_section() -> None:
     assert len(section([])) <= 4
 
 
-def test_what_is_measured_again_is_replaced(tmp_path: Path) -> None:
+def test_findings_of_a_part_measured_again_are_replaced(tmp_path: Path) -> None:
     known = [found("p", "ours", "a"), found("p", "apache", "a"), found("q", "ours", "a")]
     again = [found("p", "ours", "b")]
     assert together(known, again) == [*known[1:], *again]

@@ -1,4 +1,4 @@
-"""What follows from the steps of a broker."""
+"""Costs of each object of a broker, computed from the rows of its measured steps."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whether something grows: slopes, and files that are made to look old."""
+"""Slopes that tell growth from noise, and files that are made to look old."""
 
 import os
 import time
@@ -27,7 +27,7 @@ def test_noise_is_flat_and_what_grows_through_it_is_not() -> None:
     assert not slope(TIMES, [value + at for at, value in zip(TIMES, values, strict=True)]).is_flat
 
 
-def test_what_comes_to_little_is_flat_however_certain() -> None:
+def test_small_slope_is_flat_however_certain() -> None:
     assert Slope(per_minute=0.5, error=0.001, mean=100, minutes=4).is_flat
     assert not Slope(per_minute=2.0, error=0.001, mean=100, minutes=4).is_flat
 

@@ -1,4 +1,4 @@
-"""Simulated peers: what they say, and when they say it; all steps on a small name server."""
+"""Simulated peers: their requests and the pace of these; all steps on a small name server."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ def test_heartbeats_and_questions() -> None:
     assert (question.code, question.ext_fields["topic"]) == (RequestCode.GET_ROUTEINFO_BY_TOPIC, "t")
 
 
-def test_what_fails_is_counted() -> None:
+def test_failed_calls_are_counted() -> None:
     async def failing() -> None:
         raise RuntimeError("busy")
 

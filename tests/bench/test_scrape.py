@@ -1,4 +1,7 @@
-"""A scrape's work grows with what it shows, and no step of it is long: in instructions, always the same."""
+"""The work of a scrape, counted in instructions, which do not vary between runs.
+
+It is proportional to the lines shown, and no step of it is long.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroke
 
 TOPICS, GROUPS = 200, 40
 LINES = {STANDARD: 11 * TOPICS + 7 * GROUPS, EXPORTER: 3 * TOPICS + 5 * GROUPS}
-"""What of a scrape grows with topics and groups."""
+"""Number of lines of a scrape that depend on the numbers of topics and groups."""
 INSTRUCTIONS_A_LINE = {STANDARD: 50, EXPORTER: 330}
 INSTRUCTIONS_A_STEP = 100_000
 DONE = object()
 
 
 def work(observed: ObservedBroker, metrics: str) -> list[int]:
-    """The instructions of each step of a scrape."""
+    """Return the number of instructions of each step of a scrape."""
     steps, counts, is_done = observed.write(metrics, [], []), [], False
 
     def step() -> None:
@@ -33,7 +36,7 @@ def work(observed: ObservedBroker, metrics: str) -> list[int]:
 
 @pytest.mark.parametrize("metrics", [STANDARD, EXPORTER])
 def test_work_grows_with_what_is_shown_and_comes_in_short_steps(metrics: str, tmp_path: Path) -> None:
-    """A line is a microsecond or a few, and a step a millisecond: 10,000 topics are below 100 ms so."""
+    """A line takes a few microseconds and a step a millisecond, so 10,000 topics take less than 100 ms."""
     once, twice = (broker(tmp_path / str(times), TOPICS * times, GROUPS * times)() for times in (1, 2))
     first, second = work(once, metrics), work(twice, metrics)
     later, more = work(once, metrics), work(twice, metrics)

@@ -1,4 +1,4 @@
-"""What the console is asked for is what its page asks for, and ratios are those within a round."""
+"""Requests to the console, which are those of its page, and ratios, which are taken within a round."""
 
 import os
 import re
@@ -34,7 +34,10 @@ def test_the_page_of_the_overview_asks_for_the_same() -> None:
 
 
 def start(*rounds: tuple[float, float, float], rest: tuple[float, float, float] = (0, 0, 0)) -> Start:
-    """What two servers that nobody watches and one that is took, by rounds, and while others were sent to."""
+    """Return the figures of three servers, two without a watched console and one with it.
+
+    `rounds` are those under load, `rest` is the CPU use while other servers were sent to.
+    """
     samples = {
         kind: [Round(1e6 / one[place], one[place]) for one in rounds] for place, kind in enumerate(KINDS)
     }
@@ -52,7 +55,7 @@ def test_the_interval_says_what_a_median_is_worth() -> None:
     assert interval([[1.1] * 9] * 3) == (1.1, 1.1, 1.1)
     low, middle, high = interval([[0.9, 1.0, 1.1]] * 5)
     assert low < middle == 1.0 < high
-    low, _, high = interval([[0.9] * 9, [1.1] * 9])  # what differs by starts is worth no more than they are
+    low, _, high = interval([[0.9] * 9, [1.1] * 9])  # runs of one start are not independent
     assert (low, high) == (0.9, 1.1)
 
 
@@ -65,7 +68,9 @@ def test_the_interval_says_what_a_median_is_worth() -> None:
         ((10.0, 10.2, 10.8) * 3, 0.0, "not decided by this"),
     ],
 )
-def test_what_is_said_of_the_aim(watched: tuple[float, ...], answers: float, verdict: str) -> None:
+def test_verdict_on_the_aim_follows_the_interval(
+    watched: tuple[float, ...], answers: float, verdict: str
+) -> None:
     starts = [start(*[(10, 10, one) for one in watched], rest=(0.01, 0.03, 0.02 + answers))] * 4
     assert by_the_second(starts) == pytest.approx(answers)
     text = "\n".join(section(starts, 1.5, 0.001))
@@ -95,7 +100,7 @@ def test_the_load_keeps_so_many_in_flight_and_counts_what_is_answered() -> None:
 
 
 def answer(server: socket.socket, most: list[int]) -> None:
-    """Answer whatever comes, each read at once, and note how much it was."""
+    """Answer the requests of each read at once, and note how many they were."""
     connection, _ = server.accept()
     cutter = FrameCutter()
     with connection:

@@ -1,1 +1,1 @@
-"""What the compatibility suite itself decides, without servers and clients."""
+"""Decisions of the compatibility suite itself, without servers and clients."""

@@ -1,4 +1,4 @@
-"""What needs the extension in C is collected where that is built, as `tox -e compiled` does and sees to."""
+"""Collect the tests of the C extension only if it is built, as `tox -e compiled` does and checks."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """Requests that are as much work as a peer can make them, and how long each holds the loop.
 
     python -m tests.fuzz.holds                    the table of this checkout
-    python -m tests.fuzz.holds --json FILE        the same, to be set beside another one
+    python -m tests.fuzz.holds --json FILE        the table, and its figures in a file for a comparison
     python -m tests.fuzz.holds --before FILE      with a column of an earlier checkout's figures
 
-A hold is what one turn of the loop does without giving way: all that one delivered frame sets off at once, or
-one delayed call. It is measured in CPU time of the process, and divided by how slow the machine is at the
-moment, as a loop of known length tells (`Gauge`).
+A hold is the work of one turn of the event loop: all that one delivered frame causes at once, or one delayed
+call. It is measured in CPU time of the process and divided by the slowness of the machine at the moment,
+which a loop of known length measures (`Gauge`).
 
-`test_holds` asks every code too, but only with what is the most work for each kind of reader (`WORST`).
+`test_holds` sends every code too, but only with the bodies that are the most work for each kind of reader
+(`WORST`).
 """
 
 from __future__ import annotations
@@ -47,20 +48,20 @@ from tests.support.gateway.remoting.pair import Net
 
 CALIBRATION_LOOPS = 100_000
 CALIBRATION_SECONDS = 0.0025
-"""What the loop below takes on the machine that the bound is meant for."""
+"""Duration of the loop below on the machine that the bound is meant for."""
 
 BOUND_MILLIS = 50.0
 """No request may hold the loop for longer."""
 
 FULL_PASS = 2
-"""The generation of Python's collector that goes through all there is."""
+"""The generation of Python's garbage collector that visits all objects."""
 
 BIG = 15_900_000
-"""Bytes of the largest bodies: a little less than a frame may have."""
+"""Bytes of the largest bodies: a little less than the limit of a frame."""
 
 
 class Gauge:
-    """How slow the machine is just now: 1 where the loop takes as long as it should, never less."""
+    """Slowness of the machine at the moment: 1 if the loop takes as long as it should, never less."""
 
     def __call__(self) -> float:
         best = min(self._loop() for _ in range(3))
@@ -77,7 +78,7 @@ class Gauge:
 
 @dataclass
 class Hold:
-    """The longest hold of one kind of request, in ms, and which request that was."""
+    """The longest hold of one kind of request, in ms, and the name of that request."""
 
     code: str
     millis: float
@@ -88,7 +89,7 @@ CONTAINER_PORT = 10811
 
 
 class ContainerWorld:
-    """A container without brokers, as `World` has the other two servers."""
+    """A container without brokers, run in memory as `World` runs the other two servers."""
 
     def __init__(self) -> None:
         self.net = Net()
@@ -109,16 +110,16 @@ class ContainerWorld:
         self.service.stop()
 
     def settle(self) -> None:
-        """Let bytes move until there are no more."""
+        """Move bytes until there are no more."""
         self.net.settle()
 
     def meet(self, port: int) -> Speaker:
-        """A new connection."""
+        """Return a new connection."""
         return Speaker(self, port, "192.168.6.6", 20_000)  # type: ignore[arg-type]
 
 
 class Stopwatch:
-    """Times every turn: deliveries to connections, and calls of the net."""
+    """A timer of every turn: deliveries to connections, and calls of the net."""
 
     def __init__(self, world: World | ContainerWorld) -> None:
         self.world = world
@@ -126,7 +127,7 @@ class Stopwatch:
         self._collected = 0.0
 
     def timed(self, work: Callable[[], Any]) -> None:
-        """One turn of the loop, without full passes of Python's collector: they go through all tables."""
+        """Run one turn of the loop and time it without full garbage collections: these visit all tables."""
         gc.callbacks.append(self._collecting)
         self._collected = 0.0
         began = time.process_time()
@@ -139,7 +140,7 @@ class Stopwatch:
             self._collected += time.process_time() * (1 if phase == "stop" else -1)
 
     def deliver(self, speaker: Speaker, data: bytes, piece: int = 1 << 16) -> None:
-        """Bring bytes as a socket does, in pieces, each a turn, and go on until nothing is left to do."""
+        """Deliver bytes as a socket does, in chunks, each a turn, then run all calls that are due."""
         assert speaker.pair is not None
         server = speaker.pair.server
         for start in range(0, len(data), piece):
@@ -158,7 +159,7 @@ class Stopwatch:
 
 
 def _run(world: World | ContainerWorld, call: Any) -> None:
-    """One call that is due, and none of those it asks for."""
+    """Run one call that is due, and none of those that it schedules."""
     world.net.calls.remove(call)
     call.called = 1
     call.func(*call.args, **call.kw)
@@ -183,11 +184,11 @@ KINDS: dict[str, Callable[[int], bytes]] = {
     "lines": lambda size: b"a=b\n" * (size // 4),
     "brackets that lead nowhere": lambda size: b'{"a":[{' * (size // 7),
 }
-"""Bodies of about so many bytes, sound or not."""
+"""Bodies of about the given number of bytes, valid or not."""
 
 WORST = ("many bare keys", "lines")
-"""What is the most work for the reader of lenient JSON, which looks at each key in Python, and for that of
-properties. Beside them each code has a sound body that is long, which is read, checked and applied."""
+"""Kinds of body that are the most work for the reader of lenient JSON, which visits each key in Python, and
+for that of properties. Besides, each code has a long valid body, which is read, checked and applied."""
 
 
 def _json_bodies(size: int, kinds: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -196,7 +197,7 @@ def _json_bodies(size: int, kinds: Iterable[str]) -> Iterator[tuple[str, bytes]]
 
 
 def _own_bodies(code: int, size: int) -> Iterator[tuple[str, bytes]]:
-    """A sound body of the code, in which each list and map has as many entries as there is room for."""
+    """Yield valid bodies of the code, in each of which one list or map fills the size."""
     good = GOOD_BODIES.get(RequestCode(code))
     if not isinstance(good, dict):
         return
@@ -231,7 +232,7 @@ def _filled(value: Any, size: int) -> Any:
 
 
 def _numbered(value: Any, number: int) -> Any:
-    """An entry that is not quite like the others."""
+    """Return a copy of an entry that differs from the others."""
     if not isinstance(value, dict):
         return f"{value}{number}" if isinstance(value, str) else value
     named = [
@@ -249,7 +250,7 @@ def _with(value: Any, path: tuple[Any, ...], put: Any) -> Any:
 
 
 def registration(topics: int, *, compressed: bool) -> bytes:
-    """The body of a broker with so many topics."""
+    """Return the registration body of a broker with the given number of topics."""
     if not compressed:
         config = (
             '"T%d":{"attributes":{},"order":false,"perm":6,"readQueueNums":8,"topicFilterType":"SINGLE_TAG",'
@@ -274,7 +275,7 @@ def _part(data: bytes) -> bytes:
 
 
 def headers() -> Iterator[tuple[str, bytes]]:
-    """Frames whose headers are the work."""
+    """Yield frames whose work is in the header."""
     start = b'{"code":105,"opaque":7,"flag":0,"extFields":{'
     end = b"}}"
     for size in (250_000, BIG):
@@ -309,11 +310,11 @@ def _frame(form: int, header: bytes) -> bytes:
 
 
 SIZES = (15_000, 100_000, 1_000_000)
-"""Bytes of bodies: below the limit of parts whatever they hold, around it, and around that of bytes."""
+"""Bytes of bodies: always below the limit of parts, around it, and around the limit of bytes."""
 LONG_SIZES = (400_000, 2_000_000)
-"""The same of those requests that may be longer."""
+"""Bytes of the bodies of requests with a higher limit (`LONG`)."""
 WORST_SIZE = 100_000
-"""Bytes that may have as many parts as most requests are allowed, where there is a key in each ten."""
+"""Bytes of a body that reaches the usual limit of parts with a key in every ten bytes."""
 LONG = (
     RequestCode.HEART_BEAT,
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
@@ -327,7 +328,7 @@ NO_JSON = (
 
 
 def bodies(code: int, *, worst: bool) -> Iterator[tuple[str, bytes]]:
-    """What a request of this code is asked with: of all kinds where it reads its body, else of one."""
+    """Yield names and bodies for a code: all kinds if it reads its body, else one."""
     if code == RequestCode.SEND_BATCH_MESSAGE:
         yield from _batches(worst)
         return
@@ -348,8 +349,11 @@ def bodies(code: int, *, worst: bool) -> Iterator[tuple[str, bytes]]:
 
 
 def _batches(worst: bool) -> Iterator[tuple[str, bytes]]:
-    """Batches of many small messages: below the length from which on they are made ready in steps, as many as
-    may be in one, and more; and of few that each have thousands of keys."""
+    """Yield batches of many small messages, and of few with thousands of keys each.
+
+    The numbers of messages: below the length from which batches are prepared incrementally, the maximum of a
+    batch, and more.
+    """
     bare = batch_body((b"", {}))
     keyed = batch_body((b"0123456789", {"UNIQ_KEY": "0" * 32, "KEYS": "a b", "TAGS": "t", "WAIT": "true"}))
     most = StoreOptions().max_batch_messages
@@ -372,14 +376,14 @@ TEXTS = {
     "lines": "a=b\n",
     "places": "a;0;1 ",
 }
-"""What the long text of a field is made of."""
+"""The units that the long text of a field repeats."""
 WORST_TEXTS = ("properties", "tags")
 TEXT_SIZE = 240_000
-"""Bytes that such a text has in the header: nearly what a header may have."""
+"""Bytes of such a text in the header: nearly the limit of a header."""
 
 
 def fields(code: int, *, worst: bool) -> Iterator[tuple[str, dict[str, str]]]:
-    """Sound headers of the code but for one field, which is very long."""
+    """Yield headers of the code that are valid except for one very long field."""
     declared = request_header(code)
     good = good_fields(code)
     for field in () if declared is None else declared.__fields__:
@@ -390,7 +394,7 @@ def fields(code: int, *, worst: bool) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def request(code: int, body: bytes, given: dict[str, str] | None = None) -> bytes:
-    """A request that is sound but for its body, or for the fields that are given."""
+    """Return a frame that is valid except for its body, or for the fields `given`."""
     fields = good_fields(code) if given is None else given
     if code == RequestCode.REGISTER_BROKER:
         fields = {"compressed": "false", "bodyCrc32": "0"} | fields
@@ -404,10 +408,10 @@ def request(code: int, body: bytes, given: dict[str, str] | None = None) -> byte
 def longest(
     title: str, server: str, frames: Iterator[tuple[str, bytes]], limit: float, enough: float = 0
 ) -> Hold:
-    """The longest hold of some requests to one server, each on a connection of its own.
+    """Return the longest hold of some requests to one server, each on a connection of its own.
 
-    What is above the limit is measured again, up to three times: others use this machine too. How slow it
-    is just now is not asked for what is below `enough` as it is.
+    A hold above the limit is measured up to three times, as other processes use the machine too. The slowness
+    of the machine is not measured for holds that are below `enough` without it.
     """
     worst = Hold(title, 0.0, "")
     with ContainerWorld() if server == "container" else World() as world:
@@ -426,7 +430,7 @@ def longest(
 
 
 def _hold(world: World | ContainerWorld, port: int, frame: bytes, enough: float) -> float:
-    """The longest hold of one request, in ms of a machine as fast as it should be."""
+    """Return the longest hold of one request, in ms of a machine that is as fast as it should be."""
     watch = Stopwatch(world)
     speaker = world.meet(port)
     speaker.dataReceived = lambda data: None  # type: ignore[method-assign]  # whatever the answer is
@@ -442,12 +446,12 @@ PORTS = {"namesrv": NAMESRV_PORT, "broker": BROKER_PORT, "container": CONTAINER_
 
 
 def of_headers(limit: float) -> Hold:
-    """The longest hold of a frame whose header is the work."""
+    """Return the longest hold of a frame whose work is in the header."""
     return longest("any code, its header", "namesrv", headers(), limit)
 
 
 def of_code(server: str, code: int, limit: float, *, worst: bool = False) -> Hold:
-    """The longest hold of requests of one code; with `worst` only of those that are the most work."""
+    """Return the longest hold of requests of one code; with `worst` only of those that are the most work."""
     frames = chain(
         ((name, request(code, body)) for name, body in bodies(code, worst=worst)),
         ((name, request(code, b"", given)) for name, given in fields(code, worst=worst)),
@@ -457,7 +461,7 @@ def of_code(server: str, code: int, limit: float, *, worst: bool = False) -> Hol
 
 
 def all_codes() -> Iterator[tuple[str, int]]:
-    """Every request that is served."""
+    """Yield the server and code of every request that is served."""
     yield from (("namesrv", int(code)) for code in NAMESRV_REQUESTS)
     yield from (("broker", int(code)) for code in BROKER_REQUESTS)
     yield from (("container", int(code)) for code in CONTAINER_REQUESTS)

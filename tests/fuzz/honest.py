@@ -1,4 +1,4 @@
-"""The client that does nothing wrong, and knows what it must be answered."""
+"""A well-behaved client that knows the correct answers to its requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATER = "HonestAfterwards"
 
 
 def check(world: World, honest: HonestClient) -> None:
-    """What must hold after every attack: right answers for the honest, and no table beyond its limit."""
+    """Assert what holds after every attack: the honest client is served, no table exceeds its limit."""
     world.settle()
     check_sizes(world)
     honest.check()
@@ -29,7 +29,7 @@ def check(world: World, honest: HonestClient) -> None:
 
 
 class HonestClient:
-    """Sends, pulls and asks for routes on connections of its own."""
+    """A client that sends, pulls and requests routes on connections of its own."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -44,13 +44,13 @@ class HonestClient:
         self.consumer = self.world.meet(BROKER_PORT, "192.168.1.1")
 
     def make_topic(self, topic: str) -> None:
-        """What an administrator does before."""
+        """Create the topic, as an administrator does beforehand."""
         header = topic_header(topic)
         answer = self.producer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
         assert answer.code == 0, answer.remark
 
     def check(self) -> None:
-        """Everything works: heartbeat, route, send, pull, and a pull that waits."""
+        """Assert that all requests work: heartbeat, route, send, pull, and a long poll."""
         self.heart_beat()
         self.check_route()
         self.send()
@@ -58,7 +58,7 @@ class HonestClient:
         self.check_waiting_pull()
 
     def check_administration(self) -> None:
-        """Administrators can read what is there, and make a topic."""
+        """Assert that administrators can read the tables and create a topic."""
         for code in (
             RequestCode.GET_ALL_TOPIC_CONFIG,
             RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
@@ -78,7 +78,7 @@ class HonestClient:
         self.check_route(LATER)
 
     def heart_beat(self) -> None:
-        """Both connections say who they are."""
+        """Send the heartbeats of the producer and of the consumer."""
         consumer = ConsumerData(
             GROUP,
             "CONSUME_PASSIVELY",
@@ -93,7 +93,7 @@ class HonestClient:
             self._good(speaker.ask(RequestCode.HEART_BEAT, body=body.encode()))
 
     def check_route(self, topic: str = TOPIC) -> None:
-        """The name server leads to the broker."""
+        """Assert that the route of a topic names the broker."""
         header = headers.GetRouteInfoRequestHeader(topic=topic)
         route = loads(self._good(self.namesrv.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)).body)
         ours = [one for one in route["brokerDatas"] if one["brokerName"] == "broker-a"]
@@ -101,36 +101,36 @@ class HonestClient:
         assert "broker-a" in [one["brokerName"] for one in route["queueDatas"]]
 
     def send(self) -> None:
-        """One message, which must get the offset after the last."""
+        """Send a message, which must get the offset after the last."""
         body = f"message {len(self.sent)}".encode()
         answer = self._good(self.producer.ask(RequestCode.SEND_MESSAGE_V2, send_header(TOPIC), body))
         assert answer.ext_fields["queueOffset"] == str(len(self.sent))
         self.sent.append(body)
 
     def check_pull(self) -> None:
-        """The last messages come as they were sent."""
+        """Assert that the last messages arrive as they were sent."""
         start = max(0, len(self.sent) - 32)
         assert [message.body for message in self.pull(start)] == self.sent[start:]
 
     def check_everything_sent(self) -> None:
-        """All messages come as they were sent."""
+        """Assert that all messages arrive as they were sent."""
         found: list[bytes] = []
         while len(found) < len(self.sent):
             found += [message.body for message in self.pull(len(found))]
         assert found == self.sent
 
     def check_everything_sent_before(self) -> None:
-        """The same on new connections."""
+        """Assert that all messages arrive on new connections, which send their heartbeats first."""
         self.heart_beat()
         self.check_everything_sent()
 
     def pull(self, offset: int) -> list[StoredMessage]:
-        """What there is from an offset on."""
+        """Return the messages from an offset on."""
         header = pull_header(TOPIC, offset=offset, group=GROUP)
         return split_records(self._good(self.consumer.ask(RequestCode.PULL_MESSAGE, header)).body)
 
     def check_waiting_pull(self) -> None:
-        """A pull that has to wait is answered by the next message."""
+        """Assert that the next message answers a parked pull."""
         header = pull_header(TOPIC, offset=len(self.sent), group=GROUP, sys_flag=2)
         opaque = self.consumer.tell(RequestCode.PULL_MESSAGE, header)
         self.world.settle()

@@ -1,4 +1,4 @@
-"""What peers can make the services keep, counted in the real containers, with the limit of each."""
+"""Sizes of all the tables that peers can make the services keep, with the limit of each."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from mqgateway.gateway.remoting.protocol import Connection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 
 Size = tuple[str, int, int]
-"""Of what, how many there are, how many there may be."""
+"""Name of a table, number of its entries, and limit."""
 
 BUILT_IN = 32
-"""More than the topics and groups that are there from the start."""
+"""More than the number of topics and groups that exist from the start."""
 TIMERS_MAX = 64
-"""Of both services, beside one for each request in flight."""
+"""Timers of both services, besides one for each request in flight."""
 
 
 def check_sizes(world: World) -> None:
-    """Nothing is larger than its option allows."""
+    """Assert that no table is larger than its option allows."""
     grown = [f"{what}: {count}, allowed {limit}" for what, count, limit in sizes(world) if count > limit]
     assert not grown, "\n".join(grown)
 
 
 def sizes(world: World) -> Iterator[Size]:
-    """Every count."""
+    """Yield the sizes of all tables."""
     yield from _broker_tables(world)
     yield from _client_tables(world)
     yield from _store(world)
@@ -41,7 +41,7 @@ def sizes(world: World) -> Iterator[Size]:
 
 
 def table_sizes(world: World) -> dict[str, int]:
-    """The sizes of what outlives a connection, to compare with later ones."""
+    """Return the sizes of the tables that outlive a connection, to compare with later ones."""
     parts = (_broker_tables(world), _client_tables(world), _store(world), _name_server(world), _grpc(world))
     return {what: count for part in parts for what, count, _ in part}
 
@@ -170,7 +170,7 @@ def _name_server(world: World) -> Iterator[Size]:
 
 
 def _grpc(world: World) -> Iterator[Size]:
-    """Nothing where nobody came: what serves gRPC is made by the first."""
+    """Yield zeros before the first gRPC client: its connection creates the service."""
     options, messaging = world.broker_options, world.grpc._messaging
     sessions, renewed, transactions = (
         (0, 0, 0)

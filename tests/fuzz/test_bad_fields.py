@@ -1,10 +1,10 @@
-"""What a request with a spoiled field is answered: code and remark, and that it changed nothing.
+"""Answers to requests with a spoiled field: their code and remark. Such a request changes nothing.
 
 A generated table of every declared field of every code that is served: missing, no number, too large for its
-type. Where the field is required such a request is refused before it is looked at; the remark names the
-field. Other fields that cannot be read count as missing, as in RocketMQ: `TAKEN`. What is a number, but none
-that can be meant, and names that do not exist, are refused with the standard's code, by which clients choose
-what to do next: `MEANT`. That whole servers survive all of it is shown by `test_hostile_requests`.
+type. If the field is required, the request is refused before it is processed; the remark names the field.
+Other fields that cannot be read count as missing, as in RocketMQ: `TAKEN`. Numbers out of range and names
+that do not exist are refused with RocketMQ's code, by which clients choose what to do next: `MEANT`.
+`test_hostile_requests` shows that whole servers survive all of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CODES = pytest.mark.parametrize(
 
 @pytest.fixture
 def broker() -> AdminBroker:
-    """A broker with the topic and the group that requests are about."""
+    """Return a broker with the topic and the group that requests are about."""
     broker = AdminBroker()
     broker.add_topic(VICTIM)
     broker.add_topic(f"%RETRY%{VICTIM}")
@@ -42,7 +42,7 @@ def broker() -> AdminBroker:
 
 
 def state(broker: AdminBroker) -> bytes:
-    """Every table that a request can change."""
+    """Return every table that a request can change."""
     parts = broker.broker
     tables: list[Any] = [
         parts.tables.topics.to_json(),
@@ -59,7 +59,7 @@ def state(broker: AdminBroker) -> bytes:
 
 
 def fields_of(code: int) -> tuple[Field, ...]:
-    """The declared fields."""
+    """Return the declared fields."""
     header = request_header(code)
     assert header is not None
     return header.__fields__
@@ -81,7 +81,7 @@ def test_a_field_that_must_be_there(broker: AdminBroker, code: int) -> None:
 
 @CODES
 def test_a_number_that_is_none(broker: AdminBroker, code: int) -> None:
-    """Too large for the type too."""
+    """Numbers too large for their type are no numbers either."""
     good, before, header = good_fields(code), state(broker), request_header(code)
     assert header is not None
     for field in fields_of(code):
@@ -224,7 +224,7 @@ def test_request_without_a_field_that_is_not_required_is_answered_as_rocketmq_an
     MEANT,
     ids=[f"{int(code)}-{expected}-{words[:20]}" for code, _, expected, words in MEANT],
 )
-def test_what_cannot_be_meant(
+def test_value_out_of_range_is_refused(
     broker: AdminBroker, code: int, changes: dict[str, str], expected: int, words: str
 ) -> None:
     before = state(broker)

@@ -1,8 +1,8 @@
 """Name server, broker and clients whose wall clock leaps, drifts and stands still, both ways, by hours.
 
-A seed chooses what the clock does. Meanwhile everything takes as long as docs/durability.md and the settings
-say: syncs, checkpoints, offsets, registrations, heartbeats, locks, delays, timers, pops, questions about
-transactions. `MQGATEWAY_CLOCK_SEEDS` says how many seeds are tried.
+A seed chooses the changes of the clock. Meanwhile everything takes as long as docs/durability.md and the
+settings say: syncs, checkpoints, offsets, registrations, heartbeats, locks, delays, timers, pops, transaction
+checks. `MQGATEWAY_CLOCK_SEEDS` is the number of seeds.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ HOUR = 3_600_000
 ROUNDS = 14
 INVISIBLE_SECONDS = 10.0
 SLACK_SECONDS = 4.0
-"""How much later than due something may come: beats, slots of timers, a rebalance."""
+"""Allowed delay after the due time: periodic tasks, slots of timers, a rebalance."""
 TRANSACTION_SECONDS = 6.0
 LEVELS = {1: 1.0, 2: 5.0, 3: 10.0}
 
 
 class Listener:
-    """Notes when which message came first."""
+    """A listener that notes the time of the first delivery of each message."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -50,7 +50,7 @@ class Listener:
 
 
 class Unsure:
-    """The listener of transactions that says nothing before it is asked."""
+    """A transaction listener that decides only when it is checked."""
 
     def execute(self, message: Message, argument: Any) -> TransactionState:
         return TransactionState.UNKNOWN
@@ -60,7 +60,7 @@ class Unsure:
 
 
 class Life:
-    """A cluster, what was sent in it, and a clock that does what chance says."""
+    """A cluster, the messages sent in it, and a clock that is changed at random."""
 
     def __init__(self, cluster: Cluster, seed: int) -> None:
         self.cluster = cluster
@@ -92,7 +92,7 @@ class Life:
     # Time
 
     def settle(self, seconds: float) -> None:
-        """Let time pass; the wall clock drifts meanwhile, by so many ms a step."""
+        """Advance time; the wall clock drifts meanwhile, by a fixed number of ms a step."""
         for _ in range(round(seconds / STEP_SECONDS)):
             self.cluster.clock.ahead += self.drift
             self.cluster.settle(STEP_SECONDS)
@@ -100,7 +100,7 @@ class Life:
             self.look()
 
     def act(self) -> None:
-        """Do something to the wall clock."""
+        """Change the wall clock at random."""
         chance, clock = self.chance, self.cluster.clock
         act = chance.choice(("back", "forward", "back", "forward", "freeze", "drift", "go on"))
         self.drift = 0
@@ -114,10 +114,10 @@ class Life:
             self.drift = chance.randrange(-300, 300)
         self.acts.append(f"{act} {clock.ahead} {self.drift}")
 
-    # What is asked of the servers
+    # Requests
 
     def send(self) -> None:
-        """One message of each kind."""
+        """Send a message of each kind."""
         number = len(self.acts)
         now = self.cluster.net.seconds()
         for level, seconds in LEVELS.items():
@@ -140,7 +140,7 @@ class Life:
         self.cluster.run(self.producer.send(Message("T", name, **how)))  # type: ignore[arg-type]
 
     def pop(self) -> None:
-        """Pop again and again, and acknowledge what has come twice: after it was invisible."""
+        """Keep a pop in flight; acknowledge messages at the second delivery, after their invisible time."""
         if self.popping is not None:
             return
         request = PopRequest(32, round(INVISIBLE_SECONDS * 1000), 1000, FROM_MAX)
@@ -159,10 +159,10 @@ class Life:
                 del self.popped[message.body]
                 Deferred.fromCoroutine(self.popper.acknowledge(message, "P"))
 
-    # What must hold
+    # Invariants
 
     def look(self) -> None:
-        """Nothing is late, and nobody is missing."""
+        """Assert that nothing is late, and that no broker, member or lock is missing."""
         cluster, now = self.cluster, self.cluster.net.seconds()
         store = cluster.broker.store
         for listener in (self.listener, self.ordered):
@@ -184,11 +184,11 @@ class Life:
         self._look_at_file(now)
 
     def asking(self, name: str) -> float:
-        """Questions are asked in rounds."""
+        """Return the seconds between two rounds of transaction checks; zero for other messages."""
         return self.cluster.broker_options.transaction_check_interval / 1000 if name.startswith("open") else 0
 
     def _look_at_file(self, now: float) -> None:
-        """Offsets are on the disk five seconds after they were committed."""
+        """Assert that offsets are on the disk five seconds after their commit."""
         path, disk = "/store/config/consumerOffset.json", self.cluster.disk
         text = disk.open(path).read(0, 1 << 16).decode() if disk.exists(path) else "{}"
         offsets: dict[str, dict[int, int]] = loads(text.encode()).get("offsetTable") or {}

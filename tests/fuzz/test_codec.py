@@ -1,7 +1,7 @@
-"""Whatever bytes a peer sends, the codec gives a command, a header, a body, or its own error.
+"""Random bytes for the codec, which returns a command, a header or a body, or raises its own error.
 
-Never anything else, and never more memory than the frame limit. The runs are bounded; for a longer hunt set
-MQGATEWAY_FUZZ_EXAMPLES.
+It never does anything else, and never takes more memory than the frame limit. The runs are bounded; for a
+longer run set MQGATEWAY_FUZZ_EXAMPLES.
 """
 
 import os
@@ -82,7 +82,7 @@ def test_random_headers_of_the_right_length(header: bytes, body: bytes, form: in
 @bounded
 @given(header_members)
 def test_json_headers_with_anything_in_them(members: dict[str, object]) -> None:
-    """What is accepted has the types it promises, and can be written again."""
+    """An accepted command has the declared types, and can be encoded again."""
     try:
         header = orjson.dumps(members)
     except TypeError:  # beyond 64 bits
@@ -99,7 +99,7 @@ def test_json_headers_with_anything_in_them(members: dict[str, object]) -> None:
 @bounded
 @given(st.binary(max_size=60), st.lists(st.binary(max_size=8), max_size=12))
 def test_binary_headers_with_anything_in_them(start: bytes, pieces: list[bytes]) -> None:
-    """Lengths that fit more often than random ones do."""
+    """The lengths fit more often than random ones do."""
     entries = b"".join(
         struct.pack(">h", len(piece)) + piece + struct.pack(">i", len(piece)) + piece for piece in pieces
     )

@@ -1,4 +1,4 @@
-"""Half frames, slow peers and long requests: what they may keep in memory, and whom they keep waiting."""
+"""Half frames, slow peers and long requests: limits of their memory, and requests that wait for them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HALF = struct.pack(">i", 15_900_000) + bytes(15_800_000)
 
 
 def held(world: World, port: int) -> int:
-    """Bytes of unfinished frames that a server keeps, counted in its buffers."""
+    """Return the bytes of unfinished frames that a server keeps, counted in its buffers."""
     return sum(connection._cutter.buffered for connection in world.connections(port))
 
 
 def push(speaker: Speaker, data: bytes) -> None:
-    """Bring bytes as a socket does."""
+    """Deliver bytes as a socket does."""
     assert speaker.pair is not None
     for start in range(0, len(data), PIECE):
         if speaker.is_open:
@@ -71,7 +71,7 @@ def test_one_address_has_a_bound_of_its_own(caplog: pytest.LogCaptureFixture) ->
         assert caplog.text.count("maxPendingInputOfPeer allows") == 2
 
 
-def test_those_that_dribble_are_counted_like_the_others() -> None:
+def test_slow_half_frames_count_towards_the_limit() -> None:
     with World(max_pending_input=16 * MIB, max_pending_input_of_peer=16 * MIB) as world:
         honest = HonestClient(world)
         start = HALF[: MIB - 100]
@@ -88,8 +88,8 @@ def test_those_that_dribble_are_counted_like_the_others() -> None:
         check(world, honest)
 
 
-def test_what_is_finished_counts_no_more() -> None:
-    """The same bytes again and again, as whole frames: nobody is cut off."""
+def test_finished_frames_do_not_count() -> None:
+    """Frames that are complete may exceed the limit together: the connection stays open."""
     with World(max_pending_input=MIB, max_pending_input_of_peer=MIB, frame_max_length=MIB) as world:
         speaker = world.meet(NAMESRV_PORT)
         command = RemotingCommand.request(RequestCode.QUERY_DATA_VERSION, None, bytes(500_000))
@@ -127,7 +127,7 @@ def test_a_broker_with_very_many_topics_registers_and_what_it_says_next_waits(co
         assert not world.connections(NAMESRV_PORT)[-1]._work
 
 
-def test_who_goes_while_its_registration_is_read_leaves_nothing_behind() -> None:
+def test_disconnect_during_a_registration_leaves_no_routes() -> None:
     with World() as world:
         broker = world.meet(NAMESRV_PORT)
         tell_registration(broker, registration(20_000, compressed=True))

@@ -1,7 +1,7 @@
-"""Requests that are valid, each of which makes something grow: nothing grows beyond its option.
+"""Valid requests that each make a table grow: no table grows beyond its option.
 
-Limits are set low here, so that a few thousand requests are more than they allow. After each attack `check`
-counts every table (`sizes`), and the honest client, who was there before, is served as if nothing had been.
+Limits are set low here, so that a few thousand requests exceed them. After each attack `check` counts every
+table (`sizes`), and the honest client, which was connected before, is served as before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LONG = "x" * 100_000
 def tell_all(
     peer: Speaker, code: int, requests: Iterable[tuple[Header | None, bytes]], **more: Any
 ) -> list[RemotingCommand]:
-    """Send many requests of a code; their answers, of which each has come."""
+    """Send many requests of a code and return their answers, none of which is missing."""
     asked = [peer.tell(code, header, body, **more) for header, body in requests]
     peer.world.settle()
     answers = [command for command in peer.take() if command.is_response]
@@ -52,11 +52,11 @@ def tell_all(
 
 
 def taken(answers: list[RemotingCommand]) -> int:
-    """How many of the requests succeeded."""
+    """Return the number of requests that succeeded."""
     return sum(answer.code == ResponseCode.SUCCESS for answer in answers)
 
 
-# Topics and groups nobody made
+# Topics and groups that do not exist
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def taken(answers: list[RemotingCommand]) -> int:
     ids=lambda value: str(int(value)) if isinstance(value, int) else "",
 )
 def test_unknown_topics_asked_for(port: int, code: int, header: dict[str, str]) -> None:
-    """A million topics that nobody has made may be asked for: nothing is kept of any."""
+    """Queries for any number of topics that do not exist leave no entries."""
     with World() as world:
         honest = HonestClient(world)
         honest.check()
@@ -102,7 +102,7 @@ def test_unknown_topics_asked_for(port: int, code: int, header: dict[str, str]) 
 
 
 def test_unknown_groups_asked_for() -> None:
-    """Groups are made on use up to a limit, and those who ask for others are told that there is none."""
+    """Groups are created on use up to a limit; a request for another is answered that it does not exist."""
     with World(max_groups=100, max_offsets=200) as world:
         honest = HonestClient(world)
         honest.check()
@@ -126,7 +126,7 @@ def test_unknown_groups_asked_for() -> None:
 
 
 def test_sends_to_new_topics() -> None:
-    """Topics are made on a send up to a limit; the name server hears of no more either."""
+    """Topics are created on a send up to a limit; no more are registered at the name server either."""
     with World(max_topics=200, max_stats_keys=150) as world:
         honest = HonestClient(world)
         honest.check()
@@ -141,7 +141,7 @@ def test_sends_to_new_topics() -> None:
 
 
 def test_static_topics_and_their_pieces() -> None:
-    """Mappings of many topics, and of many pieces."""
+    """Mappings of many topics, and of many mapping items."""
     with World(max_topics=200, max_queue_pieces=1000) as world:
         honest = HonestClient(world)
         honest.check()
@@ -192,7 +192,7 @@ def test_topics_made_by_request() -> None:
 
 
 def test_groups_made_by_request() -> None:
-    """The same of groups, with what they may not read."""
+    """Administrators have the same limits for groups, their settings and the topics forbidden to them."""
     with World(
         max_groups=100, max_forbidden=50, max_group_config_size=2000, max_queues_per_topic=64
     ) as world:
@@ -233,7 +233,7 @@ def test_groups_made_by_request() -> None:
 
 
 def test_queues_of_a_store() -> None:
-    """Queues are made as messages come for them, up to a limit; the others are refused."""
+    """Queues are created when messages arrive for them, up to a limit; other sends are refused."""
     with World(max_queues=100, max_open_files=16) as world:
         honest = HonestClient(world)
         honest.check()
@@ -247,7 +247,7 @@ def test_queues_of_a_store() -> None:
 
 
 def test_bodies_and_properties_that_are_too_long() -> None:
-    """Refused one by one; what is as long as it may be is stored and comes back."""
+    """Each is refused; messages of exactly the maximum length are stored and delivered."""
     with World(max_message_size=100_000, max_transfer_bytes_on_message_in_memory=10**6) as world:
         honest = HonestClient(world)
         honest.check()
@@ -278,7 +278,7 @@ def test_bodies_and_properties_that_are_too_long() -> None:
 
 
 def test_names_without_end() -> None:
-    """Long names are refused, and none is kept."""
+    """Long names are refused, and none is stored."""
     with World() as world:
         honest = HonestClient(world)
         honest.check()
@@ -310,19 +310,19 @@ def test_names_without_end() -> None:
 
 
 def heart_beats(peer: Speaker, beats: Iterable[HeartbeatData]) -> list[RemotingCommand]:
-    """Tell them all."""
+    """Send all heartbeats and return their answers."""
     return tell_all(peer, RequestCode.HEART_BEAT, ((None, beat.encode()) for beat in beats))
 
 
 def consumer(group: str, *subscriptions: SubscriptionData) -> ConsumerData:
-    """A consumer as clients tell of it."""
+    """Return a consumer as clients send it in a heartbeat."""
     return ConsumerData(
         group, "CONSUME_PASSIVELY", "CLUSTERING", "CONSUME_FROM_FIRST_OFFSET", list(subscriptions)
     )
 
 
 def test_groups_of_a_client() -> None:
-    """In one heartbeat or in many: a client belongs to so many groups, and all clients to so many."""
+    """The groups of one client are limited, in one heartbeat or in many, and so are those of all clients."""
     limits = {"max_groups_per_client": 40, "max_groups_online": 100, "max_groups": 300, "max_topics": 300}
     with World(**limits) as world:
         honest = HonestClient(world)
@@ -342,7 +342,7 @@ def test_groups_of_a_client() -> None:
 
 
 def test_clients_of_a_group() -> None:
-    """So many connections may be members; one that changes its name is still one."""
+    """The connections of a group are limited; a connection that changes its client id still counts once."""
     with World(max_clients_per_group=30) as world:
         honest = HonestClient(world)
         honest.check()
@@ -355,7 +355,7 @@ def test_clients_of_a_group() -> None:
 
 
 def test_subscriptions_without_end() -> None:
-    """Topics of a group, tags of a subscription, length of what is told, and of a heartbeat."""
+    """Topics of a group, tags of a subscription, length of its texts and of a heartbeat are limited."""
     limits: dict[str, Any] = {"max_subscriptions_per_group": 50, "max_tags_per_subscription": 40}
     with World(**limits, max_subscription_text=20_000, max_heartbeat_body_size=200_000) as world:
         honest = HonestClient(world)
@@ -384,7 +384,7 @@ def test_subscriptions_without_end() -> None:
 
 
 def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
-    """A subscription by expression."""
+    """Return a subscription by SQL expression."""
     return SubscriptionData(topic, text, version, "SQL92")
 
 
@@ -399,7 +399,7 @@ HARD += ["-" * 30_000 + "1=a", "'" * 30_001, "\0", "a=1e99999", "a=" + "9" * 30_
 
 
 def test_expressions_without_end() -> None:
-    """As many as are kept, of groups and topics that come and go; and texts that are hard to read."""
+    """The number of stored expressions is limited over changing groups and topics; hard texts do no harm."""
     limits: dict[str, Any] = {"max_filter_data": 100, "max_subscriptions_per_group": 20}
     with World(enable_property_filter=True, **limits) as world:
         honest = HonestClient(world)
@@ -426,7 +426,7 @@ def test_expressions_without_end() -> None:
 
 
 def test_queue_locks() -> None:
-    """Of one group, of many, of queues that are not there; those that nobody renews go by themselves."""
+    """Locks of one group and of many, of queues that do not exist; locks that are not renewed expire."""
     with World(max_queue_locks_per_group=100, max_groups_online=50) as world:
         honest = HonestClient(world)
         honest.check()
@@ -448,7 +448,7 @@ def test_queue_locks() -> None:
 
 
 def test_consumer_offsets() -> None:
-    """Offsets of queues that are not there, for groups and topics that are: kept up to a limit."""
+    """Offsets of queues that do not exist, of existing groups and topics, are stored up to a limit."""
     with World(max_offsets=300, max_queues_per_topic=64) as world:
         honest = HonestClient(world)
         honest.check()
@@ -486,7 +486,7 @@ def test_consumer_offsets() -> None:
 
 
 def registration(name: str, topics: Iterable[str], **header: Any) -> tuple[Header, bytes]:
-    """What a broker of this name would say."""
+    """Return the registration of a broker with this name."""
     config = {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
     wrapper = {"topicConfigTable": dict.fromkeys(topics, config), "dataVersion": {"counter": 1}}
     usual: dict[str, Any] = {
@@ -501,7 +501,7 @@ def registration(name: str, topics: Iterable[str], **header: Any) -> tuple[Heade
 
 
 def test_brokers_without_end() -> None:
-    """Names, addresses, ids, clusters, queues of pretended brokers; they go with their connection."""
+    """Names, addresses, ids, clusters and queues of pretended brokers are limited and end with the peer."""
     limits = {"max_brokers": 50, "max_topics": 400, "max_queue_data": 600}
     with World(**limits) as world:
         honest = HonestClient(world)
@@ -527,7 +527,7 @@ def test_brokers_without_end() -> None:
 
 
 def test_registrations_of_single_topics() -> None:
-    """Queues may be put for brokers that are there: up to the same limits."""
+    """Queues may be registered for existing brokers, up to the same limits."""
     with World(max_topics=300, max_queue_data=300) as world:
         honest = HonestClient(world)
         honest.check()
@@ -544,7 +544,7 @@ def test_registrations_of_single_topics() -> None:
 
 
 def test_registrations_that_inflate() -> None:
-    """A few kilobytes that become gigabytes are refused before they do."""
+    """A few kilobytes that would inflate to gigabytes are refused before that."""
     with World(max_registration_size=100_000) as world:
         honest = HonestClient(world)
         honest.check()
@@ -563,7 +563,7 @@ def test_registrations_that_inflate() -> None:
 
 
 def test_the_kv_table() -> None:
-    """Entries, namespaces and their lengths; what is there can still be changed and removed."""
+    """Entries, namespaces and their lengths are limited; existing ones can still be changed and removed."""
     with World(max_kv_entries=100, max_kv_entry_length=1000, max_kv_size=50_000) as world:
         honest = HonestClient(world)
         honest.check()
@@ -587,7 +587,7 @@ def test_the_kv_table() -> None:
 
 
 def test_departures_nobody_made() -> None:
-    """Those who say good-bye for others, at most so many at a time, do no harm to who is there."""
+    """Unregistrations of brokers that do not exist, limited in number at a time, harm no live broker."""
     with World(max_brokers=50) as world:
         honest = HonestClient(world)
         honest.check()
@@ -606,7 +606,7 @@ def test_departures_nobody_made() -> None:
 
 
 def test_clients_of_grpc_without_end() -> None:
-    """They say who they are by receiving or by their settings."""
+    """Clients are registered by a receive or by their settings."""
     with World(max_grpc_clients=5) as world:
         client = NetClient(world.settle)
         world.net.meet(GRPC_PORT, client, ("192.168.6.6", 30_000))

@@ -1,8 +1,8 @@
-"""One peer does its worst on its own connections; the others are served as if it were not there.
+"""Attacks of one peer on its own connections; other clients are served as if it did not exist.
 
 After each attack the honest client gets right answers, the hostile one has lost at most its own connections,
-and nothing that a peer can make grow is larger than its option allows (`sizes`). What fills the tables with
-requests that are valid is in `test_hostile_growth`, what is spoiled inside them in `test_hostile_requests`.
+and no table that a peer can fill is larger than its option allows (`sizes`). `test_hostile_growth` fills the
+tables with valid requests; `test_hostile_requests` spoils their content.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ REQUEST = encode_command(RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TO
 
 
 def frame(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
-    """Whatever header, with all lengths right."""
+    """Return a frame with any header, all lengths correct."""
     return struct.pack(">iI", 4 + len(header) + len(body), form << 24 | len(header)) + header + body
 
 
 @PORTS
 def test_random_bytes(port: int) -> None:
-    """They end their own connection or wait for more; the tables stay as they were."""
+    """They end their own connection or wait for more; the tables do not change."""
     choose = random.Random(port)
     with World() as world:
         honest = HonestClient(world)
@@ -51,7 +51,7 @@ def test_random_bytes(port: int) -> None:
 
 @PORTS
 def test_half_frames_and_silence(port: int) -> None:
-    """Whoever begins a frame and falls silent is left alone for two minutes, then its connection ends."""
+    """A connection that begins a frame and falls silent is closed after two minutes."""
     with World() as world:
         honest = HonestClient(world)
         begun = [REQUEST[:cut] for cut in (1, 3, 4, 5, 8, 9, 40, len(REQUEST) - 1)]
@@ -69,7 +69,7 @@ def test_half_frames_and_silence(port: int) -> None:
 
 @PORTS
 def test_nothing_said_at_all(port: int) -> None:
-    """A connection on which nothing is ever said ends too."""
+    """A connection on which nothing is ever sent is closed too."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -81,7 +81,7 @@ def test_nothing_said_at_all(port: int) -> None:
 
 @PORTS
 def test_frames_in_single_bytes(port: int) -> None:
-    """Slow is not wrong: a request in pieces of a byte is answered, and silence is counted from the last."""
+    """A request sent byte by byte is answered, and silence is counted from the last byte."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -95,7 +95,7 @@ def test_frames_in_single_bytes(port: int) -> None:
 @PORTS
 @pytest.mark.parametrize("length", [2**31 - 1, -1, -(2**31), 0, 3, 16 * 1024 * 1024 - 3])
 def test_impossible_lengths(port: int, length: int) -> None:
-    """Two gibibytes, negative ones, none: the connection ends at once, nothing is set aside for them."""
+    """Two GiB, negative, zero: the connection is closed at once, and no memory is allocated."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -129,7 +129,7 @@ def test_impossible_lengths(port: int, length: int) -> None:
     ids=range(16),
 )
 def test_headers_that_are_none(port: int, payload: bytes) -> None:
-    """Longer than their frame, of no form, nested without end: the connection ends, no more."""
+    """Longer than their frame, of no known form, nested without end: only the connection ends."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -145,7 +145,7 @@ def test_headers_that_are_none(port: int, payload: bytes) -> None:
 
 @PORTS
 def test_answers_nobody_asked_for(port: int) -> None:
-    """Answers to requests that were never sent are passed over, and the connection goes on."""
+    """Answers to requests that were never sent are ignored, and the connection stays open."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -160,7 +160,7 @@ def test_answers_nobody_asked_for(port: int) -> None:
 
 @PORTS
 def test_unknown_codes(port: int) -> None:
-    """Every code there is not is refused with 3, one-way ones are passed over."""
+    """Every unknown code is refused with 3; one-way requests are ignored."""
     with World() as world:
         honest = HonestClient(world)
         peer = world.meet(port)
@@ -172,11 +172,11 @@ def test_unknown_codes(port: int) -> None:
         check(world, honest)
 
 
-# More than is read, more than is allowed
+# Slow readers, exceeded limits
 
 
-def test_who_asks_for_much_and_reads_nothing() -> None:
-    """It is not read any more before it owes too much, and costs no more than the mark and one answer."""
+def test_requests_of_a_peer_that_does_not_read_are_held_back() -> None:
+    """Its requests are no longer read above the mark, so it costs no more than the mark and one answer."""
     with World(write_buffer_high_water_mark=1 << 20) as world:
         honest = HonestClient(world)
         honest.heart_beat()
@@ -194,12 +194,12 @@ def test_who_asks_for_much_and_reads_nothing() -> None:
         peer.pair.server.stuck = False
         for _ in range(10):  # a mark's worth of answers at a time
             world.settle()
-        assert len(peer.take()) == 2000  # nothing was lost for one who reads after all
+        assert len(peer.take()) == 2000  # nothing was lost for a peer that reads after all
         check(world, honest)
 
 
-def test_who_reads_nothing_is_cut_off() -> None:
-    """Answers that become ready later cannot be held back by reading less: beyond the limit the peer goes."""
+def test_peer_above_its_unsent_limit_is_disconnected() -> None:
+    """Reading less holds back no answers of parked requests: above the limit the peer is disconnected."""
     with World(max_unsent_bytes=2 << 20) as world:
         honest = HonestClient(world)
         honest.heart_beat()
@@ -218,8 +218,8 @@ def test_who_reads_nothing_is_cut_off() -> None:
         check(world, honest)
 
 
-def test_who_neither_reads_nor_hears_of_changes() -> None:
-    """A member that reads nothing is told of its group's changes until its mark, and then no more."""
+def test_notices_to_a_member_that_does_not_read_are_bounded() -> None:
+    """A member that reads nothing is notified of its group's changes up to its mark, and then no more."""
     with World(write_buffer_high_water_mark=100_000) as world:
         honest = HonestClient(world)
         honest.heart_beat()
@@ -239,7 +239,7 @@ def test_who_neither_reads_nor_hears_of_changes() -> None:
 
 
 def fill(honest: HonestClient, count: int, size: int) -> None:
-    """Put longer messages into the honest topic."""
+    """Send longer messages to the honest topic."""
     for number in range(count):
         body = f"{number} ".encode().ljust(size, b"x")
         assert honest.producer.ask(RequestCode.SEND_MESSAGE_V2, send_header(TOPIC), body).code == 0
@@ -248,7 +248,7 @@ def fill(honest: HonestClient, count: int, size: int) -> None:
 
 @PORTS
 def test_connection_floods(port: int) -> None:
-    """Beyond the limit connections are refused; those that are there go on, and room comes back."""
+    """Connections above the limit are refused; existing ones work, and closed ones free their slots."""
     with World(max_connections=100) as world:
         honest = HonestClient(world)
         flood = [world.meet(port) for _ in range(300)]
@@ -263,7 +263,7 @@ def test_connection_floods(port: int) -> None:
 
 
 def test_connections_that_come_and_go() -> None:
-    """Nothing remembers them."""
+    """They leave no entries."""
     with World() as world:
         honest = HonestClient(world)
         honest.check()
@@ -282,7 +282,7 @@ def test_connections_that_come_and_go() -> None:
 
 
 def test_more_requests_in_flight_than_allowed() -> None:
-    """Who lets too many pulls wait is told to slow down, and the refused ones wait nowhere."""
+    """A client with too many parked pulls is answered SYSTEM_BUSY, and refused pulls are not kept."""
     with World(max_requests_in_flight=50, max_held_pulls=100) as world:
         honest = HonestClient(world)
         honest.heart_beat()
@@ -301,7 +301,7 @@ def test_more_requests_in_flight_than_allowed() -> None:
 
 
 def test_a_crowd_that_waits() -> None:
-    """Pulls beyond the limits of all and of a queue are answered at once."""
+    """Pulls above the total limit and that of a queue are answered at once."""
     with World(max_requests_in_flight=50, max_held_pulls=200, max_held_pulls_per_queue=120) as world:
         honest = HonestClient(world)
         honest.heart_beat()
@@ -317,7 +317,7 @@ def test_a_crowd_that_waits() -> None:
 
 @PORTS
 def test_both_services_stop_and_start_among_hostile_peers(port: int) -> None:
-    """A stop is not held up by who stays silent, reads nothing, or waits forever."""
+    """A stop is not delayed by peers that are silent, read nothing, or wait forever."""
     with World() as world:
         honest = HonestClient(world)
         honest.check()

@@ -1,9 +1,9 @@
-"""Requests that are sound but for one thing: a field is missing or wrong, or a body is not what it should be.
+"""Requests that are valid except for one thing: a missing or wrong field, or a wrong body.
 
-Every code that is answered is asked with every field of its declared header spoiled in turn, and with bodies
-of the wrong kind and of the wrong shape. Each such request gets one answer, the connection goes on, nothing
-is logged as a failure of ours (`LogWatch`), and the honest client is served as before, by the broker that
-then starts on the same disk too.
+Every code that is answered is sent with every field of its declared header spoiled in turn, and with bodies
+of the wrong kind and of the wrong shape. Each such request gets one answer, the connection stays open,
+nothing is logged as a failure of ours (`LogWatch`), and the honest client is served as before, also by the
+broker that then starts on the same disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.support.gateway.broker.helpers import (
 )
 
 VICTIM = "Victim"
-"""The topic, group and so on that hostile requests are about: it is there, with messages and a member."""
+"""Name of the topic, group and so on that hostile requests are about: it has messages and a member."""
 CLIENT_ID = "victim@1"
 
 SERVED = pytest.mark.parametrize(
@@ -49,11 +49,11 @@ SERVED = pytest.mark.parametrize(
 )
 
 MESSAGES = 9
-"""Some requests wait, each for a message of its own."""
+"""Number of messages: some requests wait, each for a message of its own."""
 BINARY_CODES = 1 << 15
-"""Codes from here on do not fit into a binary header."""
+"""The first code that does not fit into a binary header."""
 SOMETIMES_SILENT = (RequestCode.END_TRANSACTION, RequestCode.POP_MESSAGE)
-"""Not always answered: clients end transactions one-way, and a pop may wait for 24 days."""
+"""Codes that are not always answered: clients end transactions one-way, and a pop may wait for 24 days."""
 
 NUMBERS = ["-1", "0", "1", "9", *(str(sign * 2**bits - (sign > 0)) for bits in (31, 63) for sign in (-1, 1))]
 NO_NUMBERS = ["", " ", "1 ", "+", "0x10", "1e3", "NaN", "1.5", "1_0", "\u0663", "9" * 5000, str(2**63)]
@@ -65,7 +65,7 @@ TEXTS = ["", " ", "x" * 40_000, "\0", "\1\2", "a@b@c", "../../x", "%RETRY%", "{}
 
 ABOUT_VICTIM = ("topic", "group", "consumerGroup", "producerGroup", "groupName", "srcGroup", "statsKey")
 SUPER_USER = "root"
-"""Is there from the start; another user is created and deleted."""
+"""The user that exists from the start; another one is created and deleted."""
 KNOWN = {
     "queueId": "0",
     "clientID": CLIENT_ID,
@@ -87,16 +87,16 @@ KNOWN = {
     "subject": f"User:{SUPER_USER}",
     "extraInfo": "0 1700000000000 60000 0 0 broker-b 0 0",
 }
-"""Values that lead a request further than any other would."""
+"""Values with which a request is processed further than with any other."""
 OF_ANOTHER_USER = (RequestCode.AUTH_CREATE_USER, RequestCode.AUTH_DELETE_USER)
 NEW_READERS = (RequestCode.POP_MESSAGE, RequestCode.PEEK_MESSAGE)
-"""Asked by a group for which there is something."""
+"""Codes sent for a group that has messages to read."""
 LETTERS = {field.wire_name: camel_case(field.name) for field in headers.SendMessageRequestHeaderV2.__fields__}
 LETTERED = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
 def good_value(field: Field, code: int) -> str:
-    """Something a client could have meant."""
+    """Return a value that a client could send."""
     name = LETTERS.get(field.wire_name, "") if code in LETTERED else field.wire_name
     if code in NEW_READERS and name == "consumerGroup":
         return "Stranger"
@@ -110,13 +110,13 @@ def good_value(field: Field, code: int) -> str:
 
 
 def good_fields(code: int) -> dict[str, str]:
-    """Every declared field."""
+    """Return valid values of every declared field."""
     declared = request_header(code)
     return {} if declared is None else {one.wire_name: good_value(one, code) for one in declared.__fields__}
 
 
 def bad_values(field: Field) -> list[str]:
-    """What nobody means, or nobody should."""
+    """Return values that no well-behaved client sends in this field."""
     kind = field.type.name
     if kind in ("int", "long"):
         return NUMBERS + NO_NUMBERS
@@ -124,7 +124,7 @@ def bad_values(field: Field) -> list[str]:
 
 
 def spoiled_fields(code: int) -> Iterator[dict[str, str]]:
-    """Fields of a request of this code, of which one is wrong, too many or not there, and then several."""
+    """Yield fields of a request of this code of which one is wrong, added or missing, and then several."""
     declared = request_header(code)
     fields = () if declared is None else declared.__fields__
     good = good_fields(code)
@@ -151,7 +151,7 @@ def spoiled_fields(code: int) -> Iterator[dict[str, str]]:
 
 @SERVED
 def test_fields(port: int, code: int) -> None:
-    """Missing, ill-typed, out of range, huge, negative; in both forms of a header."""
+    """Fields are missing, ill-typed, out of range, huge, negative; in both forms of a header."""
     with World() as world:
         honest = HonestClient(world)
         victim = meet_victim(world, honest)
@@ -183,11 +183,11 @@ OF_LITE_TOPICS = {
         RequestCode.TRIGGER_LITE_DISPATCH,
     )
 }
-"""Refused whatever is in them, as long as lite topics are not switched on."""
+"""Codes that are always refused as long as lite topics are not enabled."""
 
 
 def test_the_good_values_are_good() -> None:
-    """Or what is spoiled in them would never be looked at: nearly every request gets what it asks for."""
+    """Nearly every request with them succeeds; otherwise the spoiled fields would never be read."""
     refused = set()
     with World() as world:
         honest = HonestClient(world)
@@ -336,7 +336,7 @@ GOOD_BODIES: dict[int, Any] = {
         "filterServerTable": {},
     },
 }
-"""A body for each code that wants one, with every member that is read."""
+"""A body for each code that takes one, with every member that is read."""
 
 DEEP: list[Any] = []
 for _ in range(90):
@@ -365,7 +365,7 @@ NO_JSON = [
 
 
 def spoiled_json(value: Any) -> Iterator[Any]:
-    """The value with one member, at any depth, replaced by what it cannot be, or removed."""
+    """Yield copies of the value with one member, at any depth, replaced by an invalid value or removed."""
     for path in paths(value):
         for bad in BAD_MEMBERS:
             yield replaced(value, path, bad)
@@ -374,7 +374,7 @@ def spoiled_json(value: Any) -> Iterator[Any]:
 
 
 def paths(value: Any) -> Iterator[tuple[Any, ...]]:
-    """The way to every member."""
+    """Yield the path of every member."""
     yield ()
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, member in inner:
@@ -383,7 +383,7 @@ def paths(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
-    """A copy with another member at the end of the way."""
+    """Return a copy with another member at the end of the path."""
     if not path:
         return by
     whole = copy.deepcopy(value)
@@ -392,7 +392,7 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
 
 
 def without(value: Any, path: tuple[Any, ...]) -> Any:
-    """A copy that lacks the member at the end of the way."""
+    """Return a copy without the member at the end of the path."""
     whole = copy.deepcopy(value)
     del _inmost(whole, path)[path[-1]]
     return whole
@@ -406,7 +406,7 @@ def _inmost(whole: Any, path: tuple[Any, ...]) -> Any:
 
 @SERVED
 def test_bodies_that_are_none(port: int, code: int) -> None:
-    """No JSON, JSON without end, and other things than an object."""
+    """The bodies are no JSON, unterminated JSON, and JSON that is no object."""
     with World() as world:
         honest = HonestClient(world)
         meet_victim(world, honest)
@@ -418,7 +418,7 @@ def test_bodies_that_are_none(port: int, code: int) -> None:
 
 @pytest.mark.parametrize("code", GOOD_BODIES, ids=lambda code: str(int(code)))
 def test_bodies_of_wrong_shapes(code: int) -> None:
-    """Every member of every body is what it cannot be, once; who asks for the same things is answered."""
+    """Every member of every body is invalid once; other requests about the same objects are answered."""
     with World() as world:
         honest = HonestClient(world)
         meet_victim(world, honest)
@@ -455,12 +455,12 @@ AROUND: dict[int, list[tuple[int, dict[str, str]]]] = {
         ),
     ],
 }
-"""What shows what a bad body has left behind, by port; asked in turn, two after each body."""
+"""Requests that show the effects of a bad body, by port; sent in turn, two after each body."""
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_compressed_registrations_with_wrong_bytes(seed: int) -> None:
-    """Wrong counts and lengths inside, wrong bytes outside, streams that end too early or not at all."""
+    """Wrong counts and lengths inside, wrong bytes outside, streams that end too early or never."""
     choose = random.Random(seed)
     plain = bodies.RegisterBrokerBody.from_json(GOOD_BODIES[RequestCode.REGISTER_BROKER]).encode_compressed()
     inflated = zlib.decompress(plain)
@@ -482,7 +482,7 @@ def test_compressed_registrations_with_wrong_bytes(seed: int) -> None:
 
 
 def test_batches_with_wrong_bytes() -> None:
-    """Torn ones, lengths that lie: refused as a whole, and nothing unreadable is stored."""
+    """Torn batches and wrong lengths are refused as a whole, and nothing unreadable is stored."""
     good = batch_body((b"one", {"KEYS": "k"}), (b"two", {"TAGS": "a"}), (b"", {}))
     choose = random.Random(5)
     attacks = [good[:cut] for cut in range(len(good))]
@@ -517,7 +517,7 @@ def test_batches_with_wrong_bytes() -> None:
     ids=["broker", "namesrv"],
 )
 def test_settings_that_are_none(port: int, code: int, options: tuple[type, ...]) -> None:
-    """Text that is no properties, and for every setting that is no text values that it cannot have."""
+    """Text that is no properties, and invalid values for every setting that is no text."""
     texts = [
         "=",
         "\\u12",
@@ -545,7 +545,7 @@ def test_settings_that_are_none(port: int, code: int, options: tuple[type, ...])
 
 
 def test_members_that_answer_nonsense() -> None:
-    """What is passed on to a consumer brings its asker one answer, whatever the consumer says to it."""
+    """A request relayed to a consumer brings its caller one answer, whatever the consumer replies."""
     garbage = [
         RemotingCommand.response(code, body=body, ext=ext)
         for code in (0, -5, 2**31 - 1)
@@ -573,11 +573,11 @@ def test_members_that_answer_nonsense() -> None:
         check_afterwards(world, honest)
 
 
-# What all have in common
+# Helpers
 
 
 def meet_victim(world: World, honest: HonestClient) -> Speaker:
-    """Make what the requests are about; a connection that is the member of its group."""
+    """Create the objects that requests are about; return the connection that is the member of the group."""
     honest.make_topic(VICTIM)
     victim = world.meet(BROKER_PORT, "192.168.5.5")
     body = json.dumps(GOOD_BODIES[RequestCode.HEART_BEAT]).encode()
@@ -591,16 +591,16 @@ def meet_victim(world: World, honest: HonestClient) -> Speaker:
 
 
 def pull_everything(offset: int) -> headers.PullMessageRequestHeader:
-    """The victim's messages, whatever their tags."""
+    """Return a pull of the victim's messages, whatever their tags."""
     return pull_header(VICTIM, offset=offset, group=VICTIM, sys_flag=4, subscription="*")
 
 
 def check_answered(peer: Speaker, asked: list[int], *, all_of_them: bool = True) -> None:
-    """Each request gets exactly one answer, at once or when its time is up; the connection stands."""
+    """Assert that each request gets one answer, at once or at its timeout, and the peer stays connected."""
     world = peer.world
     world.settle()
     answered = [command.opaque for command in peer.take() if command.is_response]
-    for _ in range(12 if all_of_them else 1):  # pulls that wait, and what is passed on to a silent client
+    for _ in range(12 if all_of_them else 1):  # parked pulls, and requests relayed to a silent client
         if len(answered) >= len(asked):
             break
         world.settle(5.0)
@@ -610,7 +610,7 @@ def check_answered(peer: Speaker, asked: list[int], *, all_of_them: bool = True)
 
 
 def check_afterwards(world: World, honest: HonestClient) -> None:
-    """Nothing failed, the honest are served, and are again when the broker starts on what it has kept."""
+    """Assert that nothing failed, and that the honest client is served before and after a restart."""
     world.check_log()
     check(world, honest)
     world.restart_broker()

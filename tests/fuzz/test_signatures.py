@@ -1,9 +1,9 @@
-"""Every request code of every server, with access control on, from those who may not send it.
+"""Every request code of every server, with access control on, from callers that may not send it.
 
-Unsigned, signed with a wrong secret, signed by somebody else, sent again with a field changed: all of it is
-refused before anything else is looked at, in either form of the header, and one-way. A user without policies
-is refused what is not everybody's. Nothing is remembered of any of this but for how many there were from
-which address, and who may is served all the while.
+Requests that are unsigned, signed with a wrong secret or by another user, or changed after signing are
+refused before anything else is read, in either form of the header, and one-way. A user without policies is
+refused the requests that need one. The servers keep only the number of refusals by address, and authorized
+callers are served all the while.
 """
 
 from __future__ import annotations
@@ -88,8 +88,11 @@ Ask = Callable[[RemotingCommand], RemotingCommand]
 
 
 def asking(net: Net, port: int, settle: Callable[[float], None], ip: str = "192.168.6.6") -> Ask:
-    """Asks on one connection and waits for the answer, which may take its time after many refusals; that of
-    a one-way request is the request itself, once time for an answer has passed."""
+    """Return a function that sends a request on one connection and waits for the answer.
+
+    The answer is delayed after many refusals. For a one-way request the function returns the request itself,
+    once time for an answer has passed.
+    """
     talker = Talker()
     net.meet(port, talker, (ip, 20_000))
 
@@ -154,7 +157,7 @@ def guard(access: AccessControl | ServerAccess | None) -> AccessControl:
 def signed(
     code: int, who: Credentials, flag: int = 0, form: SerializeType = SerializeType.JSON
 ) -> RemotingCommand:
-    """A request with a field that every reader passes over, so that there is one to change."""
+    """Return a signed request with a field that every reader ignores, so that there is one to change."""
     command = RemotingCommand(code, flag=flag, ext_fields={"other": "1"}, serialize_type=form)
     who.sign(command)
     return command
@@ -169,7 +172,7 @@ UNKNOWN = "User:zed is not found."
 ADDRESSES = {"addresses that a broker refused", "addresses that a name server refused"}
 
 
-def test_nobody_gets_further_who_has_not_signed(port: Port) -> None:
+def test_unsigned_requests_are_refused(port: Port) -> None:
     before = port.sizes()
     for code in port.codes:
         assert refused(port.ask(RemotingCommand(code)), NOBODY), code
@@ -179,13 +182,13 @@ def test_nobody_gets_further_who_has_not_signed(port: Port) -> None:
 
 
 def test_the_codes_are_all_that_are_served(port: Port) -> None:
-    """Of all others nobody learns more than that they are not."""
+    """Other codes are only answered as not supported."""
     for code in sorted({*RequestCode, 4711} - {*port.codes}):
         for command in (RemotingCommand(code), signed(code, ROOT)):
             assert port.ask(command).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED, code
 
 
-def test_nobody_gets_further_with_a_signature_that_is_not_theirs(port: Port) -> None:
+def test_wrong_signatures_are_refused(port: Port) -> None:
     alice = Credentials("alice", "alice's")
     port.give(alice)
     before = port.sizes()
@@ -210,7 +213,7 @@ def test_nobody_gets_further_with_a_signature_that_is_not_theirs(port: Port) -> 
     assert grown(before, port.sizes()) <= ADDRESSES
 
 
-def test_who_asks_one_way_is_refused_in_silence(port: Port) -> None:
+def test_oneway_requests_are_refused_without_an_answer(port: Port) -> None:
     before = port.sizes()
     for code in port.codes:
         port.ask(RemotingCommand(code, flag=ONEWAY_FLAG))
@@ -230,7 +233,7 @@ def test_who_asks_one_way_is_refused_in_silence(port: Port) -> None:
 
 
 def grown(before: dict[str, int], after: dict[str, int]) -> set[str]:
-    """Which tables have another size now."""
+    """Return the names of the tables that have another size now."""
     return {name for name in before if after[name] != before[name]}
 
 
@@ -258,7 +261,7 @@ def test_a_user_without_policies_is_refused_what_is_not_everybodys(port: Port) -
 
 EVERYBODYS = {
     RequestCode.CHECK_CLIENT_CONFIG,
-    # Nothing is named in these, so there is nothing to refuse.
+    # These name no resource, so there is nothing to refuse.
     *(code for code in BY_HEADER if not needs_in(BY_HEADER, code, {"other": "1"}, "c")),
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
 }
@@ -273,7 +276,7 @@ accounts:
 
 @pytest.mark.parametrize("port", [BROKER_PORT, BROKER_PORT - 2])
 def test_accounts_in_files_are_asked_for_every_code(port: int) -> None:
-    """ACL 1.0, whose refusals have the code 1 and tell of an exception."""
+    """ACL 1.0: its refusals have the code 1 and name an exception."""
     world = World(acl_enable=True, rocketmq_home="/rmq", authentication_metadata_provider="")
     write_table(world.disk, "/rmq/conf/plain_acl.yml", ACCOUNTS)
     admin, user = (Credentials(name, f"{name}-secret") for name in ("the-admin", "the-user"))

@@ -1,7 +1,7 @@
-"""What somebody without a name can do to each server, and that `docs/security.md` says so.
+"""Actions open to an anonymous client of each server, and their table in `docs/security.md`.
 
-Each deed is done to servers in memory, with access control and without it; the table of the document must be
-what came of it.
+Each action is tried on servers in memory, with access control and without it; the outcomes must be those of
+the table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REGISTERED = "10.0.0.1:10911"
 
 
 def codes(world: World, port: int, *requests: RemotingCommand) -> list[int]:
-    """What a stranger is answered."""
+    """Return the codes of the answers to an anonymous client."""
     ask = asking(world.net, port, world.settle)
     return [ask(request).code for request in requests]
 
@@ -114,7 +114,7 @@ def sends_and_reads(world: World) -> bool:
 
 
 def calls_by_grpc(world: World) -> bool:
-    """Asks for a route, says that it is a producer, and sends."""
+    """Request a route, register as a producer, and send."""
     client = NetClient(lambda: world.settle(5.0))
     world.net.meet(GRPC_PORT, client, ("192.168.6.6", 30_000))
     world.broker.tables.topics.put(TopicConfig(topic_name="T", read_queue_nums=1, write_queue_nums=1))
@@ -150,14 +150,14 @@ def reads_the_log(world: World) -> bool:
 
 
 def acts_as_a_slave(world: World) -> bool:
-    """Acknowledges what it has not, or keeps the place of those that could."""
+    """Acknowledge data without having it, or occupy the slots of real slaves."""
     _slaves(world, world.store_options.ha_max_slaves)
     server = world.service.group.replication.server
     return bool(server.connections or server.replicas.feeds)
 
 
 class Slave(Talker):
-    """What a stranger gets at the port for slaves."""
+    """An anonymous connection to the port for slaves, with the bytes it got."""
 
     got = b""
 
@@ -220,7 +220,7 @@ ELSEWHERE: list[tuple[str, str, Callable[[dict[str, Any]], bool]]] = [
 
 
 def measured() -> list[tuple[str, ...]]:
-    """A row for each deed: where, what, without access control, with it."""
+    """Return a row for each action: server, action, outcome without access control and with it."""
     rows = []
     for where, what, deed in DEEDS:
         outcomes = []

@@ -1,8 +1,8 @@
 """A whole name server and a whole broker in memory, and the peers that talk to them.
 
 `World` runs both services on one `Net`: real bytes, time moved by hand, a disk in memory. `Speaker` is one
-connection by hand, for whoever behaves badly. On leaving its `with` block a world fails the test for
-tracebacks in the log, for lines that a peer made long, and for Deferreds that failed with nobody listening.
+connection by hand, for a peer that behaves badly. On leaving its `with` block a world fails the test for
+tracebacks in the log, for lines that a peer made long, and for Deferreds with unhandled failures.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ STEP_SECONDS = 0.5
 
 
 class LogWatch(logging.Handler):
-    """Keeps what should not have been logged."""
+    """A log handler that collects the entries that should not have been logged."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -65,15 +65,15 @@ class LogWatch(logging.Handler):
             self.complaints.append(f"a line of {len(text)} characters: {text[:100]}")
 
     def notice(self, event: dict[str, Any]) -> None:
-        """What Twisted has to say; an observer of its log."""
+        """Collect the errors of Twisted's log, as an observer of it."""
         if event.get("isError"):
             self.complaints.append(str(event.get("failure") or event)[:600])
 
 
 class World:
-    """Both services; keyword arguments set options of whichever of their option objects knows the name.
+    """Both services; a keyword argument sets the option of that name.
 
-    An option that several have is set in all of them.
+    It is set in each of the option objects that have it.
     """
 
     def __init__(self, **chosen: Any) -> None:
@@ -111,7 +111,7 @@ class World:
         self.watch = LogWatch()
 
     def __enter__(self) -> World:
-        # The collection at the end looks at what is made from now on, not at all that the run has gathered.
+        # The collection at the end then visits the objects made from now on, not all those of the run.
         gc.collect()
         gc.freeze()
         logging.getLogger().addHandler(self.watch)
@@ -130,7 +130,7 @@ class World:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if error is None:
-            gc.collect()  # what nobody listens to is found when it goes
+            gc.collect()  # an unhandled failure is reported when its Deferred is freed
         twisted_log.removeObserver(self.watch.notice)
         logging.getLogger().removeHandler(self.watch)
         logging.getLogger().setLevel(self._level)
@@ -138,7 +138,7 @@ class World:
             self.check_log()
 
     def check_log(self) -> None:
-        """Nothing was logged that should not have been; each complaint is made once."""
+        """Assert that nothing was logged that should not have been; each entry is reported once."""
         complaints, self.watch.complaints = self.watch.complaints, []
         assert not complaints, "\n".join(complaints[:5])
 
@@ -160,7 +160,7 @@ class World:
         self.kafka.start("10.0.0.1", KAFKA_PORT)
 
     def restart_broker(self) -> None:
-        """Stop the broker in good order and start another one on its store."""
+        """Stop the broker cleanly and start another one on its store."""
         stopped: list[object] = []
         self.grpc.stop()
         self.kafka.stop()
@@ -172,11 +172,11 @@ class World:
 
     @property
     def broker(self) -> Broker:
-        """What the broker's request functions see."""
+        """The broker as its request functions see it."""
         return self.service.broker
 
     def settle(self, seconds: float = 0.0) -> None:
-        """Let time pass in small steps; bytes move and the worker works meanwhile."""
+        """Advance time in small steps; bytes move and the worker runs meanwhile."""
         for _ in range(max(1, round(seconds / STEP_SECONDS))):
             if seconds:
                 self.net.advance(STEP_SECONDS)
@@ -190,20 +190,20 @@ class World:
         self.net.pairs = [pair for pair in self.net.pairs if not _is_over(pair)]
 
     def _is_due(self) -> bool:
-        # What is told a moment later (changes gathered for 10 or 20 ms) counts as now.
+        # Calls that are due a moment later (changes are collected for 10 or 20 ms) count as due now.
         soon = [call for call in self.net.getDelayedCalls() if call.getTime() <= self.net.seconds() + 0.05]
         if soon:
             self.net.advance(0.05)
         return bool(soon)
 
     def meet(self, port: int, ip: str = "192.168.6.6") -> Speaker:
-        """A new connection; refused ones are lost at once."""
+        """Return a new connection; a refused one is lost at once."""
         speaker = Speaker(self, port, ip, 20_000 + len(self.speakers))
         self.speakers.append(speaker)
         return speaker
 
     def connections(self, port: int) -> list[Connection]:
-        """The server's ends of what is connected to a port."""
+        """Return the server's ends of the connections to a port."""
         return [pair.server.protocol.connection for pair in self.net.pairs if pair.server.host.port == port]
 
 
@@ -222,7 +222,7 @@ class Speaker(Talker):
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has not ended the connection, or refused it."""
+        """True unless the server has closed or refused the connection."""
         return self.pair is not None and self.lost is None
 
     @property
@@ -234,7 +234,7 @@ class Speaker(Talker):
         return connection
 
     def push(self, data: bytes) -> None:
-        """Send bytes, whatever they are; what a lost connection is told goes nowhere."""
+        """Send any bytes; on a lost connection they are dropped."""
         if self.is_open:
             self.transport.write(data)
 
@@ -249,7 +249,7 @@ class Speaker(Talker):
         version: int = CURRENT_VERSION,
         binary: bool = False,
     ) -> int:
-        """Send a request without looking for its answer; its opaque."""
+        """Send a request without waiting for its answer, and return its opaque."""
         command = RemotingCommand.request(code, header, body, ext=ext, oneway=oneway)
         self.opaque += 1
         command.opaque, command.version = self.opaque, version
@@ -266,7 +266,7 @@ class Speaker(Talker):
         return answers[0]
 
     def leave(self) -> None:
-        """The connection breaks."""
+        """Break the connection."""
         self.transport.abortConnection()
         self.world.settle()
 

@@ -1,4 +1,4 @@
-"""The source tree as the house tests see it: files, their parsed form and their imports."""
+"""The source tree as the structural tests see it: files, their parsed form and their imports."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("engine", "gateway", "pipeline")
 INSTALLED = "mqgateway."
-"""What comes before the names of our packages where they are imported; the house's rules leave it out."""
+"""Prefix of our packages where they are imported; the rules on imports leave it out."""
 
 
 def source_files() -> list[Path]:
@@ -85,7 +85,7 @@ def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
 
 
 def imports_as_written(path: Path) -> Iterator[str]:
-    """The same with the names as they stand there."""
+    """Yield the modules a file imports, with the names as written, `mqgateway.` included."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             for name in node.names:

@@ -95,7 +95,7 @@ REACTOR_MODULES = (
     "twisted.internet.epollreactor",
     "twisted.internet.selectreactor",
 )
-# Timers are set where connections live; everybody else has a `Schedule`.
+# Timers are set in the packages of connections; other modules have a `Schedule`.
 TIMER_PLACES = ("gateway/remoting/", "gateway/runtime/")
 TIMER_FILES = {
     "gateway/broker/cluster/registrar.py",

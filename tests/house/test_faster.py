@@ -166,7 +166,7 @@ def test_a_compiler_that_fails_is_not_asked_again(clone: Clone) -> None:
     assert clone.said.read_text().count("wheel") == 1
 
 
-def test_what_is_made_ends_with_the_server(clone: Clone) -> None:
+def test_compilation_ends_with_the_server(clone: Clone) -> None:
     clone.form(SLOW="1")
     wait_for(lambda: "wheel" in clone.said.read_text())
     clone.server.kill()

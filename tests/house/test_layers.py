@@ -1,4 +1,4 @@
-"""Who may import whom; the first rule whose place contains a module is its law."""
+"""Rules on imports between packages; the first rule whose package contains a module applies to it."""
 
 import ast
 
@@ -26,7 +26,7 @@ NOUNS = (
 )
 
 SERVERS = ("gateway.remoting", "gateway.runtime", "gateway.codec", "engine")
-"""What any server may import beside its own."""
+"""Packages that any server may import besides its own."""
 
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -237,7 +237,7 @@ def test_imports_keep_the_layers() -> None:
 
 
 def test_everything_is_imported_from_the_one_package_that_is_installed() -> None:
-    """`engine`, `gateway` and `pipeline` by themselves would be a second copy, or somebody else's package."""
+    """`engine`, `gateway` and `pipeline` by themselves would be a second copy, or a foreign package."""
     users = ("bench", "compat_tests", "helm_tests", "spark_tests", "tests")
     wrong = [
         f"{path} imports {name}"

@@ -15,7 +15,7 @@ MODULES_MAX = 160
 
 
 def _loaded(statement: str) -> set[str]:
-    """What a fresh interpreter has loaded after a statement, beyond what it had at its start."""
+    """Return the modules that a statement loads in a fresh interpreter."""
     script = f"import sys; before = set(sys.modules); {statement}; import json; print(json.dumps("
     script += "sorted(set(sys.modules) - before)))"
     told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
@@ -57,6 +57,6 @@ def test_a_list_of_all_commands_loads_none_of_them() -> None:
     assert len(modules) <= MODULES_MAX, f"{len(modules)}: {sorted(modules)}"
 
 
-def test_whether_a_line_is_a_noun_is_known_before_the_tool_is_loaded() -> None:
+def test_noun_is_recognized_before_the_tool_is_loaded() -> None:
     modules = _loaded("from mqgateway.gateway.nouns import is_noun; assert is_noun(['topic', 'list'])")
     assert not {"mqgateway.gateway.mqadmin.main", "mqgateway.gateway.codec.command"} & modules

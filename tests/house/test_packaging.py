@@ -1,4 +1,4 @@
-"""What the packages are made of is there and fits together; that they work is for `compat_tests`."""
+"""Files of the packages: they exist and are consistent; `compat_tests` checks that the packages work."""
 
 from __future__ import annotations
 
@@ -171,5 +171,5 @@ def test_a_source_distribution_is_packed_the_same_each_time(wheels: ModuleType, 
         ]
 
 
-def test_what_is_shipped_is_there(wheels: ModuleType) -> None:
+def test_shipped_files_exist(wheels: ModuleType) -> None:
     assert all((ROOT / name).exists() for name in wheels.SHIPPED)

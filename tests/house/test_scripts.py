@@ -81,7 +81,7 @@ def test_an_environment_that_was_half_made_is_made_again(clone: Clone) -> None:
     assert clone.prepare()[:2] == (0, ["venv -m venv .venv", "pip"])
 
 
-def test_who_may_install_nothing_is_told_what_to_ask_for(clone: Clone) -> None:
+def test_missing_permission_to_install_is_explained(clone: Clone) -> None:
     clone.program("id", "#!/bin/sh\necho 1000\n")
     for tool in ("bash", "dirname", "cat"):
         (clone.bin / tool).symlink_to(str(shutil.which(tool)))

@@ -34,5 +34,5 @@ def of_kind(objects: list[Object], kind: str) -> list[Object]:
 
 
 def matches(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
-    """Whether all labels of a selector are among these."""
+    """Return True if all labels of a selector are among these."""
     return selector.items() <= labels.items()

@@ -39,7 +39,7 @@ each_example = pytest.mark.parametrize("example", [path.stem for path in EXAMPLE
 
 @cache
 def load(example: str) -> list[Object]:
-    """The objects of an example; nobody changes them."""
+    """Return the objects of an example, which tests must not change."""
     return [one for one in yaml.safe_load_all((RENDERED / f"{example}.yaml").read_text()) if one]
 
 
@@ -179,7 +179,7 @@ def test_brokers_are_who_their_pods_are(example: str, tmp_path: Path) -> None:
         assert server.ports.get("console", 0) == options.console_port
         check_console(options)
         assert options.grpc_advertised_address == "10.0.0.7:8081" and options.broker_ip1 == "10.0.0.7"
-        # Otherwise they are told apart by the controller.
+        # Under a controller, the controller assigns the broker ids.
         names.add(
             server.pod if options.enable_controller_mode else f"{options.broker_name} {options.broker_id}"
         )
@@ -191,7 +191,7 @@ def test_brokers_are_who_their_pods_are(example: str, tmp_path: Path) -> None:
 
 @each_example
 def test_servers_find_each_other(example: str) -> None:
-    """What they are told as addresses are pods behind a headless Service, at a port that they have."""
+    """The addresses in their settings are pods behind a headless Service, at a port that these have."""
     objects = load(example)
     found = servers(objects)
     there = {}
@@ -259,7 +259,7 @@ def test_pods_are_shut_in(example: str) -> None:
 
 
 @each_example
-def test_what_is_mounted_is_there(example: str) -> None:
+def test_mounts_have_volumes(example: str) -> None:
     for one in of_kind(load(example), "StatefulSet"):
         template = one["spec"]["template"]
         claimed = {claim["metadata"]["name"] for claim in one["spec"].get("volumeClaimTemplates", ())}

@@ -56,7 +56,7 @@ def test_an_order_is_kept(world: World) -> None:
     assert offsets == sorted(offsets) and len(offsets) == 12
 
 
-def test_what_is_visible_is_not_ended_again(world: World) -> None:
+def test_visible_message_is_not_ended_again(world: World) -> None:
     """Apache's broker would show it a second time."""
     first, second = world.sent(["a", "b"]), world.sent(["c"])
     ending(world).commit(verdict(first), again=False)

@@ -43,7 +43,7 @@ def test_the_json_is_the_stock_connectors() -> None:
     "text",
     ["[]", "3", '{"t": 3}', '{"t":{"b":{"x":1}}}', '{"t":{"b":{"0":-3}}}', '{"t":{"b":{"0":true}}}', "{"],
 )
-def test_what_is_no_offsets_is_refused_with_an_example(text: str) -> None:
+def test_invalid_offsets_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(BadOption, match=r"option startingOffsets=.*for example"):
         parse_position("startingOffsets", text)
 

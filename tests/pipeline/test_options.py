@@ -59,7 +59,7 @@ def test_refusals_name_the_option_and_what_would_be_right(name: str, value: str,
         parse(SourceOptions, {name: value})
 
 
-def test_what_spark_adds_is_passed_over() -> None:
+def test_options_added_by_spark_are_ignored() -> None:
     given = {"path": "/x", "checkpointlocation": "/y", "queryname": "q", "topic": "t"}
     assert parse(SinkOptions, given).topic == "t"
     with pytest.raises(BadOption, match="set the topic with"):
@@ -76,7 +76,7 @@ def test_tls_has_the_standards_names() -> None:
         parse(StoreReadOptions, given)
 
 
-def test_what_is_needed_must_be_there() -> None:
+def test_required_option_must_be_set() -> None:
     with pytest.raises(BadOption, match="option nameServer='': is needed"):
         required(SourceOptions(), "name_server")
     required(SourceOptions(name_server="a:1"), "name_server")
@@ -116,7 +116,7 @@ def test_servers_that_can() -> None:
     assert tls.tls_client_trust_cert_path == "/ca.pem"
 
 
-def test_what_is_the_same_for_source_and_sink() -> None:
+def test_server_options_are_shared_by_source_and_sink() -> None:
     servers = {"nameServer": "a:1", "ACCESSKEY": "k", "useTLS": "true", "tls.client.authServer": "true"}
     assert of_servers({**servers, "topic": "t", "pullBatchSize": "5"}) == servers
     parse(SinkOptions, servers)

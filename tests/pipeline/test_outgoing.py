@@ -29,7 +29,7 @@ def test_keys_properties_flag_and_sharding() -> None:
     assert message(keys="a b").keys == ["a", "b"]
 
 
-def test_what_the_source_gave_can_be_written_again() -> None:
+def test_rows_of_the_source_can_be_written_again() -> None:
     """The JSON of stored properties: keys, tags and the user's stay, what broker and client made goes."""
     made_by_others = '"UNIQ_KEY":"U","MSG_REGION":"R","DELAY":"3","CLUSTER":"C","SPARK_TRANSACTION":"q/1"'
     text = f'{{"KEYS":"k","TAGS":"T","p":"q",{made_by_others},"n":5}}'
@@ -105,7 +105,7 @@ def test_frames_that_can() -> None:
         ({}, {}, "", "option transactionLog='': is needed for transactional"),
     ],
 )
-def test_what_cannot_be_in_a_transaction(
+def test_invalid_transactional_frames_are_refused(
     types: dict[str, str], options: dict[str, str], folder: str, said: str
 ) -> None:
     check_transactional({"body": "string"}, SinkOptions(), "/x")

@@ -15,7 +15,9 @@ from mqgateway.pipeline.plain import HIDE_TRACEBACK, plainly
     ("error", "is_hidden"),
     [(BadOption("a", "b", "c"), True), (Unreachable("x"), True), (KeyError("x"), False)],
 )
-def test_what_is_hidden(monkeypatch: pytest.MonkeyPatch, error: Exception, is_hidden: bool) -> None:
+def test_tracebacks_of_user_errors_are_hidden(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, is_hidden: bool
+) -> None:
     # Set and removed, so that what the test leaves is taken away again.
     monkeypatch.setenv(HIDE_TRACEBACK, "")
     monkeypatch.delenv(HIDE_TRACEBACK)

@@ -71,7 +71,7 @@ def test_times_narrow_with_an_hour_to_spare_and_are_looked_at_again() -> None:
     assert narrowed(("=", "storeTimestamp", when)) == [(6_400, 13_600)]
 
 
-def test_what_is_not_understood_is_left_to_spark() -> None:
+def test_unknown_conditions_are_left_to_spark() -> None:
     narrowing = Narrowing()
     for condition in (("=", "body", b""), ("=", "queueId", None), ("in", "queueOffset", (1, 2))):
         assert not narrowing.take(condition)

@@ -1,4 +1,4 @@
-"""What a query asks, judged as a whole."""
+"""Options of a query, checked as a whole."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_topics_and_patterns() -> None:
     assert request(topic="a,b").has("b") and not request().has("b")
 
 
-def test_what_is_wanted_and_which_columns() -> None:
+def test_request_has_subscription_and_columns() -> None:
     assert request().wanted == "*" and not request().is_filtered
     assert request(subExpression="a || b").wanted == "a || b"
     assert request(subExpression="a > 3", expressionType="sql92").wanted == Sql("a > 3")

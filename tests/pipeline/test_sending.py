@@ -1,4 +1,4 @@
-"""What a task sends, to brokers in memory."""
+"""Sends of a task to brokers in memory."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_topic_whose_queues_nobody_knows_is_named(cluster: Cluster) -> None:
     task.close()
 
 
-def test_what_is_stored_less_safely_than_configured_fails() -> None:
+def test_less_durable_send_fails() -> None:
     result = SendResult(SendStatus.FLUSH_DISK_TIMEOUT, "", "", queue_of("T", 1), 5)
     with pytest.raises(SinkError, match="topic T queue 1 on broker-a: stored, but FLUSH_DISK_TIMEOUT"):
         sending._check_stored([result])

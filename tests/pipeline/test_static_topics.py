@@ -91,7 +91,7 @@ def test_a_topic_that_is_not_static_has_none() -> None:
     assert static_queues("T", TopicRouteData()) == set() == static_queues("T", route(a=None))
 
 
-def test_what_is_no_mapping_is_refused() -> None:
+def test_invalid_mapping_is_refused() -> None:
     with pytest.raises(ConfigError, match="totalQueues is not of type int"):
         static_queues("T", route(a={"totalQueues": "two"}))
 

@@ -70,7 +70,7 @@ class DyingVerdicts(Verdicts):
 
 @pytest.mark.parametrize("told", [0, 1, len(ROWS)])
 def test_a_driver_that_died_while_brokers_were_told(world: World, told: int) -> None:
-    """The next one goes on with the same messages, tells nothing twice, and rolls the repetition back."""
+    """The next driver resumes with the same messages, sends no end twice, and rolls the repetition back."""
     places = world.sent(ROWS)
     with world.driver() as driver:
         left, tell = [told], driver._ending._tell

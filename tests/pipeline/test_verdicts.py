@@ -71,7 +71,7 @@ def test_queries_do_not_meet() -> None:
     assert [one and one.decided_at for one in newest] == [5, 7, None, 7]
 
 
-def test_what_other_names_left_behind_is_not_read() -> None:
+def test_files_of_other_names_are_not_read() -> None:
     """A folder that many batches share keeps a file for each name."""
     folder = MemoryFolder()
     log = Verdicts(folder)

@@ -1,1 +1,1 @@
-"""What the scenarios stand on, as far as it decides anything by itself."""
+"""The helpers of the scenarios, as far as they make decisions of their own."""

@@ -1,4 +1,4 @@
-"""What starts and ends the processes of the suite."""
+"""Ports of the processes of the suite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compat_tests.support import processes
 
 
 def test_a_port_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever was given one may not listen on it yet; one that somebody listens on is not given either."""
+    """The process that was given a port may not listen on it yet. A port in use is not given either."""
     monkeypatch.setattr(processes, "PORTS", (20_000, 20_003))
     monkeypatch.setattr(processes, "_GIVEN", set())
     monkeypatch.setattr(processes, "_is_free", lambda port: port != 20_002)

@@ -1,4 +1,4 @@
-"""Which scenarios need not be run again on Apache's server."""
+"""The record of scenarios that need not be run again on Apache's server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE, TWO = "suite/test_a.py::test_one[apache-5.5.0]", "suite/test_b.py::test_two
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    """A suite of two files; each imports in another way."""
+    """Return the folder of a suite of two files; each imports in another way."""
     folder = tmp_path / "suite"
     for name, text in {
         "conftest.py": "from suite.support.servers import Server",
@@ -76,7 +76,7 @@ def test_helpers_are_found_through_their_imports(suite: Path) -> None:
         ("support/record.py", ""),
     ],
 )
-def test_what_a_digest_is_about(suite: Path, path: str, changes: str) -> None:
+def test_digest_covers_the_imports_of_a_scenario(suite: Path, path: str, changes: str) -> None:
     before = {one: digest_of(f"test_{one}", suite) for one in "ab"}
     change(suite / path)
     assert "".join(one for one in "ab" if digest_of(f"test_{one}", suite) != before[one]) == changes
@@ -120,7 +120,7 @@ class A:
 
 
 def test_our_client_beside_apaches_server_always_runs(suite: Path) -> None:
-    """It is the client that is tested; codes and layouts are no such thing."""
+    """The client is tested there, and a change of it must be seen; codes and layouts are no client."""
     assert has_our_part("test_b", suite) and not has_our_part("test_a", suite)
     (suite / "test_a.py").write_text("from mqgateway import Producer")
     imports.cache_clear()
@@ -145,7 +145,7 @@ def test_a_scenario_has_passed_with_its_text_only(tmp_path: Path) -> None:
 
 
 def test_a_run_of_some_scenarios_leaves_the_others() -> None:
-    """But for those whose file has changed or is gone: they say nothing any more."""
+    """Scenarios whose file has changed or is gone are dropped: their outcomes are stale."""
     other = "suite/test_a.py::test_other[apache]"
     known = Record(
         "5.5.0",
@@ -163,10 +163,10 @@ def test_a_run_of_some_scenarios_leaves_the_others() -> None:
     }
 
 
-def test_what_is_recorded_is_of_the_suite_as_it_is() -> None:
-    """Whoever changes a scenario, or what scenarios use, records Apache's side anew (docs/compatibility.md).
+def test_record_is_of_the_current_suite() -> None:
+    """A change of a scenario or its helpers needs a new record of Apache's side (docs/compatibility.md).
 
-    Else every run of the suite has to prove it again, and the test command takes many minutes longer.
+    Without it every run of the suite has to prove it again, and the test command takes many minutes longer.
     """
     files = {file_of(name): one.digest for name, one in Record.load(CURRENT).outcomes.items()}
     assert files, "nothing is recorded"

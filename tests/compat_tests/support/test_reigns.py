@@ -1,4 +1,4 @@
-"""What is known of a message that was acknowledged and is lost."""
+"""Facts about a message that was acknowledged and is lost: epoch, master, successor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EPOCHS = [(1, 0), (2, 1000)]
 
 @pytest.fixture
 def reigns() -> Reigns:
-    """A was master, and B is since some time between 3 and 4."""
+    """Return the reigns of A and of B, which became master at some time between 3 and 4."""
     found = Reigns(dict)
     for at, epoch, master in ((0.0, 1, A), (3.0, 1, A), (4.0, 2, B), (5.0, 2, B)):
         found.saw(epoch, master, at)
@@ -48,7 +48,7 @@ def test_an_epoch_without_a_message_begins_where_the_next_one_does(reigns: Reign
     assert loss.began == 1050
 
 
-def test_who_reigns_again_is_asked_for_the_epoch_of_then(reigns: Reigns) -> None:
+def test_second_reign_of_a_master_has_its_own_epoch(reigns: Reigns) -> None:
     reigns.saw(3, A, 6.0)
     loss = reigns.loss("m", "apache", Acknowledged(7, 5.5, A, 2000), EPOCHS)
     assert (loss.epoch, loss.successor) == (3, None)

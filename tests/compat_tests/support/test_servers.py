@@ -1,4 +1,4 @@
-"""How Apache's servers are started: from an archive of their classes, but not where they are measured."""
+"""Commands of Apache's servers: they start from an archive of their classes, except in benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat_tests.support.servers import HOST, Part, apache_broker, apache_names
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The archives that were made, in a cache of their own; no Java is there."""
+    """Return the list of archives made, in a cache of their own. Java is replaced."""
     archives: list[Path] = []
 
     def write(folder: Path, archive: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who is told of messages in lite topics."""
+"""The choice of clients that are notified of messages in lite topics."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:
     assert world.take("c1") == []
 
 
-def test_what_could_not_be_looked_into_comes_first_the_next_time() -> None:
+def test_queue_given_back_comes_first_the_next_time() -> None:
     world = World()
     world.add("c1", "a", "b", "c")
     world.send("a", "b", "c")
@@ -29,14 +29,14 @@ def test_what_could_not_be_looked_into_comes_first_the_next_time() -> None:
     assert world.take("c1") == ["a", "b", "c"]
 
 
-def test_who_subscribes_is_told_of_what_is_there() -> None:
+def test_new_subscriber_is_notified_of_stored_messages() -> None:
     world = World()
     world.send("a")
     world.add("c1", "a", "b")
     assert world.take("c1") == ["a"]
 
 
-def test_who_has_no_room_is_told_later_of_all_that_is_there() -> None:
+def test_full_client_is_notified_of_the_rest_later() -> None:
     world = World()
     world.bind("F", client_max_event_cnt="10")
     names = [f"n{number}" for number in range(12)]
@@ -51,7 +51,7 @@ def test_who_has_no_room_is_told_later_of_all_that_is_there() -> None:
     assert sorted(world.take("c1")) == ["n10", "n11"]
 
 
-def test_what_a_silent_client_was_told_of_goes_to_another() -> None:
+def test_events_of_a_silent_client_go_to_another() -> None:
     world = World()
     world.add("c1", "a")
     world.add("c2", "a")
@@ -71,7 +71,7 @@ def test_a_silent_client_without_others_keeps_what_it_was_told_of() -> None:
     assert world.take("c1") == ["a"]
 
 
-def test_what_a_client_that_leaves_was_told_of_goes_to_another() -> None:
+def test_events_of_a_removed_client_go_to_another() -> None:
     world = World()
     world.add("c1", "a")
     world.add("c2", "a")
@@ -118,7 +118,7 @@ def test_without_events_a_client_looks_through_all_it_subscribes_to() -> None:
 
 
 def test_take_leaves_queues_of_another_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client id is no secret: whoever names one is given queues of the parent that is named beside it."""
+    """A client id is no secret: a request that names one gets only queues of the parent it names."""
     world = World()
     world.add("c1", "a")
     world.send("a")

@@ -1,4 +1,4 @@
-"""What attributes say about lite topics."""
+"""Attributes of topics and groups that concern lite topics."""
 
 from mqgateway.engine.tables.topics import TopicConfig
 from tests.support.engine.lite.worlds import World

@@ -1,4 +1,4 @@
-"""Who reads which lite topics."""
+"""Subscriptions of clients to lite topics."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Settings of a broker are the standard's."""
+"""Settings of a broker, compared with RocketMQ's."""
 
 from mqgateway.engine.options import BrokerOptions, OptionSet, Setting
 from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:
-    """The listening port is set by the standard's start-up code."""
+    """The listening port is set by RocketMQ's start-up code."""
     assert differences(OptionSet(BrokerOptions()), "BrokerConfig", "BrokerIdentity", "AuthConfig") == {
         "listenPort": "10911"
     }
@@ -18,7 +18,7 @@ def test_names_that_do_not_follow_the_rule_are_the_standards() -> None:
 
 
 def test_a_containers_mark_is_shown_by_one_name_and_taken_by_two() -> None:
-    """The standard shows its field and reads its setter."""
+    """RocketMQ shows the name of the field and reads that of the setter."""
     for name in ("isInBrokerContainer", "inBrokerContainer"):
         broker = BrokerOptions()
         options = OptionSet(broker)

@@ -14,6 +14,6 @@ def test_the_defaults_are_the_standards() -> None:
 
 
 @pytest.mark.parametrize("key", ["compactionScheduleInternal", "compactionThreadNum"])
-def test_what_could_not_work_is_refused(key: str) -> None:
+def test_zero_is_refused(key: str) -> None:
     (problem,) = OptionSet(StoreOptions()).apply([Setting(key, "0")])
     assert "less than" in problem.what

@@ -1,4 +1,4 @@
-"""Settings of a container are the standard's, and a few for supervision."""
+"""Settings of a container: RocketMQ's, and a few for supervision."""
 
 import pytest
 
@@ -17,7 +17,7 @@ STANDARD = {
     "updateNamesrvAddrInterval": 120000,
     "configBlackList": "configBlackList;brokerConfigPaths",
 }
-"""`BrokerContainerConfig` of 5.5.0; what depends on machine and environment is empty."""
+"""`BrokerContainerConfig` of 5.5.0; values that depend on machine and environment are empty."""
 
 
 def test_every_property_of_the_standard_is_known_by_default() -> None:
@@ -29,6 +29,6 @@ def test_every_property_of_the_standard_is_known_by_default() -> None:
 
 
 @pytest.mark.parametrize("name", ["fetchNameSrvAddrByDnsLookup", "fetchNamesrvAddrByAddressServer"])
-def test_what_has_no_effect_says_so(name: str) -> None:
+def test_setting_without_effect_is_a_warning(name: str) -> None:
     (problem,) = OptionSet(ContainerOptions()).apply([Setting(name, "true")])
     assert (problem.severity, "no effect" in problem.what) == ("warning", True)

@@ -12,7 +12,7 @@ def test_nothing_is_on_unless_asked_for() -> None:
 
 
 def test_controllers_are_named_one_by_one() -> None:
-    """A domain of theirs would be looked up in vain."""
+    """The look-up of a domain of controllers is not supported."""
     options = OptionSet(ControlledOptions())
     (problem,) = options.apply([Setting("fetchControllerAddrByDnsLookup", "true")])
     assert problem.severity == "error"

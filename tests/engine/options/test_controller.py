@@ -1,4 +1,4 @@
-"""Settings of a controller are the standard's."""
+"""Settings of a controller, compared with RocketMQ's."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_every_property_is_known_by_type_and_default() -> None:
 
 
 def test_a_name_server_may_have_them_beside_its_own() -> None:
-    """They share two names, whose defaults are the name server's then."""
+    """Two names are in both; their defaults are the name server's then."""
     options = OptionSet(NamesrvOptions(), ControllerOptions())
     assert differences(options, "NamesrvConfig") == {}
     assert differences(options, "ControllerConfig") == {
@@ -45,5 +45,5 @@ def test_the_standards_other_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["jRaftGroupId", "mappedFileSize", "isProcessReadEvent"])
-def test_what_has_no_effect_is_accepted(name: str) -> None:
+def test_setting_without_effect_is_accepted(name: str) -> None:
     assert OptionSet(ControllerOptions()).option(name).no_effect

@@ -1,4 +1,4 @@
-"""Settings of a DLedger group are spelt as the standard spells them, and take effect."""
+"""Settings of a DLedger group have RocketMQ's names and take effect."""
 
 import pytest
 

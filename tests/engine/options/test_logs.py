@@ -1,4 +1,4 @@
-"""Levels of loggers as a setting: what is read, and what is told of what cannot be."""
+"""Levels of loggers as a setting: valid values, and the errors of invalid ones."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_levels_by_names() -> None:
         ("a:info,b:verbose", "b:debug"),
     ],
 )
-def test_what_is_no_level_is_told_with_what_would_be(text: str, suggestion: str) -> None:
+def test_invalid_level_is_refused_with_a_suggestion(text: str, suggestion: str) -> None:
     with pytest.raises(BadValue) as caught:
         levels_of(text)
     assert caught.value.suggestion == suggestion

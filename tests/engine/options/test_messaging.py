@@ -1,4 +1,4 @@
-"""The settings of the gRPC service have the names of the standard's proxy."""
+"""Settings of the gRPC service, which have the names of RocketMQ's proxy."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ def test_name_servers_and_brokers_export_containers_tell_how_they_are() -> None:
 @pytest.mark.parametrize(
     ("text", "scraped", "logged", "millis"), [("PROM", True, False, 60_000), ("LOG", False, True, 10_000)]
 )
-def test_where_they_go_and_how_often(text: str, scraped: bool, logged: bool, millis: int) -> None:
+def test_exporter_type_sets_destination_and_period(
+    text: str, scraped: bool, logged: bool, millis: int
+) -> None:
     options = MetricsOptions(metrics_exporter_type=text)
     assert (options.is_scraped, options.logs_metrics, options.push_millis) == (scraped, logged, millis)
 

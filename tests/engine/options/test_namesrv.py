@@ -1,4 +1,4 @@
-"""Settings of a name server are the standard's."""
+"""Settings of a name server, compared with RocketMQ's."""
 
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from tests.support.engine.options.standard import differences

@@ -28,7 +28,7 @@ def refused(attribute: str, text: str) -> BadValue:
 
 
 def test_blanks_around_a_value_do_not_count() -> None:
-    """The standard reads `true ` as false and ` 4` as the default."""
+    """RocketMQ reads `true ` as false and ` 4` as the default."""
     assert declared("auto_create_topic_enable").parse(" true ") is True
     assert declared("default_topic_queue_nums").parse("\t16 ") == 16
 
@@ -68,8 +68,8 @@ def test_bytes_may_have_a_unit(text: str, size: int) -> None:
     assert declared("mapped_file_size_commit_log").parse(text) == size
 
 
-def test_what_we_do_not_do_is_refused_with_the_reason() -> None:
-    """A broker that was told to keep its queues in a database must not keep them in files."""
+def test_unsupported_value_is_refused_with_the_reason() -> None:
+    """A broker that is configured to keep its queues in a database must not keep them in files."""
     bad = refused("store_type", "defaultRocksDB")
     assert "RocksDB" in bad.what
     assert bad.suggestion == "default"

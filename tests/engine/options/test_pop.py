@@ -1,4 +1,4 @@
-"""Settings of POP: which have an effect, and what they may be."""
+"""Settings of POP: their effects and ranges."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from mqgateway.engine.options.pop import PopOptions
     ("key", "value"),
     [("reviveQueueNum", "0"), ("popFromRetryProbability", "101"), ("maxOrderedQueues", "0")],
 )
-def test_what_makes_no_sense_is_refused(key: str, value: str) -> None:
+def test_value_out_of_range_is_refused(key: str, value: str) -> None:
     assert len(OptionSet(BrokerOptions()).apply([Setting(key, value)])) == 1
 
 

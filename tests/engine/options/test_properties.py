@@ -59,7 +59,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(st.dictionaries(TEXT.filter(bool), TEXT))
-def test_what_is_written_is_read_back(properties: dict[str, str]) -> None:
+def test_written_properties_are_read_back(properties: dict[str, str]) -> None:
     text = format_properties_text(properties)
     assert text.isascii()
     assert dict(pairs(text)) == properties
@@ -98,7 +98,7 @@ def test_value_that_is_no_utf_8_is_read_as_latin_1() -> None:
 
 @pytest.mark.parametrize("text", ["\\\n# no comment\na=1", "\\\n\na=1", "! \\\na=1"])
 def test_empty_line_that_is_continued_begins_nothing(text: str) -> None:
-    """As `java.util.Properties` has it: a comment may follow as long as the line has no text."""
+    """A comment may follow as long as the line has no text, as in `java.util.Properties`."""
     assert pairs(text) == [("a", "1")]
 
 

@@ -1,11 +1,11 @@
-"""Settings of connections and of TLS are the standard's."""
+"""Settings of connections and of TLS, compared with RocketMQ's."""
 
 from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsMode, TlsOptions
 from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:
-    """The listening port is set by the standard's start-up code."""
+    """The listening port is set by RocketMQ's start-up code."""
     assert differences(OptionSet(RemotingOptions()), "NettyServerConfig", "NettyClientConfig") == {
         "listenPort": "10911"
     }

@@ -1,4 +1,4 @@
-"""Settings of replication are the standard's, and take effect."""
+"""Settings of replication have RocketMQ's names and take effect."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Settings of the store are the standard's."""
+"""Settings of the store, compared with RocketMQ's."""
 
 from mqgateway.engine.options import BrokerRole, FlushDiskType, OptionSet, Setting, StoreOptions
 from tests.support.engine.options.standard import differences
 
 
 def test_every_property_is_known_by_type_and_default() -> None:
-    """The port for slaves is set by the standard's start-up code."""
+    """The port for slaves is set by RocketMQ's start-up code."""
     assert differences(OptionSet(StoreOptions()), "MessageStoreConfig") == {"haListenPort": "0"}
 
 

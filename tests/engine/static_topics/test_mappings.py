@@ -89,7 +89,7 @@ def test_pieces_are_counted_and_bounded() -> None:
     assert made.piece_count == 3
 
 
-def test_what_is_left_of_queues_takes_their_place() -> None:
+def test_clean_replaces_queues_by_the_remaining_pieces() -> None:
     disk = CrashDisk()
     made = table(disk)
     made.update(MAPPING)
@@ -101,7 +101,7 @@ def test_what_is_left_of_queues_takes_their_place() -> None:
 
 
 def test_each_change_outlives_the_process_before_the_file_is_written() -> None:
-    """What the worker has yet to do is in the file's journal."""
+    """Changes that the worker has not written yet are in the file's journal."""
     disk = CrashDisk()
     made = table(disk, worker=MemoryWorker())
     made.update(MAPPING)
@@ -173,6 +173,6 @@ def test_a_deleted_mapping_is_gone() -> None:
         {"bname": "b0", "topic": "st", "hostedQueues": {"0": [1]}},
     ],
 )
-def test_what_is_no_mapping_is_refused(shape: dict[str, Any]) -> None:
+def test_invalid_mapping_is_refused(shape: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         TopicMapping.from_json(shape)

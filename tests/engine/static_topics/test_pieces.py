@@ -1,4 +1,4 @@
-"""Pieces of queues of static topics: offsets there and back, and what may follow on what."""
+"""Mapping items of static topics: offsets converted both ways, and valid successions of items."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_pieces_that_do() -> None:
         check(pieces)
 
 
-def test_what_was_said_of_a_piece_stays() -> None:
+def test_earlier_pieces_may_not_change() -> None:
     check_follows(PIECES, [*PIECES, Piece(2, 0, "c", -1)], False)
     check_follows([], PIECES, True)
     check_follows([replace(SECOND, logic_offset=-1)], [SECOND], True)

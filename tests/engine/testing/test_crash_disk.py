@@ -1,4 +1,4 @@
-"""The simulated disk loses exactly what a real one may lose, and fails when it is told to."""
+"""The simulated disk loses exactly the bytes that a real one may lose, and fails on request."""
 
 import errno
 import random
@@ -14,7 +14,7 @@ SEEDS = range(60)
 
 
 def disk_with(path: str, data: bytes) -> CrashDisk:
-    """A disk with one file that is durable, name and content."""
+    """Return a disk with one file whose name and content are durable."""
     disk = CrashDisk()
     disk.makedirs("/d")
     disk.sync_dir("/")
@@ -95,7 +95,7 @@ def test_a_window_is_lost_like_anything_else() -> None:
 
 
 def test_a_large_window_takes_the_memory_of_what_is_written() -> None:
-    """Stores of the standard's lengths have index files of 420 MB, and tests have many stores."""
+    """Stores with RocketMQ's file lengths have index files of 420 MB, and tests have many stores."""
 
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
@@ -117,7 +117,7 @@ def test_a_large_window_takes_the_memory_of_what_is_written() -> None:
     assert resident() - before < 32 << 20
 
 
-def test_what_a_failed_sync_lost_is_not_brought_back_by_one_that_succeeds() -> None:
+def test_successful_sync_does_not_repair_a_failed_one() -> None:
     disk = disk_with("/d/a", b"1" * SECTOR)
     file = disk.open("/d/a")
     file.write(0, b"2" * SECTOR)
@@ -179,7 +179,7 @@ def test_a_bit_is_changed_behind_everybodys_back() -> None:
 
 
 def test_a_crash_leaves_a_disk_that_works() -> None:
-    """Whatever was done, the disk that is left has whole paths and takes everything again."""
+    """After any operations, the disk that is left has complete paths and accepts all operations again."""
     for seed in SEEDS:
         choose = random.Random(seed)
         disk = CrashDisk()

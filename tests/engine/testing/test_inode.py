@@ -8,11 +8,11 @@ from mqgateway.engine.testing.inode import SECTOR, Inode
 
 
 def left_by_crashes(inode: Inode) -> set[bytes]:
-    """What power cuts leave, over many choices."""
+    """Return the contents that power failures may leave, over many seeds."""
     return {bytes(inode.after_crash(random.Random(seed)).data) for seed in range(60)}
 
 
-def test_what_was_synced_stays_whatever_happens() -> None:
+def test_synced_bytes_survive_every_crash() -> None:
     inode = Inode()
     inode.write(0, b"a" * SECTOR)
     inode.sync()
@@ -44,8 +44,8 @@ def test_the_end_of_a_sector_that_was_never_written_is_zero() -> None:
     assert inode.sector(0) == b"ab".ljust(SECTOR, b"\0")
 
 
-def test_what_a_shorter_file_loses_is_kept_as_far_as_it_held_something() -> None:
-    """An index file is 420 MB and nearly empty: its zeros are not remembered, and take no memory."""
+def test_truncation_records_only_sectors_with_data() -> None:
+    """An index file is 420 MB and nearly empty: its zeros are not recorded, and take no memory."""
     inode = Inode()
     inode.resize(420 << 20)
     window = inode.open_window(inode.size)

@@ -1,4 +1,4 @@
-"""What tests do with the log in memory; `tests/engine/raft/test_log.py` has the rest."""
+"""Operations on the log in memory that tests need; `tests/engine/raft/test_log.py` has the rest."""
 
 import pytest
 

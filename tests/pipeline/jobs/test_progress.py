@@ -50,7 +50,7 @@ def test_batches_are_told_once_and_added_up() -> None:
     assert [line for line in lines if line.startswith("batch")] == lines[1:] and len(lines) == 3
 
 
-def test_what_it_is_at_is_told_until_the_first_batch() -> None:
+def test_status_is_reported_until_the_first_batch() -> None:
     lines: list[str] = []
     query = Query([], [], [progress(0, 5)], [progress(0, 5)])
     follow(query, "archive", lines.append, ManualClock())

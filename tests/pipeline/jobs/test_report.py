@@ -1,4 +1,4 @@
-"""What jobs tell."""
+"""Reports of jobs."""
 
 from __future__ import annotations
 
