@@ -61,10 +61,10 @@ def is_scenario(item: pytest.Item) -> bool:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a scenario the time that real processes need, and the markers that follow from its file.
+    """Set the timeout that real processes need, and the markers that follow from the scenario's file.
 
-    A scenario with Apache's server may run twice: what that server does under load is not ours to mend. One
-    of this server alone may not.
+    A scenario with Apache's server may run twice: failures of that server under load cannot be fixed here. A
+    scenario with this server alone may not.
     """
     if is_scenario(item):
         if kind_of(item) == "apache" or item.get_closest_marker("both_servers") is not None:
@@ -77,7 +77,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of what the command line selects, leave out what is proven; group the rest by server."""
+    """Deselect scenarios that are already proven; group the others by server."""
     ours = [item for item in items if is_scenario(item)]
     selection = config.stash[SELECTION] = Selection(config)
     selection.choose(items, ours)
@@ -109,7 +109,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``peer`` runs on each chosen server with each client; ``kind`` on each chosen server."""
+    """Parametrize ``peer`` by each chosen server and client, and ``kind`` by each chosen server."""
     kinds = chosen_kinds(metafunc.config)
     if "peer" in metafunc.fixturenames:
         every = metafunc.definition.get_closest_marker("every_variant")
@@ -147,7 +147,7 @@ def peers(request: pytest.FixtureRequest, work: Path) -> Iterator[Peers]:
 
 @pytest.fixture(scope="session")
 def overlap(request: pytest.FixtureRequest, peers: Peers) -> Iterator[Overlap]:
-    """What runs the scenarios that wait."""
+    """The runner of the scenarios that wait."""
     overlap = Overlap(request.session.items, peers)
     yield overlap
     overlap.close()
@@ -161,7 +161,7 @@ def peer(request: pytest.FixtureRequest, peers: Peers, overlap: Overlap) -> Peer
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
-    """Scenarios marked ``overlap`` run in threads; their test takes the result."""
+    """Take the result of a scenario marked ``overlap`` from its thread instead of calling it."""
     if pyfuncitem.get_closest_marker("overlap") is None:
         return None
     pyfuncitem._request.getfixturevalue("overlap").result(pyfuncitem)
@@ -169,7 +169,7 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After the last scenario about one server, end those that were shared."""
+    """End the shared servers of a kind after its last scenario."""
     kind = kind_of(item)
     if kind is not None and nextitem is not None and kind_of(nextitem) != kind:
         peers = item.config.stash.get(PEERS, None)
@@ -178,13 +178,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say what is asked for; where clients really run is said when they start."""
+    """Return the requested options; the actual runtime is printed when the clients start."""
     wish = config.getoption("--runtime")
     return f"compat: server={config.getoption('--server')} runtime={wish} CI={os.environ.get('CI', '')}"
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Report scenarios that were proven before; after a run with Apache's own tests what came of each."""
+    """Report scenarios that were proven before, and the results of Apache's own tests if they ran."""
     selection = config.stash.get(SELECTION, None)
     for line in selection.lines() if selection is not None else []:
         terminalreporter.write_line(line)
@@ -196,7 +196,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def print_line(config: pytest.Config, line: str) -> None:
-    """Say something on the terminal in the middle of a run."""
+    """Print a line on the terminal in the middle of a run."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     if terminal is not None:
         terminal.write_line(line)

@@ -1,4 +1,4 @@
-"""The classes of Apache's integration tests 5.5.0: which run here, in what company, and why others cannot."""
+"""The classes of Apache's integration tests 5.5.0: those that run here, by JVM, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "tls": ("TlsIT", "TlsMix2IT", "TlsMixIT"),
     "route": ("CreateAndUpdateTopicIT",),
 }
-"""What runs, by package: classes of a package share a JVM. The packages that take longest come first."""
+"""Classes that run, by package: classes of a package share a JVM. The slowest packages come first."""
 
 LONG = ("client.consumer.pop.PopPriorityIT",)
-"""What has a JVM to itself, because it takes minutes."""
+"""Classes that take minutes and therefore have a JVM of their own."""
 
 CLASSES = tuple(f"{package}.{name}" for package, names in GROUPS.items() for name in names)
-"""What runs, as names below :data:`PACKAGE`."""
+"""Classes that run, as names below :data:`PACKAGE`."""
 
 _CONTAINER = (
     "starts containers of masters and slaves in its own process and stops them; switched off by Apache too"
@@ -109,4 +109,4 @@ NOT_HERE: dict[str, str] = {
     "grpc.v2.LocalGrpcIT": "its proxy calls the broker's classes in the same process; `ClusterGrpcIT` has "
     "the same cases over the network",
 }
-"""The classes that cannot meet a server outside their process, and why."""
+"""The classes that cannot use a server outside their process, each with the reason."""

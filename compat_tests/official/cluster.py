@@ -1,4 +1,4 @@
-"""What the official tests run against: a name server and three brokers of one kind."""
+"""The servers under the official tests: a name server and three brokers of one kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = {
     "maxTransferCountOnMessageInDisk": "1024",
     "transactionCheckInterval": "5000",
 }
-"""What the tests' own base class sets at its brokers; and questions about transactions come sooner."""
+"""The broker settings of the tests' own base class, with a shorter interval of transaction checks."""
 
 APACHE_SETTINGS = {
     "appendAckAsync": "true",
@@ -34,7 +34,7 @@ APACHE_SETTINGS = {
 
 
 class Cluster:
-    """The servers; they listen on the loopback address and keep everything below one folder."""
+    """The servers; they listen on the loopback address and store everything below one folder."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         port = free_ports()
@@ -50,7 +50,7 @@ class Cluster:
             self._parts.append(make(folder / name, port, self.namesrv_address, settings))
 
     def start(self) -> None:
-        """Start all of them; none is left running if one does not come up."""
+        """Start all servers. If one does not come up, stop the others and raise its error."""
         try:
             for part in self._parts:
                 part.start()
@@ -59,6 +59,6 @@ class Cluster:
             raise
 
     def discard(self) -> None:
-        """End them at once: the stores are not needed any more."""
+        """Kill all servers: the stores are not needed any more."""
         for part in self._parts:
             part.kill9()

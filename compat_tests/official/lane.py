@@ -1,4 +1,4 @@
-"""One JVM after another, each running official tests against a cluster of its own."""
+"""JVMs that run official tests, one after another, each lane against a cluster of its own."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAIN = "compat.official.Runner"
 
 
 def prepare() -> str:
-    """The class path of the tests; fetches and compiles what is not there yet."""
+    """Return the class path of the tests; fetch and compile what is missing."""
     return program("official", "official", CURRENT)
 
 
 METHOD_SECONDS = 150
-"""How long a JVM may say nothing: a consumer that misses a message is given two minutes by its test."""
+"""Longest silence of a JVM: a test waits two minutes for a consumer that misses a message."""
 
 JVM = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:TieredStopAtLevel=1", *OPENS)
 
@@ -49,7 +49,7 @@ class TestJvm:
         self._reader.start()
 
     def run(self, name: str, wanted: list[str], unwanted: list[str]) -> tuple[Outcomes, bool]:
-        """Run methods of a class; what came of them, and whether the JVM got to the end."""
+        """Run methods of a class; return their outcomes, and True if the JVM reached the end."""
         stdin = self._process.popen.stdin
         assert stdin is not None
         stdin.write(f"{PACKAGE}{name}\t{','.join(wanted)}\t{','.join(unwanted)}\n".encode())
@@ -76,7 +76,7 @@ class TestJvm:
                 return outcomes, True
 
     def close(self) -> None:
-        """End the JVM at once; on a machine that stood still, it may take longer to be gone."""
+        """Kill the JVM; on a machine that was suspended, the end may come after the wait."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.kill()
         self._reader.join(10)
@@ -90,7 +90,7 @@ class TestJvm:
 
 
 class Lane:
-    """A cluster, and the JVM that runs tests against it at the moment."""
+    """A cluster and the JVM that currently runs tests against it."""
 
     _starting = threading.Lock()
 
@@ -105,11 +105,11 @@ class Lane:
         config = self._folder / "conf" / "rmq-proxy.json"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text("{}")
-        with self._starting:  # a dozen servers that start at once are slow to answer
+        with self._starting:  # a dozen servers that start at the same time answer slowly
             self._cluster.start()
 
     def run(self, name: str, wanted: list[str]) -> Outcomes:
-        """Run a class, or the methods wanted of it, to the end: a JVM that hangs is replaced."""
+        """Run a class, or only the `wanted` methods, to the end. Replace a JVM that hangs."""
         outcomes: Outcomes = {}
         while True:
             if self._jvm is None:
@@ -123,12 +123,12 @@ class Lane:
                 return outcomes or {"*": Outcome(FAILED, 0, "the JVM ended before the first test")}
 
     def rest(self) -> None:
-        """End the JVM; the next class gets a new one."""
+        """End the JVM; the next class gets a new JVM."""
         if self._jvm is not None:
             self._jvm.close()
             self._jvm = None
 
     def close(self) -> None:
-        """End everything."""
+        """End the JVM and the servers."""
         self.rest()
         self._cluster.discard()

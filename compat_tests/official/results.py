@@ -1,4 +1,4 @@
-"""What came of a run: kept as JSON, one file for each kind of server."""
+"""The results of a run, saved as JSON, one file for each kind of server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHOLE_CLASS = "*"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one method: the best of all tries."""
+    """The outcome of one method: the best of all tries."""
 
     result: str
     seconds: float = 0.0
@@ -42,7 +42,7 @@ class Results:
     classes: dict[str, Outcomes]
 
     def save(self, path: Path) -> None:
-        """Write them as JSON."""
+        """Write the results as JSON."""
         shape = {
             "server": self.server,
             "date": self.date,
@@ -73,7 +73,7 @@ def recorded(kind: str) -> Path:
 
 
 def load(path: Path) -> Results:
-    """Read what :meth:`Results.save` wrote; no classes if there is no file."""
+    """Read a file of :meth:`Results.save`; without a file, return results without classes."""
     if not path.exists():
         return Results(path.stem, "", {})
     shape = json.loads(path.read_text())
@@ -85,7 +85,7 @@ def load(path: Path) -> Results:
 
 
 def better(old: Outcome | None, new: Outcome) -> Outcome:
-    """What stands after another try."""
+    """Return the outcome to keep after another try: a passed one wins, else the newer one."""
     if old is None:
         return new
     tries = old.tries + new.tries

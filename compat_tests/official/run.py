@@ -1,4 +1,4 @@
-"""The official tests against one kind of server: several lanes at once, what fails tried again elsewhere."""
+"""The official tests against one kind of server, in parallel lanes; failed tests are retried in another."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from compat_tests.official.results import FAILED, WHOLE_CLASS, Outcomes, Results
 from compat_tests.support.runtime import Runtime
 
 TRIES = 3
-"""A method passes if one of so many tries passes: Apache's own server needs that on a busy machine."""
+"""Maximum tries of a method, which passes if one try passes: Apache's server needs them on a busy machine."""
 
 
 @dataclass
 class Work:
-    """Classes to run in one JVM, each with the methods wanted of it (none: all)."""
+    """Classes to run in one JVM, each with its wanted methods (empty: all)."""
 
     classes: list[tuple[str, list[str]]]
     tries: int = 1
     lanes: set[int] = field(default_factory=set)
-    """Where it has been tried: some tests want names that nobody has used."""
+    """Lanes that have tried it: some tests need names that are not used yet."""
 
 
 class OfficialRun:
-    """A run; classes are waited for one by one."""
+    """A run; the caller waits for each class."""
 
     def __init__(
         self, kind: str, runtime: Runtime, folder: Path, lanes: int, names: Iterable[str] | None = None
@@ -55,18 +55,18 @@ class OfficialRun:
         self._threads = ThreadPoolExecutor(lanes, "official")
 
     def start(self) -> OfficialRun:
-        """Start all lanes; returns itself."""
+        """Start all lanes; return this run."""
         prepare()
         for number in range(len(self._lanes)):
             self._threads.submit(self._serve, number)
         return self
 
     def outcomes(self, name: str, timeout: float) -> Outcomes:
-        """Wait until a class has had all its tries."""
+        """Wait for the last try of a class; return its outcomes."""
         return self._settled[name].result(timeout)
 
     def close(self) -> None:
-        """End what still runs."""
+        """End all lanes."""
         with self._changed:
             self._is_closed = True
             self._work.clear()
@@ -94,7 +94,7 @@ class OfficialRun:
             lane.close()
 
     def _next(self, number: int) -> Work | None:
-        """What this lane does now; waits while others may still leave something to it."""
+        """Return the next work of this lane, or None. Wait while other lanes may still add work for it."""
         with self._changed:
             while self._open and not self._is_closed:
                 for work in self._work:
@@ -111,7 +111,7 @@ class OfficialRun:
                 kept[method] = better(kept.get(method), outcome)
             failed = [method for method, outcome in kept.items() if outcome.result == FAILED]
             if self._is_closed:
-                return  # what came of it came of being stopped
+                return  # the outcomes are those of a stopped JVM
             if failed and work.tries < TRIES:
                 if WHOLE_CLASS in failed:
                     kept.pop(WHOLE_CLASS)

@@ -1,12 +1,12 @@
-"""``python -m compat_tests.storm``: an hour of bad weather, by hand.
+"""``python -m compat_tests.storm``: an hour of fault injection, started by hand.
 
-A name server with a master, and a slave, stand on a small disk of their own, with a clock of their own.
-While messages of all kinds are sent and consumed, the processes are ended by kill -9 in start, work and stop,
-stopped in good order, paused, the disk is filled and freed, the clock is moved. At the end all is quiet, and
-looked through: nothing acknowledged is missing, nothing is there that was never sent or was rolled back,
-nothing came before its time, copies are explained by kills, `store check` finds nothing, and the logs of
-master and slave are one.
-Exit code 1 where that is not so; the seed is printed, and the stores are kept.
+A name server with a master, and a slave, run on a small disk of their own, with a clock of their own.
+While messages of all kinds are sent and consumed, the processes are killed in start, work and stop by
+kill -9, stopped cleanly, and paused. The disk is filled and freed, the clock is moved. At the end the load
+stops and the invariants are checked: no acknowledged message is missing, no message is stored that was never
+sent or was rolled back, no message was delivered early, kills explain all copies, `store check` finds
+nothing, and the logs of master and slave are equal.
+The exit code is 1 after a violation; the seed is printed, and the stores are kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SHOWN = 20
 
 
 class Storm:
-    """One run. What befalls the servers is drawn from the seed; how the threads of load meet it is not."""
+    """One run. The seed determines the faults, not how the threads of load interleave with them."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path, console: Console) -> None:
         self._arguments = arguments
@@ -57,7 +57,7 @@ class Storm:
         self._began = time.monotonic()
 
     def run(self) -> None:
-        """Blow, then look."""
+        """Inject faults under load, then check the invariants."""
         master, slave = self.nodes
         for node in (master, slave):
             node.launch()
@@ -77,7 +77,7 @@ class Storm:
             live.update(self.table())
         self._look(load)
 
-    # What befalls the servers.
+    # Faults.
 
     def _befall(self, live: Live) -> None:
         events: list[tuple[Callable[[Live], None], int]] = [
@@ -132,7 +132,7 @@ class Storm:
         self.counts["paused"] += 1
 
     def _fill(self, live: Live) -> None:
-        """Fill the disk for a while; sometimes a server is ended and started meanwhile."""
+        """Fill the disk for a while; sometimes restart a server meanwhile."""
         self.counts["disk filled"] += 1
         self.ground.fill()
         self._sleep(self._choose.uniform(0.5, 3), live)
@@ -142,7 +142,7 @@ class Storm:
                 node.kill("work")
             else:
                 node.stop()
-                node.kills.append(time.monotonic())  # what it knew could not be written down
+                node.kills.append(time.monotonic())  # its state in memory could not be saved
             self._up(node)
             self.counts["started on a full disk"] += 1
         self._sleep(self._choose.uniform(0.5, 2), live)
@@ -169,7 +169,7 @@ class Storm:
             node.signal(signal.SIGCONT)
 
     def _settle(self, load: Load, live: Live) -> None:
-        """Wait until all that was acknowledged has been given out, or it takes too long."""
+        """Wait until all acknowledged messages have been delivered, or the time is over."""
         until = time.monotonic() + self._arguments.settle
         while self.model.missing() and time.monotonic() < until:
             self._sleep(1, live)
@@ -219,7 +219,7 @@ class Storm:
             self.violations.append(f"store check of {store} gave {done.returncode}: {said}")
 
     def close(self) -> None:
-        """End what is left."""
+        """Kill the servers; after violations, keep the stores."""
         for node in self.nodes:
             node.signal(signal.SIGCONT)
             node.kill("the end")
@@ -228,10 +228,10 @@ class Storm:
             self.ground.save(self.folder / "kept")
         self.ground.close()
 
-    # What is shown.
+    # Reports.
 
     def table(self) -> Table:
-        """How it stands."""
+        """Return the current counts as a table."""
         table = Table(title=f"storm, seed {self.seed}, {time.monotonic() - self._began:.0f} s")
         columns = ("sent", "acknowledged", "given out", "deliveries", "copies", "most copies")
         for name in ("kind", *columns):
@@ -242,11 +242,11 @@ class Storm:
         return table
 
     def events(self) -> Counter[str]:
-        """What befell the servers, and how often."""
+        """Return the number of faults by kind."""
         return sum((node.counts for node in self.nodes), self.counts.copy())
 
     def report(self) -> dict[str, object]:
-        """Everything, for programs."""
+        """Return all results, for programs."""
         return {
             "seed": self.seed,
             "seconds": round(time.monotonic() - self._began, 1),
@@ -274,7 +274,7 @@ def _until(met: Callable[[], object], seconds: float, what: str) -> None:
 
 
 def arguments_of(words: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m compat_tests.storm", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3600, help="how long it blows (an hour)")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(1 << 32), help="what befalls")
@@ -293,7 +293,7 @@ def arguments_of(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a storm; the exit code."""
+    """Run a storm; return the exit code."""
     arguments = arguments_of(words)
     console = Console(stderr=True)
     folder = Path(tempfile.mkdtemp(prefix="storm-"))

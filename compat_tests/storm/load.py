@@ -1,4 +1,4 @@
-"""What senders and consumers do in a storm, with our own client; the model is told of everything."""
+"""Senders and consumers of a storm, with our own client; they report every message to the model."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ PAUSE_SECONDS = 0.2
 
 
 class Fates:
-    """What becomes of transactions: decided when they begin, told when they are asked about."""
+    """The transaction listener: outcomes are decided at the start and reported by `execute` or `check`."""
 
     def __init__(self, model: Model, choose: Random) -> None:
         self._model = model
         self._choose = choose
 
     def execute(self, message: Message, argument: Sent) -> TransactionState:
-        """Say it at once, or leave it to be asked."""
+        """Return the outcome, or in three of ten calls UNKNOWN, so that the broker checks."""
         if self._choose.random() < 0.3:
             return TransactionState.UNKNOWN
         return _state(argument)
 
     def check(self, message: ReceivedMessage) -> TransactionState:
-        """The broker asks."""
+        """Return the outcome for a check by the broker; roll back a message that was never sent."""
         number = number_in(message.body, self._model.seed)
         if number is None or number not in self._model.sent:
             self._model.ghosts.append(f"asked about, never sent: {message.body[:80]!r}")
@@ -78,14 +78,14 @@ class Load:
         self._watchers.append(self._watcher(POPPERS, [TOPICS["pop"]], client_rebalance=False))
 
     def prepare(self) -> None:
-        """Make topics, and let the one group pop; the servers are up."""
+        """Create the topics, and set one group to POP. The servers are up."""
         with Admin(self._namesrv) as admin:
             for topic in TOPICS.values():
                 admin.create_topic(TopicConfig(topic, 4, 4), cluster="storm")
             admin.ask(admin_groups.set_mode(POPPERS, TOPICS["pop"], "POP"), "storm-a")
 
     def start(self) -> None:
-        """Begin to send and to watch."""
+        """Start the producers and the consumers."""
         for watcher in self._watchers:
             watcher.start()
         for name, work in (("plain", self._plain), ("due", self._due), ("transactions", self._transactions)):
@@ -93,18 +93,18 @@ class Load:
             self._threads[-1].start()
 
     def quiet(self) -> None:
-        """Send no more."""
+        """Stop sending."""
         self._is_quiet.set()
         for thread in self._threads:
             thread.join(60)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Close the consumers."""
         for watcher in self._watchers:
             watcher.close()
 
     def stored(self) -> Iterator[tuple[bytes, float]]:
-        """Everything in the queues, and when it was stored by the servers' clock. Raises `ClientError`."""
+        """Yield every body in the queues with its store time by the servers' clock. Raises `ClientError`."""
         with PullConsumer("storm-reader", self._namesrv) as reader:
             for topic in TOPICS.values():
                 for queue in reader.queues(topic):
@@ -178,7 +178,7 @@ class Load:
         with producer:
             self._until_quiet(step)
 
-            # The broker asks until it knows: somebody has to be there to answer.
+            # The broker checks until it has an outcome, so the producer must stay to answer.
             while not self._is_closed():
                 time.sleep(PAUSE_SECONDS)
 

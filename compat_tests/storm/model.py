@@ -1,6 +1,6 @@
-"""What a storm may and may not do to messages: told what was asked and what came, it names what is wrong.
+"""The invariants of a storm: from the sent and the delivered messages, the model derives the violations.
 
-Pure: times are monotonic seconds, those in messages seconds of the servers' clock.
+Pure: times are monotonic seconds; times in messages are seconds of the servers' clock.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from random import Random
 
 KINDS = ("plain", "delay", "timer", "transaction", "pop")
 ONCE = ("plain", "pop")
-"""Kinds that lie in their queues as often as they were sent."""
+"""Kinds that are stored exactly as often as they were sent."""
 SLACK = 1.1
-"""Seconds that a due time may be early: timers know whole seconds."""
+"""Seconds that a delivery may be early: timers have whole seconds."""
 
 
 @dataclass
 class Sent:
-    """One message: what was asked, what was answered, when it was given out."""
+    """One message: the request, the response, and the times of its deliveries."""
 
     number: int
     kind: str
@@ -32,18 +32,18 @@ class Sent:
     is_rolled_back: bool = False
     seen: list[float] = field(default_factory=list)
     stored: list[float] = field(default_factory=list)
-    """When its copies were stored, by the servers' clock."""
+    """Store times of its copies, by the servers' clock."""
 
 
 def body_of(number: int, kind: str, seed: int) -> bytes:
-    """A body that tells whether it is whole."""
+    """Return a body with a checksum of its content."""
     filler = "x" * Random(number).randrange(10, 700)
     text = json.dumps({"number": number, "kind": kind, "seed": seed, "filler": filler})
     return f"{zlib.crc32(text.encode()):08x}{text}".encode()
 
 
 def number_in(body: bytes, seed: int) -> int | None:
-    """Which message a body is of; None for one that nobody sent."""
+    """Return the number of the message of a body; None if this run did not send it."""
     try:
         if int(body[:8], 16) != zlib.crc32(body[8:]):
             return None
@@ -54,7 +54,7 @@ def number_in(body: bytes, seed: int) -> int | None:
 
 
 class Model:
-    """Everything that was sent, and what was seen of it. Its methods may be called from any thread."""
+    """All sent messages and their deliveries. The methods may be called from any thread."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -63,14 +63,14 @@ class Model:
         self._lock = threading.Lock()
 
     def begin(self, kind: str, at: float, due: float = 0.0) -> Sent:
-        """A message is about to be sent."""
+        """Register a message that is about to be sent."""
         with self._lock:
             sent = Sent(len(self.sent), kind, at, due)
             self.sent[sent.number] = sent
             return sent
 
     def saw(self, body: bytes, at: float) -> None:
-        """A consumer was given a message."""
+        """Note a delivery to a consumer."""
         number = number_in(body, self.seed)
         with self._lock:
             if number is None or number not in self.sent:
@@ -79,7 +79,7 @@ class Model:
                 self.sent[number].seen.append(at)
 
     def found(self, copies: Iterable[tuple[bytes, float]]) -> None:
-        """All that lies in the queues now: bodies, and when they were stored."""
+        """Replace the stored copies by the content of the queues: bodies with store times."""
         with self._lock:
             for sent in self.sent.values():
                 sent.stored.clear()
@@ -91,15 +91,15 @@ class Model:
                     self.sent[number].stored.append(stored)
 
     def expected(self) -> list[Sent]:
-        """What must be given out once all is quiet."""
+        """Return the messages that must be delivered once the load has stopped."""
         return [each for each in list(self.sent.values()) if each.is_acknowledged and not each.is_rolled_back]
 
     def missing(self) -> list[Sent]:
-        """What was acknowledged and has not been given out."""
+        """Return the acknowledged messages that have not been delivered."""
         return [each for each in self.expected() if not each.seen]
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """By kind: sent, acknowledged, given out, and copies beyond the first."""
+        """Return by kind the numbers of messages sent, acknowledged and delivered, and of extra copies."""
         table: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         for each in list(self.sent.values()):
             row = table[each.kind]
@@ -119,9 +119,10 @@ class Model:
         wall: float,
         repeat_seconds: float,
     ) -> list[str]:
-        """What must not be. `moves` of the servers' clock are (monotonic, offset); `starts` are the master's;
-        `wall` is what the true wall clock shows at monotonic 0; what comes again must be younger than
-        `repeat_seconds` when a kill comes.
+        """Return the violated invariants.
+
+        `moves` of the servers' clock are (monotonic, offset); `starts` are the master's; `wall` is the true
+        wall clock at monotonic 0. A kill explains only copies that are younger than `repeat_seconds`.
         """
         wrong = list(self.ghosts)
         for each in self.sent.values():
@@ -141,11 +142,11 @@ class Model:
 
 
 def _is_early(sent: Sent, starts: Sequence[float], moves: Sequence[tuple[float, float]]) -> bool:
-    """Whether a message came before its time. A clock that is moved while a server runs excuses nothing.
+    """Return True if a message was delivered early. A clock move while a server runs excuses nothing.
 
-    A start begins with what the clock shows then: a timer's slot was reckoned from what it showed at the
-    start before, a delay from what it showed when the message was stored. So much as the clock is ahead of
-    either may be lacking; and where it is behind, a time that could not be true may have been corrected.
+    A server reads the clock when it starts. A timer's slot was computed from the clock at the previous start,
+    a delay from the clock when the message was stored. A delivery may be early by the lead of the new clock
+    over either. If the new clock lags, an impossible time may have been corrected.
     """
     first = min(sent.seen)
     later = [_offset(start, moves) for start in starts if sent.at < start <= first]
@@ -168,7 +169,7 @@ def _explained(
     wall: float,
     seconds: float,
 ) -> int:
-    """How many copies more than one a message may have: one for each kill soon after a copy was stored."""
+    """Return the number of extra copies that are allowed: one for each kill soon after a copy was stored."""
     if sent.kind in ONCE:
         return 0
     times = [time for stored in sent.stored for time in _monotonic(stored - wall, moves)]
@@ -176,7 +177,7 @@ def _explained(
 
 
 def _monotonic(shown: float, moves: Sequence[tuple[float, float]]) -> list[float]:
-    """When the servers' clock may have shown a time."""
+    """Return the monotonic times at which the servers' clock may have shown a time."""
     ends = [at for at, _ in moves[1:]] + [float("inf")]
     return [
         shown - offset for (at, offset), end in zip(moves, ends, strict=True) if at <= shown - offset <= end

@@ -1,4 +1,4 @@
-"""The processes of a storm, the small disk that they stand on, their clock, and what befalls them."""
+"""The processes of a storm, the small disk of their stores, their clock, and the faults of each."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ SETTINGS = {
     "transactionCheckMax": "10000",
     "brokerNotActiveTimeoutMillis": "10000",
 }
-"""Small files, so that they roll; quick questions about transactions; writes until the disk is full."""
+"""Small files, so that they roll; frequent transaction checks; writes until the disk is full."""
 
 
 class Ground:
-    """The folder, on a file system of its own where one can be mounted; `is_small` says so."""
+    """The folder of the stores; `is_small` is True if it could be mounted as a file system of its own."""
 
     def __init__(self, folder: Path, megabytes: int) -> None:
         self.folder = folder / "disk"
@@ -50,7 +50,7 @@ class Ground:
         self._filler = self.folder / "filler"
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Fill the disk."""
         with self._filler.open("wb", buffering=0) as file:
             for size in (1 << 20, 4096, 1):
                 with contextlib.suppress(OSError):
@@ -58,11 +58,11 @@ class Ground:
                         file.write(bytes(size))
 
     def free(self) -> None:
-        """Give the room back."""
+        """Free the disk space again."""
         self._filler.unlink(missing_ok=True)
 
     def save(self, to: Path) -> None:
-        """Copy the stores aside, to look at them later."""
+        """Copy the stores to a folder, for analysis."""
         subprocess.run(["cp", "-a", "--sparse=always", str(self.folder), str(to)], check=False)
 
     def close(self) -> None:
@@ -87,19 +87,19 @@ class ServerClock:
         )
 
     def move(self, seconds: float) -> None:
-        """Set the clock, by an offset to the true one."""
+        """Set the clock to an offset from the true clock."""
         with self._file.open("r+b", buffering=0) as file:
             file.write(struct.pack("=q", int(seconds * NANOS)))
         self.moves.append((time.monotonic(), seconds))
 
     @property
     def offset(self) -> float:
-        """Seconds that the servers' clock is ahead."""
+        """Lead of the servers' clock in seconds."""
         return self.moves[-1][1]
 
 
 class Node:
-    """One server process, started again as often as it is ended."""
+    """One server process that can be ended and started again."""
 
     def __init__(
         self, name: str, command: list[str], folder: Path, addresses: list[str], environment: dict[str, str]
@@ -130,7 +130,7 @@ class Node:
         )
 
     def wait_until_up(self) -> None:
-        """Wait until it can be connected to; it is an error that it ended by itself."""
+        """Wait until all addresses accept connections. Raises `RuntimeError` if the process ended."""
 
         def is_up() -> bool:
             assert self._popen is not None
@@ -147,7 +147,7 @@ class Node:
             self._popen.send_signal(number)
 
     def kill(self, phase: str) -> None:
-        """End it by kill -9."""
+        """Kill the process with SIGKILL."""
         if self._popen is not None:
             if self._popen.poll() is None:
                 self.counts[f"killed in {phase}"] += 1
@@ -157,7 +157,7 @@ class Node:
             self.kills.append(time.monotonic())
 
     def stop(self, grace: float = 60) -> None:
-        """End it in good order."""
+        """Stop the process cleanly, by SIGTERM."""
         if self._popen is not None:
             self._popen.send_signal(signal.SIGTERM)
             self._popen.wait(grace)
@@ -166,7 +166,7 @@ class Node:
 
 
 def group(folder: Path, ground: Ground, clock: ServerClock) -> tuple[str, list[Node]]:
-    """A name server's address, and a master (with that name server) and its slave, not yet started."""
+    """Return a name server's address, and a master (with that name server) and its slave, not started."""
     port, namesrv = free_ports((-2, 0, 1, 8, 10, 11)), free_ports()
     address = f"{HOST}:{namesrv}"
 

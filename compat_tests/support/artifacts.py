@@ -1,11 +1,11 @@
 """The official peers as jar sets and Go modules, and our programs compiled against them.
 
 Each set is one pom file in ``java/`` and a version; Maven resolves it once into the cache folder
-(``MQGATEWAY_CACHE``, default ``~/.cache/mqgateway``). Which repositories Maven and Go ask is their own
+(``MQGATEWAY_CACHE``, default ``~/.cache/mqgateway``). The repositories are those of Maven's and Go's own
 configuration. Programs are compiled once for each set and each state of their source.
 
-Scenarios run in threads and in several processes, so every entry of the cache has a lock: one caller builds
-it, the others wait for the result.
+Scenarios run in threads and in several processes, so every entry of the cache has a lock: the first caller
+builds it, the others wait for the result.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ GO = Path(__file__).parent / "go"
 SHARED = "common"
 
 CURRENT = "5.5.0"
-"""The version of the standard that is the judge: server, tools and newest client."""
+"""The reference version of RocketMQ: server, tools and newest client."""
 
 CLIENT_VERSIONS = (CURRENT, "4.9.8")
-"""Client versions that every scenario runs with: today's, and the installed base's."""
+"""Client versions of every scenario: the current version and the version of the installed base."""
 
 OLD_SERVER = "4.9.7"
 """The newest server of the 4.9 line that is published as a jar."""
@@ -41,7 +41,7 @@ OPENS = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
 )
-"""What the standard's Java code needs opened on Java 17."""
+"""JVM options that RocketMQ's Java code needs on Java 17."""
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1", *OPENS)
 """Options of client JVMs: quick to start, small."""
@@ -50,21 +50,21 @@ BUILD_SECONDS = 900
 
 
 def cache_folder() -> Path:
-    """The folder that keeps what is costly to make; created when missing."""
+    """Return the folder of costly build results; create it if it is missing."""
     folder = Path(os.environ.get("MQGATEWAY_CACHE", Path.home() / ".cache" / "mqgateway"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def jars(name: str, version: str = CURRENT) -> Path:
-    """The folder of all jars of one set (``client``, ``example``, ``tools`` or ``server``)."""
+    """Return the folder of all jars of one set (``client``, ``example``, ``tools`` or ``server``)."""
     return copied_jars(JAVA / f"{name}.pom.xml", version, cache_folder() / "jars" / f"{name}-{version}")
 
 
 def copied_jars(pom: Path, version: str, target: Path) -> Path:
-    """The folder of all jars that a pom file needs at run time.
+    """Return the folder of all jars that a pom file needs at run time.
 
-    One Maven runs at a time: all of them write to one local repository, which has no locks.
+    Maven runs are serialized: they write to one local repository, which has no locks.
     """
     command = ["mvn", "-q", "-B", "-f", str(pom), f"-Drocketmq.version={version}"]
     command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
@@ -77,13 +77,15 @@ def copied_jars(pom: Path, version: str, target: Path) -> Path:
 
 
 def class_path(name: str, version: str = CURRENT) -> str:
-    """The class path of one set."""
+    """Return the class path of one set."""
     return f"{jars(name, version)}/*"
 
 
 def program(folder: str, name: str, version: str = CURRENT) -> str:
-    """The class path of one of our Java programs (``java/<folder>`` with what all share), compiled against a
-    jar set."""
+    """Return the class path of one of our Java programs, compiled against a jar set.
+
+    The sources are ``java/<folder>`` and the shared folder.
+    """
     sources = [path for place in (folder, SHARED) for path in sorted((JAVA / place).rglob("*.java"))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     needed = class_path(name, version)
@@ -96,9 +98,9 @@ def program(folder: str, name: str, version: str = CURRENT) -> str:
 
 
 def go_program(folder: str) -> Path:
-    """One of our Go programs (``go/<folder>``), linked so that it runs on any Linux.
+    """Return one of our Go programs (``go/<folder>``), linked so that it runs on any Linux.
 
-    Which version of the client it is built with, ``go.mod`` says.
+    ``go.mod`` sets the version of the client.
     """
     source = GO / folder
     files = sorted(path for path in source.iterdir() if path.suffix in (".go", ".mod", ".sum"))
@@ -112,7 +114,7 @@ def go_program(folder: str) -> Path:
 
 
 def _go() -> str:
-    """The compiler on the path, or where its makers' own package puts it."""
+    """Return the compiler on the path, else the location of the official package."""
     return shutil.which("go") or "/usr/local/go/bin/go"
 
 

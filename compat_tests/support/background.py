@@ -1,4 +1,4 @@
-"""A thread that does something again and again while a scenario or a measurement runs."""
+"""A thread that repeats an action while a scenario or a measurement runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Background(ABC):
-    """Runs from entering it to leaving it."""
+    """Thread that runs while its context is entered."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -23,9 +23,9 @@ class Background(ABC):
         self._thread.join()
 
     def _is_over(self, seconds: float) -> bool:
-        """Wait so long for the end; whether it came."""
+        """Wait up to `seconds` for the end; return True if it came."""
         return self._over.wait(seconds)
 
     @abstractmethod
     def _run(self) -> None:
-        """Go on until `_is_over`."""
+        """Repeat the action until `_is_over`."""

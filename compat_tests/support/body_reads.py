@@ -1,10 +1,10 @@
-"""Asks the standard's reader of bodies what it takes for each Java type, and keeps that for the unit tests.
+"""Records the JSON forms that RocketMQ's reader of bodies accepts for each Java type, for the unit tests.
 
     python -m compat_tests.support.body_reads        writes tests/gateway/codec/bodies/java_reads.json
 
-The members stand in `MEMBERS`, one or more for each type, with a body around each; the forms of JSON that
-are put there in `FORMS`. The unit tests compare our bodies with the file; ``test_body_reads`` checks that
-the file is still what the standard says.
+`MEMBERS` has the members, one or more for each type, with a body around each; `FORMS` has the forms of JSON
+that are inserted. The unit tests compare our bodies with the file; ``test_body_reads`` checks that the file
+still agrees with RocketMQ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mqgateway.engine import lenient_json
 FILE = Path(__file__).parents[2] / "tests" / "gateway" / "codec" / "bodies" / "java_reads.json"
 
 REFUSED = "refused"
-"""What is kept of an error."""
+"""The recorded result of an error."""
 
 Path_ = tuple[str | int, ...]
 
@@ -110,8 +110,7 @@ MEMBERS: dict[str, tuple[str, str, Path_]] = {
         ("brokerMemberGroup",),
     ),
 }
-"""By type and member: the standard's class, the text with the member's value as `?`, and the way to the
-member."""
+"""By type and member: RocketMQ's class, the text with the member's value as `?`, and the member's path."""
 
 FORMS = (
     *("null", "true", "false", "0", "1", "2", "5", "-1", "1.0", "1.5", "-1.5", "1e2", "3e9", "1e19"),
@@ -137,11 +136,11 @@ FORMS = (
     *("[]", "[1]", '["a"]', '["1"]', "[null]", "[1,2]", '["x","y"]', "[true]", "[1.5]"),
     *("{}", '{"a":"b"}', '{"a":1}', '{"1":"x"}', '{"groupName":5}'),
 )
-"""What is put in the member's place."""
+"""Forms that replace the member's value."""
 
 
 def ask() -> dict[str, dict[str, Any]]:
-    """What the standard reads now: by member and form what was read, None for null, or `REFUSED`."""
+    """Query RocketMQ's reader; return by member and form the value read, None for null, or `REFUSED`."""
     asked = [(name, form) for name in MEMBERS for form in FORMS]
     lines = [f"{MEMBERS[name][0]}\t{MEMBERS[name][1].replace('?', form)}\n" for name, form in asked]
     command = ["java", *SMALL_JVM, "-Dfile.encoding=UTF-8"]
@@ -158,14 +157,14 @@ def ask() -> dict[str, dict[str, Any]]:
 
 
 def at(value: Any, path: Path_) -> Any:
-    """What is at the end of a way through JSON; None where a member is left out."""
+    """Return the value at a path through JSON; None if a member is missing."""
     for step in path:
         value = value.get(step) if isinstance(step, str) else value[step]
     return value
 
 
 def main() -> None:
-    """Write the file, with what was asked."""
+    """Write the file, with the requests."""
     table = {
         name: {"class": type_.rpartition(".")[2], "text": text, "path": path, "reads": reads}
         for (name, (type_, text, path)), reads in zip(MEMBERS.items(), ask().values(), strict=True)

@@ -1,10 +1,10 @@
 """The official clients in a container.
 
-A running Docker engine is used when there is one. Otherwise one is started for the run, with a data
-folder of its own in the cache, no bridge and no firewall rules (containers use the host's network), when
-that is possible here. The image is built from ``docker/Dockerfile``; when its public base image cannot
-be had, a base is made on this machine by debootstrap. One container lives for the whole run, and every
-client is a process in it.
+A running Docker engine is used if there is one. Otherwise an engine is started for the run where that is
+possible, with a data folder of its own in the cache, no bridge and no firewall rules (containers use the
+host's network). The image is built from ``docker/Dockerfile``. If its public base image cannot be pulled,
+debootstrap makes a base on this machine. One container lives for the whole run, and every client is a
+process in it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DockerRuntime:
             raise
 
     def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
-        """Start ``java ARGUMENTS`` in the same way."""
+        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
         return self.run(["java", f"-Duser.home={self._work}", *arguments], env)
 
     def run(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> ContainedProcess:
@@ -113,11 +113,11 @@ class Engine:
         self.version = self.run("version", "--format", "{{.Server.Version}}").strip()
 
     def command(self, *arguments: str) -> list[str]:
-        """The whole command line of a docker command."""
+        """Return the whole command line of a docker command."""
         return ["docker", *self._arguments, *arguments]
 
     def run(self, *arguments: str, timeout: float = 600) -> str:
-        """Run a docker command; returns its output, raises RuntimeError when it fails."""
+        """Run a docker command; return its output. Raises RuntimeError if it fails."""
         result = subprocess.run(
             self.command(*arguments), capture_output=True, text=True, timeout=timeout, check=False
         )
@@ -126,7 +126,7 @@ class Engine:
         return result.stdout
 
     def has_image(self, name: str) -> bool:
-        """Whether the engine holds an image of that name."""
+        """Return True if the engine has an image of that name."""
         return bool(self.run("images", "--quiet", name).strip())
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ def _build(engine: Engine, base: str | None) -> None:
 
 
 def _make_local_base(engine: Engine) -> None:
-    """A Debian with a JRE, straight from Debian's packages."""
+    """Make a Debian image with a JRE, directly from Debian's packages."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-base-") as folder:
         root = Path(folder) / "root"
         packages = "openjdk-17-jre-headless"

@@ -1,11 +1,11 @@
-"""Brokers of both kinds in one set under a controller of either kind, and what is asked of them from outside.
+"""Brokers of both kinds in one set under a controller of either kind, and the requests of a scenario to them.
 
-A load sends to whoever the name server says is master, as clients do, and keeps what was acknowledged. A set
-is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must
-be in them, at the offset that was told.
+A load sends to the master that the name server reports, as clients do, and keeps the acknowledged messages. A
+set is whole when all members are in sync. All logs must then be equal byte for byte, and must contain each
+acknowledged message at the offset of its response.
 
-But for one thing: Apache's master may acknowledge alone what its successor has not (`support.reigns`). What
-is proved to be that is counted apart.
+There is one exception: Apache's master may acknowledge alone a message that its successor does not have
+(`support.reigns`). Losses with proof of that are counted separately.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SETTINGS = {
     "registerNameServerPeriod": "10000",
 }
 WHOLE_SECONDS = 150
-"""Apache's slaves may learn their master's address with their next registration only."""
+"""Apache's slaves may learn their master's address only with their next registration."""
 SEND_SECONDS = 3.5
 BETWEEN_SENDS = 0.01
 SENDERS = 4
@@ -62,7 +62,7 @@ GROUPS = ("apache", "apache-3", "file", "etcd")
 
 
 def apache_controllers(folder: Path, count: int, settings: Settings | None = None) -> list[Controller]:
-    """Apache's controllers of one group."""
+    """Return Apache's controllers of one group, not started."""
     ports = [free_ports() for _ in range(count)]
     peers = ";".join(f"n{number}-{HOST}:{port}" for number, port in enumerate(ports))
     return [
@@ -92,7 +92,7 @@ def _apache_controller(folder: Path, number: int, port: int, peers: str, setting
 
 
 class Member:
-    """One broker of the set, of a kind."""
+    """One broker of the set, of either kind."""
 
     def __init__(self, kind: str, folder: Path, namesrv: str, settings: Settings) -> None:
         port = free_ports((-2, 0, 1))
@@ -111,12 +111,12 @@ class Member:
         self.is_dead = False
 
     def kill(self) -> None:
-        """With no chance to put anything in order."""
+        """Kill the broker with SIGKILL."""
         self.is_dead, self.is_frozen = True, False
         self._part.kill9()
 
     def freeze(self) -> None:
-        """It does nothing, and its connections stay open."""
+        """Suspend the process; its connections stay open."""
         self.is_frozen = True
         self._signal(signal.SIGSTOP)
 
@@ -128,22 +128,22 @@ class Member:
         os.kill(self._part.pid, number)
 
     def epochs(self) -> dict[str, Any]:
-        """What request 1007 is answered."""
+        """Return the response to request 1007 (GET_BROKER_EPOCH_CACHE)."""
         found: dict[str, Any] = ask(self.address, RequestCode.GET_BROKER_EPOCH_CACHE)
         return found
 
     def end(self) -> int:
-        """Where its log ends."""
+        """Return the end offset of the log."""
         return int(self.epochs()["maxOffset"])
 
     def log(self, end: int) -> bytes:
-        """The log from its beginning."""
+        """Return the bytes of the log from its beginning to `end`."""
         files = sorted((self.store / "commitlog").iterdir())
         assert int(files[0].name) == 0
         return b"".join(file.read_bytes() for file in files)[:end]
 
     def knows(self, topic: str) -> bool:
-        """Whether its tables have a topic."""
+        """Return True if the broker's tables have a topic."""
         try:
             return topic in ask(self.address, RequestCode.GET_ALL_TOPIC_CONFIG)["topicConfigTable"]
         except OSError:
@@ -153,7 +153,7 @@ class Member:
 def ask(
     address: str, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"", seconds: float = 5
 ) -> Any:
-    """The JSON of an answer; raises `OSError` where there is none, `AssertionError` for a refusal."""
+    """Return the JSON of a response. Raises `OSError` without one, `AssertionError` for a refusal."""
     with RawConnection(address) as connection:
         answer = connection.ask(code, fields, body, seconds=seconds)
     if answer is None:
@@ -163,7 +163,7 @@ def ask(
 
 
 class ControlledGroup:
-    """Controllers, a name server, and brokers of these kinds in one set; all started when it is entered."""
+    """Controllers, a name server, and brokers of these kinds in one set; entering it starts all of them."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class ControlledGroup:
         self.acknowledged: dict[str, Acknowledged] = {}
         self.reigns = Reigns(self.state)
         self.lost_alone: list[Loss] = []
-        """What Apache's masters acknowledged alone, and is in no log."""
+        """Messages that Apache's masters acknowledged alone and that are in no log."""
         self._numbers = itertools.count(1)
 
     def _make_controllers(self) -> list[Controller]:
@@ -236,17 +236,17 @@ class ControlledGroup:
         self._stack.close()
 
     def create(self, topic: str) -> None:
-        """A topic of one queue, which all members know."""
+        """Create a topic of one queue; wait until all members know it and it has a route."""
         fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": "1", "writeQueueNums": "1"}
         fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"}
         ask(self.master().address, RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
         wait_until(lambda: all(one.knows(topic) for one in self.members), 60, f"all know {topic}")
         wait_until(lambda: self.routed(topic) is not None, 60, f"{topic} has a route")
 
-    # What controllers and name servers say.
+    # State of controllers and name server.
 
     def leader(self) -> Controller | None:
-        """The controller that leads."""
+        """Return the leading controller, or None."""
         for one in self.controllers:
             try:
                 with RawConnection(one.address) as connection:
@@ -258,7 +258,7 @@ class ControlledGroup:
         return None
 
     def state(self) -> dict[str, Any]:
-        """The set as the controller that leads has it; empty while nobody leads, or it is not known."""
+        """Return the set's state from the leading controller; empty without a leader or a known set."""
         leader = self.leader()
         if leader is None:
             return {}
@@ -270,14 +270,14 @@ class ControlledGroup:
         return known
 
     def in_sync(self) -> set[str]:
-        """The addresses of those who are in sync and there, once there is a master."""
+        """Return the addresses of in-sync members that are alive; empty while there is no master."""
         state = self.state()
         if not state.get("masterAddress"):
             return set()
         return {one["brokerAddress"] for one in state["inSyncReplicas"] if one["alive"]}
 
     def master(self) -> Member:
-        """The master that the controller has."""
+        """Return the master by the controller's state."""
         found: list[Member] = []
 
         def looked() -> bool:
@@ -289,11 +289,11 @@ class ControlledGroup:
         return found[0]
 
     def others(self, member: Member) -> list[Member]:
-        """Everybody else."""
+        """Return all other members."""
         return [one for one in self.members if one is not member]
 
     def routed(self, topic: str = TOPIC) -> str | None:
-        """The master that the name server has."""
+        """Return the master's address in the name server's route, or None."""
         try:
             found = ask(self.namesrv_address, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, b"", 2)
         except (OSError, AssertionError):
@@ -302,7 +302,7 @@ class ControlledGroup:
         return next((one.get("0", one.get(0)) for one in addresses), None)
 
     def elect(self, member: Member) -> int:
-        """An operator has this one made master; the code of the answer."""
+        """Elect this member as an operator does; return the response code."""
         numbers = {
             one["brokerAddress"]: one["brokerId"]
             for part in ("inSyncReplicas", "notInSyncReplicas")
@@ -318,7 +318,7 @@ class ControlledGroup:
         return answer.code
 
     def lead(self, member: Member) -> None:
-        """See that this one is master and everybody follows it."""
+        """Make this member master, and wait until all others follow it."""
         if self.master() is not member:
             assert self.elect(member) == 0
         self.wait_until_whole()
@@ -326,12 +326,12 @@ class ControlledGroup:
     # Messages.
 
     def body(self) -> str:
-        """A new one."""
+        """Return a new body."""
         number = next(self._numbers)
         return f"m{number}:" + "x" * (number * 37 % 2000)
 
     def send(self, address: str, seconds: float = SEND_SECONDS) -> int | None:
-        """Send a message to a broker; the code of the answer, None without one."""
+        """Send a message to a broker; return the response code, None without a response."""
         try:
             with RawConnection(address) as connection:
                 return self.send_on(connection, address, seconds)
@@ -339,7 +339,7 @@ class ControlledGroup:
             return None
 
     def send_on(self, connection: RawConnection, address: str, seconds: float = SEND_SECONDS) -> int | None:
-        """The same on a connection. Raises `OSError`."""
+        """Send a message on a connection; return the response code, or None. Raises `OSError`."""
         body = self.body()
         answer = connection.ask(
             RequestCode.SEND_MESSAGE_V2, send_fields(TOPIC), body.encode(), seconds=seconds
@@ -353,13 +353,13 @@ class ControlledGroup:
         return answer.code
 
     def load(self) -> Load:
-        """Sends while it is entered."""
+        """Return a load, which sends while it is entered."""
         return Load(self)
 
     # The end of a scenario.
 
     def wait_until_whole(self, seconds: float = WHOLE_SECONDS) -> None:
-        """Until everybody is in sync and the name server has the master."""
+        """Wait until all members are in sync, the name server has the master, and a send succeeds."""
         everybody = {one.address for one in self.members}
         wait_until(lambda: self.in_sync() == everybody, seconds, "everybody is in sync", 0.3)
         master = self.master().address
@@ -367,7 +367,7 @@ class ControlledGroup:
         wait_until(lambda: self.send(master) == 0, seconds, "the master acknowledges", 0.3)
 
     def check(self) -> None:
-        """Everything acknowledged is in all logs, and the logs are alike."""
+        """Check that all logs and epochs are equal and contain all acknowledged messages."""
         self.wait_until_whole()
         wait_until(lambda: len({one.end() for one in self.members}) == 1, 30, "all logs end in one place")
         end = self.members[0].end()
@@ -379,7 +379,7 @@ class ControlledGroup:
         assert all(one == lists[0] for one in lists), f"epochs differ: {lists}"
 
     def _judge(self, lost: Mapping[str, Acknowledged], epochs: Sequence[tuple[int, int]]) -> None:
-        """Nothing may be lost but what Apache's master is proved to have acknowledged alone."""
+        """Fail for each lost message, unless Apache's master is proved to have acknowledged it alone."""
         kinds = {member.address: member.kind for member in self.members}
         losses = [self.reigns.loss(body, kinds[one.by], one, epochs) for body, one in lost.items()]
         alone = [one for one in losses if one.is_apaches_alone]
@@ -391,20 +391,20 @@ class ControlledGroup:
         assert not told, f"{len(told)} of {len(self.acknowledged)} are lost: {told[:5]}; {self.reigns.all}"
 
     def lost(self, log: bytes) -> dict[str, Acknowledged]:
-        """What was acknowledged and is not in a log where it was said to be."""
+        """Return the acknowledged messages that are not in a log at their acknowledged offset."""
         found = messages(log)
         return {body: one for body, one in self.acknowledged.items() if one.offset not in found.get(body, ())}
 
 
 def send_fields(topic: str) -> dict[str, str]:
-    """The header of a send to the first queue."""
+    """Return the header of a send to the first queue."""
     fields = {"a": "producers", "b": topic, "c": "TBW102", "d": "1", "e": "0", "f": "0"}
     fields |= {"g": str(int(time.time() * 1000)), "h": "0", "i": "", "j": "0", "k": "false", "m": "false"}
     return fields
 
 
 def messages(log: bytes) -> dict[str, set[int]]:
-    """The bodies in a log of files of 1 MiB, with their offsets in the queue."""
+    """Return the bodies in a log of files of 1 MiB, each with its queue offsets."""
     found: dict[str, set[int]] = {}
     at = 0
     while at < len(log):
@@ -418,8 +418,10 @@ def messages(log: bytes) -> dict[str, set[int]]:
 
 
 class Load:
-    """Senders that ask for the route whenever something is wrong. `acks` has when something was acknowledged,
-    `codes` what else was answered."""
+    """Senders that query the route after every failure.
+
+    `acks` has the times of acknowledgements, `codes` the other response codes.
+    """
 
     def __init__(self, group: ControlledGroup) -> None:
         self._group = group
@@ -440,7 +442,7 @@ class Load:
             thread.join(30)
 
     def wait_for(self, count: int, seconds: float = 120) -> None:
-        """Until so many more are acknowledged."""
+        """Wait until `count` more messages are acknowledged."""
         before = len(self.acks)
         wait_until(
             lambda: len(self.acks) >= before + count, seconds, f"sends succeed: {self.codes[-5:]}", 0.02

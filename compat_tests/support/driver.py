@@ -22,9 +22,11 @@ MAIN = "compat.Driver"
 ANSWER_SECONDS = 60
 
 PATIENCE_SECONDS = 75
-"""How long a consumer may take to receive what is there. A client whose heartbeat collides with another of
-its own pulls with a subscription that the broker does not know yet; only the next heartbeat, 30 s later,
-mends it."""
+"""Longest time until a consumer receives the stored messages.
+
+A client whose heartbeat collides with another of its own heartbeats pulls with a subscription that the broker
+does not know yet. Only the next heartbeat, 30 s later, repairs that.
+"""
 
 
 class ClientError(Exception):
@@ -46,7 +48,7 @@ class Queue(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A send result; clients do not tell the offset message id of a half message."""
+    """A send result; clients do not report the offset message id of a half message."""
 
     status: str
     msg_id: str
@@ -54,7 +56,7 @@ class Sent(NamedTuple):
     queue: Queue
     queue_offset: int
     recall_handle: str | None
-    """What takes a message with a timer back; only version 5 tells it."""
+    """Handle that recalls a message with a timer; only version 5 reports it."""
 
 
 class Received(NamedTuple):
@@ -80,13 +82,13 @@ class Received(NamedTuple):
     born_host: str
     store_host: str
     delivery: int
-    """How often this consumer has been given the message; 0 where it is not counted."""
+    """Number of deliveries of the message to this consumer; 0 if they are not counted."""
     received_at: int
-    """When the listener was called; 0 where it is not noted."""
+    """Time of the listener's call; 0 if it is not noted."""
 
 
 class Reply(NamedTuple):
-    """What a requester got."""
+    """The reply to a request."""
 
     body: str
     properties: dict[str, str]
@@ -103,16 +105,19 @@ class Pulled(NamedTuple):
 
 
 Wanted = str | dict[str, str]
-"""What a consumer wants of a topic: tags, or an expression; see ``sql``."""
+"""A consumer's filter for a topic: tags, or an expression; see ``sql``."""
 
 
 def sql(expression: str) -> Wanted:
-    """The wish for what an SQL92 expression is true of."""
+    """Return the filter of an SQL92 expression."""
     return {"sql": expression}
 
 
 def message(topic: str, body: str, **fields: Any) -> dict[str, Any]:
-    """A message to send; fields: tags, keys, flag, delayLevel, timer (a property) with time, properties."""
+    """Return a message to send.
+
+    Fields: tags, keys, flag, delayLevel, timer (a property) with time, properties.
+    """
     return {"topic": topic, "body": body, **fields}
 
 
@@ -120,7 +125,7 @@ class Driver:
     """One JVM with the official client in it."""
 
     _names: ClassVar[Iterator[int]] = itertools.count(1)
-    """For all drivers: clients of two JVMs must not have one client id."""
+    """Shared by all drivers: clients of two JVMs must not have the same client id."""
 
     def __init__(self, runtime: Runtime, version: str, properties: Mapping[str, str] | None = None) -> None:
         self.version = version
@@ -138,7 +143,7 @@ class Driver:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program ended by itself."""
+        """True if the program ended by itself."""
         return self._process.popen.poll() is not None
 
     def ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
@@ -146,7 +151,7 @@ class Driver:
         return self.begin(op, **arguments).result(timeout)
 
     def begin(self, op: str, **arguments: Any) -> Future[Any]:
-        """Start one operation in the JVM."""
+        """Start one operation in the JVM; return the future answer."""
         answer: Future[Any] = Future()
         request = {"id": next(self._ids), "op": op, **arguments}
         with self._lock:
@@ -160,7 +165,7 @@ class Driver:
         return answer
 
     def new_name(self, what: str) -> str:
-        """A name that no other client of any driver has."""
+        """Return a name that is unique among the clients of all drivers."""
         return f"{what}-{self.version}-{next(self._names)}"
 
     def close(self) -> None:
@@ -218,7 +223,7 @@ class _Client:
 
 
 class Producer(_Client):
-    """DefaultMQProducer. Options: retries, compressOver (bytes), trace (true: it tells what it sent)."""
+    """DefaultMQProducer. Options: retries, compressOver (bytes), trace (true: it traces its sends)."""
 
     kind = "producer"
 
@@ -246,11 +251,11 @@ class Producer(_Client):
         )
 
     def recall(self, topic: str, handle: str) -> str:
-        """Take back a message with a timer; its unique key. Only version 5 can."""
+        """Recall a message with a timer; return its unique key. Only version 5 supports it."""
         return str(self._ask("recall", topic=topic, handle=handle))
 
     def storm_count(self) -> int:
-        """How many sends of the storm were acknowledged so far."""
+        """Return the number of acknowledged sends of the storm so far."""
         return int(self._ask("stormCount"))
 
     def view(self, topic: str, msg_id: str) -> Received | None:
@@ -267,21 +272,21 @@ class Producer(_Client):
 class TransactionProducer(_Client):
     """TransactionMQProducer. States: ``COMMIT_MESSAGE``, ``ROLLBACK_MESSAGE``, ``UNKNOW``.
 
-    Option: topic, whose brokers hear of it at once.
+    Option: topic, with whose brokers it registers at once.
     """
 
     kind = "transactions"
 
     def send(self, messages: Sequence[dict[str, Any]], state: str = "UNKNOW") -> list[Sent]:
-        """Send half messages; the local transaction of each says ``state``, or throws for ``THROW``."""
+        """Send half messages; each local transaction returns ``state``, or throws for ``THROW``."""
         return [_sent(shape) for shape in self._ask("send", messages=list(messages), state=state)]
 
     def decide(self, bodies: Sequence[str], state: str) -> None:
-        """What to answer from now on when the server asks about these messages; nobody knows others."""
+        """Set the response to transaction checks of these messages; others stay unknown."""
         self._ask("decide", bodies=list(bodies), state=state)
 
     def begin(self, messages: Sequence[dict[str, Any]]) -> list[Sent]:
-        """Send half messages as sinks do: no local transaction, ``end`` comes later."""
+        """Send half messages as sinks do: without local transaction, ``end`` follows later."""
         return [_sent(shape) for shape in self._ask("begin", messages=list(messages))]
 
     def end(self, body: str, state: str) -> None:
@@ -289,7 +294,7 @@ class TransactionProducer(_Client):
         self._ask("end", body=body, state=state)
 
     def questions(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """Wait until the server has asked ``count`` times or the time is over; all questions so far."""
+        """Wait for ``count`` transaction checks or the end of the time; return all checks so far."""
         shapes = self._ask("questions", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
         return [received_of(shape) for shape in shapes]
 
@@ -298,18 +303,18 @@ class PushConsumer(_Client):
     """DefaultMQPushConsumer.
 
     Options: subscriptions, listener, model, from, maxReconsumeTimes, failFirst, clientRebalance
-    (version 5: false lets the broker share the queues out).
+    (version 5: with false, the broker assigns the queues).
     """
 
     kind = "push"
 
     def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """Wait until at least ``count`` deliveries came or the time is over; returns all so far."""
+        """Wait for at least ``count`` deliveries or the end of the time; return all so far."""
         shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
         return [received_of(shape) for shape in shapes]
 
     def assigned(self, topic: str) -> set[Queue]:
-        """The queues of a topic that this consumer holds now."""
+        """Return the queues of a topic that are assigned to this consumer."""
         queues = {_queue(shape) for shape in self._ask("assigned")}
         return {queue for queue in queues if queue.topic == topic}
 
@@ -326,7 +331,7 @@ class PullConsumer(_Client):
     def pull(
         self, queue: Queue, offset: int, max: int = 32, expression: Wanted = "*", block: bool = False
     ) -> Pulled:
-        """One pull; ``block`` lets the server hold it until something arrives, if it is by tags."""
+        """Pull once. With ``block`` and a tag filter, the server may hold it until a message arrives."""
         how: dict[str, Any] = {"offset": offset, "max": max, "expression": expression, "block": block}
         answer = self._ask("pull", queue=_queue_shape(queue), **how)
         messages = [received_of(shape) for shape in answer["messages"]]
@@ -347,7 +352,7 @@ class PullConsumer(_Client):
         return int(self._ask("searchOffset", queue=_queue_shape(queue), timestamp=timestamp))
 
     def earliest_store_time(self, queue: Queue) -> int:
-        """When the first message of a queue was stored."""
+        """Return the store time of the first message of a queue."""
         return int(self._ask("earliestStoreTime", queue=_queue_shape(queue)))
 
     def fetch_offset(self, queue: Queue) -> int:
@@ -373,7 +378,7 @@ class LitePullConsumer(_Client):
         self._ask("assign", queues=[_queue_shape(queue) for queue in queues])
 
     def seek(self, queue: Queue, where: int | str) -> None:
-        """Go on at an offset, at ``begin`` or at ``end``."""
+        """Continue at an offset, at ``begin`` or at ``end``."""
         self._ask("seek", queue=_queue_shape(queue), where=str(where))
 
     def poll(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
@@ -382,7 +387,7 @@ class LitePullConsumer(_Client):
         return [received_of(shape) for shape in shapes]
 
     def commit(self) -> None:
-        """Commit what was polled."""
+        """Commit the polled messages."""
         self._ask("commit")
 
     def committed(self, queue: Queue) -> int:
@@ -395,12 +400,12 @@ class LitePullConsumer(_Client):
 
 
 class Requester(_Client):
-    """A producer that asks and waits for the reply."""
+    """A producer that sends requests and waits for replies."""
 
     kind = "requester"
 
     def request(self, message: dict[str, Any], millis: int = 10_000) -> Reply:
-        """Send a message and give the reply to it. Raises ``ClientError`` when none comes in time."""
+        """Send a request and return the reply. Raises ``ClientError`` if none arrives in time."""
         answer = self._ask("request", message=message, ttl=millis)
         return Reply(answer["body"], answer["properties"])
 
@@ -414,13 +419,13 @@ class Replier(_Client):
     kind = "replier"
 
     def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """Wait until at least ``count`` requests came or the time is over; returns all so far."""
+        """Wait for at least ``count`` requests or the end of the time; return all so far."""
         shapes = self._ask("collect", seconds + ANSWER_SECONDS, count=count, millis=int(seconds * 1000))
         return [received_of(shape) for shape in shapes]
 
 
 class Popped(NamedTuple):
-    """What a pop gave. Times in ms since the epoch; status is FOUND, POLLING_NOT_FOUND or POLLING_FULL."""
+    """A pop result. Times in ms since the epoch; status is FOUND, POLLING_NOT_FOUND or POLLING_FULL."""
 
     status: str
     pop_time: int
@@ -451,7 +456,7 @@ class PopClient(_Client):
         attempt: str | None = None,
         begin: int = 0,
     ) -> Popped:
-        """One pop; ``poll`` is how long (ms) the broker may hold it, ``begin`` 0 for the oldest message."""
+        """Pop once. The broker may hold it for ``poll`` ms; ``begin`` 0 starts at the oldest message."""
         header: dict[str, Any] = {
             "consumerGroup": self.group,
             "topic": topic,
@@ -475,12 +480,12 @@ class PopClient(_Client):
         )
 
     def ack(self, message: Received) -> str:
-        """Acknowledge a message with its receipt; OK or NO_EXIST."""
+        """Acknowledge a message with its receipt; return OK or NO_EXIST."""
         header = self._named(message)
         return str(self._ask("ack", header=header, millis=5000, **self.broker)["status"])
 
     def batch_ack(self, topic: str, messages: Sequence[Received]) -> str:
-        """Acknowledge many at once."""
+        """Acknowledge several messages in one request; return the status."""
         receipts = [message.properties["POP_CK"] for message in messages]
         answer = self._ask(
             "batchAck", topic=topic, group=self.group, receipts=receipts, millis=5000, **self.broker
@@ -488,14 +493,14 @@ class PopClient(_Client):
         return str(answer["status"])
 
     def change(self, message: Received, millis: int) -> Received:
-        """Let a message be visible again in so many ms; the message with its new receipt."""
+        """Make a message visible again after `millis` ms; return it with its new receipt."""
         header = self._named(message) | {"invisibleTime": millis}
         answer = self._ask("change", header=header, millis=5000, **self.broker)
         receipt = {"POP_CK": answer["extraInfo"]}
         return message._replace(properties=message.properties | receipt)
 
     def notify(self, topic: str, *, poll: int = 0, queue_id: int = -1, **fields: Any) -> bool:
-        """Ask whether there is something, or wait for it."""
+        """Return True if the topic has a message; wait up to `poll` ms for one."""
         header = {
             "consumerGroup": self.group,
             "topic": topic,
@@ -511,7 +516,7 @@ class PopClient(_Client):
         )
 
     def send_back(self, message: Received, level: int, turns: int) -> int:
-        """Give a message back to be stored once more; -1 as a dead letter. The response code."""
+        """Send a message back for a retry, with level -1 to the DLQ; return the response code."""
         header = {
             "group": self.group,
             "originTopic": message.topic,
@@ -523,7 +528,7 @@ class PopClient(_Client):
         return int(self._ask("sendBack", header=header, millis=5000, **self.broker))
 
     def _named(self, message: Received) -> dict[str, Any]:
-        """What names a message that was popped: its topic is a retry topic if its receipt says so."""
+        """Return the header fields of a popped message; its topic is a retry topic if the receipt says so."""
         receipt = message.properties["POP_CK"].split(" ")
         kinds = {"0": message.topic, "1": f"%RETRY%{self.group}_{message.topic}"}
         return {
@@ -553,7 +558,7 @@ def _sent(shape: dict[str, Any]) -> Sent:
 
 
 def received_of(shape: dict[str, Any]) -> Received:
-    """A message as drivers write it."""
+    """Return the message of a driver's JSON."""
     return Received(
         topic=shape["topic"],
         broker_name=shape.get("brokerName"),

@@ -24,7 +24,7 @@ SECONDS = 90
 
 
 class Controlled:
-    """The servers of a kind, for as long as they are needed."""
+    """The servers of a kind; they run while it is entered."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self._stack = ExitStack()
@@ -51,7 +51,7 @@ class Controlled:
             self._parts.append(make(folder / name, port, self.namesrv_address, told))
 
     def words(self) -> dict[str, str]:
-        """What stands for the servers in calls of mqadmin."""
+        """Return the placeholders in calls of mqadmin, each with its server's name or address."""
         named = {"NAME": NAMES[0], "OTHER": NAMES[1], "CLUSTER": CLUSTER_NAME}
         return {**named, "CONTROLLER": self.controller_address, "BROKER": self.broker_addresses[0]}
 

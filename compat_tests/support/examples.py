@@ -14,7 +14,7 @@ PACKAGE = "org.apache.rocketmq.example"
 
 
 class Example:
-    """One example program and what it prints; ended when left."""
+    """One example program and its output; leaving it ends the program."""
 
     def __init__(self, runtime: Runtime, name: str, namesrv: str) -> None:
         arguments = [*SMALL_JVM, "-cp", class_path("example"), f"{PACKAGE}.{name}"]
@@ -25,7 +25,7 @@ class Example:
         self._reader.start()
 
     def until(self, pattern: str, count: int, seconds: float = 100) -> None:
-        """Wait until a pattern has matched that many different texts."""
+        """Wait until a pattern has matched `count` different texts."""
         found: set[str] = set()
 
         def enough() -> bool:
@@ -39,7 +39,7 @@ class Example:
             raise TimeoutError(f"{failure}; it came {len(found)} times; output ends: {last}") from None
 
     def says(self, pattern: str, seconds: float) -> bool:
-        """Whether a pattern matches what it prints within a time."""
+        """Return True if a pattern matches the output within a time."""
         try:
             self.until(pattern, 1, seconds)
         except TimeoutError:
@@ -47,14 +47,14 @@ class Example:
         return True
 
     def ended(self, seconds: float = 100) -> None:
-        """Wait for the end of a program that ends by itself, in good order."""
+        """Wait for the end of a program that ends by itself; check that it ended cleanly."""
         assert self._process.popen.wait(seconds) == 0, f"{self.name} ended with an error"
 
     def _said(self) -> str:
         return self._output.decode(errors="replace")
 
     def _read(self) -> None:
-        # As it comes: some programs end without the end of their line.
+        # Chunks, not lines: some programs end without the end of their line.
         stdout = self._process.popen.stdout
         assert stdout is not None
         while piece := os.read(stdout.fileno(), 65536):

@@ -25,7 +25,7 @@ SHIPPED = (
     "setup.cfg",
     "setup.py",
 )
-"""What a distribution is built from."""
+"""Files and folders of which a distribution is built."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Installed:
     """An environment that has the wheel, pytest, and nothing of this checkout."""
 
     source: Path
-    """A copy of what the wheel was built from."""
+    """A copy of the wheel's sources."""
     wheel: Path
     environment: Path
 
@@ -43,11 +43,11 @@ class Installed:
         return self.environment / "bin" / "python"
 
     def command(self, name: str) -> str:
-        """The path of a command that the package brought."""
+        """Return the path of a command that the package installed."""
         return str(self.environment / "bin" / name)
 
     def variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What programs of the environment start with: this checkout is not on their path."""
+        """Return the variables for programs of the environment: this checkout is not on their path."""
         left = {
             name: value
             for name, value in os.environ.items()
@@ -57,14 +57,14 @@ class Installed:
         return {**left, "PATH": path, **(more or {})}
 
     def run(self, *command: str | Path, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end; gives its outputs."""
+        """Run a program to its end; return its outputs."""
         return subprocess.run(
             command, cwd=cwd, env=self.variables(), capture_output=True, text=True, timeout=timeout
         )
 
 
 def install(folder: Path) -> Installed:
-    """Build the wheel from a copy, so that the checkout stays as it is, and install it."""
+    """Build the wheel from a copy, so that the checkout stays unchanged, and install it."""
     source, environment = folder / "source", folder / "environment"
     source.mkdir(parents=True)
     for name in SHIPPED:

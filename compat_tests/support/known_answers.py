@@ -1,9 +1,9 @@
-"""Asks the official client a fixed set of questions and keeps the answers for the unit tests.
+"""Records the official client's answers to a fixed set of questions, for the unit tests.
 
     python -m compat_tests.support.known_answers        writes tests/support/gateway/client/java_answers.json
 
-What is asked stands in ``java/answers``. The unit tests compare our client with the file;
-``test_python_client`` checks that the file is still what the official client says.
+``java/answers`` has the questions. The unit tests compare our client with the file; ``test_python_client``
+checks that the file still agrees with the official client.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = Path(__file__).parents[2] / "tests" / "support" / "gateway" / "client" / 
 
 
 def ask() -> Any:
-    """What the official client answers now."""
+    """Return the official client's current answers."""
     command = [
         "java",
         *SMALL_JVM,

@@ -1,7 +1,7 @@
-"""Messages of every kind, each of which can be told to be whole when it comes back.
+"""Messages of every kind, each of which can be verified when it is read.
 
-A body begins with the message's name and its length; the rest follows from these. So what is read needs no
-copy of what was sent beside it. One seed gives one mixture.
+A body begins with the message's name and its length; the rest is derived from these. So a message that is
+read can be verified without a copy of the sent message. A seed determines a mixture.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ LARGEST = 100_000
 DELAYED = 2
 LARGE = 2
 TOGETHER = 20
-"""How many of a hundred messages are delayed, are larger than 2,000 bytes, are sent in batches of five."""
+"""Percentages of messages that are delayed, may be larger than 2,000 bytes, are sent in batches of five."""
 
 
 def body_of(name: str, length: int) -> str:
-    """The body of a message: at least its head, else exactly ``length`` characters."""
+    """Return the body of a message: at least its head, else exactly ``length`` characters."""
     head = f"{name}:{length}:"
     filler = f"{name}~"
     return (head + filler * (length // len(filler) + 1))[: max(length, len(head))]
 
 
 def name_in(body: str) -> str:
-    """The name of the message with this body, which must be whole."""
+    """Return the name of the message with this body; check that the body is unchanged."""
     name, length, _ = body.split(":", 2)
     assert body == body_of(name, int(length)), f"the body of {name} was changed"
     return name
 
 
 class Mixture:
-    """Sends, and remembers what was acknowledged: the names of the messages, by topic."""
+    """Sender that keeps the names of the acknowledged messages by topic."""
 
     def __init__(self, topics: Sequence[str], batched: str | None, seed: int) -> None:
         self.topics = list(topics)
@@ -55,11 +55,11 @@ class Mixture:
         return [*self.topics, *([self.batched] if self.batched else [])]
 
     def names(self) -> set[str]:
-        """Everything that was acknowledged."""
+        """Return the names of all acknowledged messages."""
         return set().union(*self.acknowledged.values())
 
     def send(self, producer: Producer, count: int) -> None:
-        """Send so many messages, in the order and the ways that the seed says."""
+        """Send `count` messages, in the order and the ways that the seed determines."""
         while count > 0:
             singles = [self._single() for _ in range(min(count, CHUNK))]
             count -= len(singles)
@@ -105,7 +105,7 @@ class Mixture:
         self.last_sent = now
 
     def samples(self, count: int) -> Iterator[tuple[str, str, str]]:
-        """Name, topic and key of some messages that have a key, old and new ones."""
+        """Yield name, topic and key of some messages that have a key, old and new ones."""
         names = sorted(self.keys, key=lambda name: int(name[1:]))
         for name in names[:: max(1, len(names) // count)]:
             yield name, *self.keys[name]

@@ -1,4 +1,4 @@
-"""The official mqadmin as a Python object, one JVM for command after command; and how outputs compare."""
+"""The official mqadmin as a Python object, with one JVM for all commands; and the comparison of outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMAND_SECONDS = 60
 
 
 class Output(NamedTuple):
-    """What a command printed, and the status it would have ended with."""
+    """A command's outputs, and the status it would have ended with."""
 
     out: str
     err: str
@@ -56,7 +56,7 @@ class Mqadmin:
 
 
 def make_batched(admin: Mqadmin, peer: Peer, topic: str, broker_address: str, queues: int) -> None:
-    """A topic with queues of batches, known to the client; the client itself cannot ask for them."""
+    """Create a topic with batch queues, known to the client; the client itself cannot create it."""
     created = admin.run(
         *("updateTopic", "-n", peer.namesrv_address, "-b", broker_address, "-t", topic),
         *("-r", str(queues), "-w", str(queues), "-a", "+queue.type=BatchCQ"),
@@ -81,11 +81,11 @@ PATTERNS = (
     (r"[ \t]+", " "),
     (r" +(?=\n)", ""),
 )
-"""What may differ between two runs that say the same: addresses, times, ids, and column widths."""
+"""Parts that may differ between equivalent outputs: addresses, times, ids, and column widths."""
 
 
 def normalised(text: str) -> str:
-    """A command's output with what may differ replaced by its kind."""
+    """Return a command's output in which each part that may differ is replaced by its kind."""
     for pattern, replacement in PATTERNS:
         text = re.sub(pattern, replacement, text)
     return text.strip()

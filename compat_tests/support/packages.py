@@ -1,6 +1,6 @@
-"""Bare Debian systems below a folder, for what is installed on them: their network is this machine's.
+"""Bare Debian systems below a folder, for installation tests: their network is this machine's.
 
-Made by debootstrap, as root. What runs in one is ended by its process, and nothing stays mounted.
+debootstrap makes them, as root. Programs in them are ended by their process, and nothing stays mounted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from compat_tests.support.servers import ROOT
 
 SUITE = "bookworm"
 SECONDS = 3000
-"""How long a build may take on a loaded machine."""
+"""Longest time of a build on a loaded machine."""
 BOOT_SECONDS = 120
 
 
 def told(command: Sequence[str | Path], timeout: float = SECONDS, **variables: str) -> str:
-    """Run a program to its end; gives what it printed. Raises RuntimeError when it fails."""
+    """Run a program to its end; return its output. Raises RuntimeError if it fails."""
     done = subprocess.run(
         command,
         cwd=ROOT,
@@ -42,7 +42,7 @@ def told(command: Sequence[str | Path], timeout: float = SECONDS, **variables: s
 
 
 class Bare:
-    """A Debian with its essential packages, and what was included."""
+    """A Debian with its essential packages and the included ones."""
 
     def __init__(self, root: Path, *packages: str) -> None:
         self.root = root
@@ -50,24 +50,24 @@ class Bare:
         told(["debootstrap", "--variant=minbase", *include, SUITE, root])
 
     def run(self, *command: str, timeout: float = SECONDS) -> str:
-        """Run a program inside; gives what it printed."""
+        """Run a program inside; return its output."""
         return told(["chroot", self.root, *command], timeout, DEBIAN_FRONTEND="noninteractive")
 
     def install(self, *packages: str) -> float:
-        """Install Debian's packages, or files of packages; gives how many seconds it took."""
+        """Install Debian's packages, or files of packages; return the duration in seconds."""
         self.run("apt-get", "update", "-q")
         began = time.monotonic()
         self.run("apt-get", "install", "-y", "-q", "--no-install-recommends", *packages)
         return time.monotonic() - began
 
     def add(self, package: Path) -> str:
-        """Put a file of a package inside; gives what `install` knows it by."""
+        """Copy a file of a package inside; return its path for `install`."""
         shutil.copy(package, self.root / "tmp")
         return f"/tmp/{package.name}"
 
     @contextmanager
     def running(self, log: Path, *command: str) -> Iterator[float]:
-        """A server inside, once it says that it is ready; gives how many seconds that took."""
+        """Run a server inside while entered; return the seconds until its log says that it is ready."""
         began = time.monotonic()
         with self.mounted():
             process = start_logged(["chroot", str(self.root), *command], log)
@@ -81,7 +81,7 @@ class Bare:
 
     @contextmanager
     def mounted(self) -> Iterator[None]:
-        """With the kernel's files, of which a server reads some."""
+        """Mount `/proc` while entered: a server reads some of its files."""
         told(["mount", "--bind", "/proc", self.root / "proc"])
         try:
             yield
@@ -90,7 +90,7 @@ class Bare:
 
 
 class Booted:
-    """A bare Debian that has systemd, booted as a container with this machine's network. Ended when left."""
+    """A bare Debian with systemd, booted as a container with this machine's network; leaving it ends it."""
 
     def __init__(self, bare: Bare, log: Path) -> None:
         self._bare = bare
@@ -98,7 +98,7 @@ class Booted:
         self._first = 0
 
     def __enter__(self) -> Self:
-        # The machine's own systemd, if there is one, is not asked for anything.
+        # The machine's own systemd, if there is one, is not involved.
         command = ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit"]
         self._nspawn = start_logged([*command, f"--directory={self._bare.root}"], self._log)
         try:
@@ -116,12 +116,12 @@ class Booted:
             stop(self._nspawn, BOOT_SECONDS)
 
     def run(self, *command: str) -> str:
-        """Run a program inside; gives what it printed. Raises RuntimeError when it fails."""
+        """Run a program inside; return its output. Raises RuntimeError if it fails."""
         enter = ("nsenter", f"--target={self._first}", "--mount", "--uts", "--ipc", "--pid", "--root")
         return told([*enter, *command])
 
     def property(self, unit: str, name: str) -> str:
-        """What systemd says of a unit."""
+        """Return a property of a unit, as systemd reports it."""
         return self.run("systemctl", "show", "--property", name, "--value", unit).strip()
 
     def _is_up(self) -> bool:
@@ -140,7 +140,7 @@ class Booted:
 
 
 def _id_inside(pid: int) -> str:
-    """The id of a process in its own name space; empty when it has ended."""
+    """Return the id of a process in its own name space; empty if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A server and a client brought together: what a scenario is given."""
+"""Pairs of a server and a client, for scenarios."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compat_tests.support.servers import MixedCluster, Server, Settings
 
 
 class Variant(NamedTuple):
-    """A client version and the JVM properties that change how it talks."""
+    """A client version and the JVM properties that change its protocol."""
 
     version: str
     properties: Mapping[str, str]
@@ -46,7 +46,7 @@ VARIANTS = {
 """Every client JVM of a run: both versions, the binary header form, and TLS."""
 
 MODEL_TOPIC = "TBW102"
-"""Every broker has it; clients make topics on the brokers that its route names."""
+"""Topic of every broker; clients create topics on the brokers of its route."""
 
 KINDS = ("apache", "ours")
 
@@ -56,7 +56,7 @@ IMPATIENT: Settings = {
     "transactionCheckMax": "6",
     "transactionOpMsgMaxSize": "1",
 }
-"""Settings with which the server asks soon and often what became of transactions."""
+"""Settings with early and frequent transaction checks."""
 
 TUNED: Settings = {
     **IMPATIENT,
@@ -64,17 +64,17 @@ TUNED: Settings = {
     "recallMessageEnable": "true",
     "useServerSideResetOffset": "false",
 }
-"""All that scenarios need which do not mind each other: one more server of a kind, not one for each."""
+"""Settings that several scenarios can share: one more server of a kind, not one for each setting."""
 
 
 def chosen_kinds(config: pytest.Config) -> tuple[str, ...]:
-    """The servers that this run is about."""
+    """Return the kinds of servers of this run."""
     chosen: str = config.getoption("--server")
     return KINDS if chosen == "both" else (chosen,)
 
 
 class Peer:
-    """One client JVM beside one server. Names it gives are new in the whole run."""
+    """One client JVM with one server. Its names are unique in the whole run."""
 
     _numbers = itertools.count(1)
 
@@ -86,7 +86,7 @@ class Peer:
         self._maker: Producer | None = None
 
     def close(self) -> None:
-        """End what the peer itself keeps in the client."""
+        """Close the peer's own producer."""
         if self._maker is not None:
             self._maker.close()
             self._maker = None
@@ -99,14 +99,14 @@ class Peer:
         """A new topic with that many queues on each broker, known to clients."""
         topic = self.name(what)
         maker = self._client()
-        # Made on the brokers that have registered; a mixed cluster is not waited for.
+        # The client creates it on the registered brokers only, so wait until all have registered.
         wait_until(lambda: self._broker_count(MODEL_TOPIC) == brokers, 30, "all brokers have registered")
         maker.create_topic(topic, queues)
         wait_until(lambda: self._queue_count(topic) == queues * brokers, 20, f"{topic} has a route")
         return topic
 
     def knows(self, topic: str, queues: int) -> bool:
-        """Whether clients see that many queues of a topic that was made in another way."""
+        """Return True if clients see that many queues of a topic that was created in another way."""
         return self._queue_count(topic) == queues
 
     def producer(self, group: str | None = None, **options: Any) -> Producer:
@@ -119,7 +119,7 @@ class Peer:
         return TransactionProducer(self.driver, self.namesrv_address, group, topic=topic)
 
     def push(self, group: str, subscriptions: Mapping[str, Wanted], **options: Any) -> PushConsumer:
-        """A started push consumer; reads from the first offset, concurrently, in a cluster, unless told."""
+        """Return a started push consumer; by default from the first offset, concurrent, clustering."""
         chosen = {
             "listener": "concurrent",
             "model": "CLUSTERING",
@@ -138,15 +138,15 @@ class Peer:
         return LitePullConsumer(self.driver, self.namesrv_address, group, **options)
 
     def requester(self, group: str) -> Requester:
-        """A started producer that asks and waits."""
+        """A started producer of requests."""
         return Requester(self.driver, self.namesrv_address, group)
 
     def replier(self, group: str, topic: str) -> Replier:
-        """A started consumer that answers."""
+        """A started consumer that replies."""
         return Replier(self.driver, self.namesrv_address, group, topic=topic)
 
     def _client(self) -> Producer:
-        """The client that makes topics and looks at routes."""
+        """Return the producer that creates topics and reads routes."""
         with self._lock:
             if self._maker is None:
                 self._maker = self.producer()
@@ -166,7 +166,7 @@ class Peer:
 
 
 class Peers:
-    """All servers and client programs of a run, started when first asked for, ended by ``close``."""
+    """All servers and client programs of a run, started at the first request, ended by ``close``."""
 
     def __init__(self, runtime: Runtime, work: Path) -> None:
         self.runtime = runtime
@@ -178,11 +178,11 @@ class Peers:
         """By address of the name server and variant."""
 
     def server(self, kind: str) -> Server:
-        """The server of a kind that scenarios share."""
+        """Return the shared server of a kind."""
         return self.tuned(kind, None)
 
     def tuned(self, kind: str, settings: Settings | None = TUNED) -> Server:
-        """The server of a kind with these settings, which scenarios share."""
+        """Return the shared server of a kind with these settings."""
         place = kind, str(sorted((settings or {}).items()))
         with self._lock:
             if place not in self._servers:
@@ -190,12 +190,12 @@ class Peers:
             return self._servers[place]
 
     def driver(self, variant: str) -> Driver:
-        """The client JVM of a variant."""
+        """Return the client JVM of a variant."""
         version, properties = VARIANTS[variant]
         return self.shared(variant, lambda: Driver(self.runtime, version, properties))
 
     def shared(self, name: str, make: Callable[[], Driver]) -> Driver:
-        """A client program that scenarios share; made anew when it has ended by itself."""
+        """Return a shared client program; start it again if it has ended by itself."""
         with self._lock:
             if name not in self._drivers or self._drivers[name].has_ended:
                 self._drivers[name] = make()
@@ -207,7 +207,7 @@ class Peers:
 
     @contextmanager
     def fresh(self, kind: str, settings: Settings | None = None) -> Iterator[Server]:
-        """A server of its own, for scenarios that end servers."""
+        """Return a server for one scenario, for those that end servers."""
         with Server(kind, self.work, settings) as server:
             try:
                 yield server
@@ -223,7 +223,7 @@ class Peers:
             return self._peers[place]
 
     def release(self, kind: str) -> None:
-        """End the shared servers of a kind that nobody needs now: one of Apache's is never quite idle."""
+        """End the shared servers of a kind that no scenario needs now: Apache's are never quite idle."""
         with self._lock:
             for place in [place for place in self._servers if place[0] == kind]:
                 server = self._servers.pop(place)
@@ -231,7 +231,7 @@ class Peers:
                 server.discard()
 
     def _leave(self, server: Server) -> None:
-        """End the clients that peers of a server keep: they would look for it until the run ends."""
+        """Close the peers of a server: their clients would reconnect until the run ends."""
         with self._lock:
             leaving = [place for place in self._peers if place[0] == server.namesrv_address]
             left = [self._peers.pop(place) for place in leaving]

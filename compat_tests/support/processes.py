@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 PORTS = (15_000, 32_000)
 _GIVEN: set[int] = set()
-"""Ports that `free_ports` gave: a server may take seconds until it listens on its own."""
+"""Ports that `free_ports` returned: a server may take seconds until it listens on its port."""
 _GIVING = threading.Lock()
 
 
 class Process(Protocol):
-    """A started peer program: its pipes, and how it ends."""
+    """A started peer program with its pipes."""
 
     popen: subprocess.Popen[bytes]
 
@@ -40,7 +40,7 @@ class LocalProcess:
 
 
 def stop(popen: subprocess.Popen[Any], grace: float = 20) -> None:
-    """Ask a program to end; after ``grace`` seconds make it end."""
+    """Terminate a program; after ``grace`` seconds kill it."""
     if popen.poll() is None:
         popen.send_signal(signal.SIGTERM)
         try:
@@ -81,9 +81,9 @@ def wait_until(met: Callable[[], object], timeout: float, what: str, interval: f
 
 
 def free_ports(offsets: Sequence[int] = (0,)) -> int:
-    """A port P such that P + each offset is free on the loopback address now, and was given to nobody before.
+    """Return a port P such that P + each offset is free on the loopback address and was never returned.
 
-    It is none of those that the system gives to clients' connections, which could take it before it is used.
+    It is outside the system's range of ephemeral ports, because a connection could take such a port first.
     """
     for _ in range(100):
         port = random.randrange(*PORTS)
@@ -105,7 +105,7 @@ def _is_free(port: int) -> bool:
 
 
 def accepts(address: str) -> bool:
-    """Whether somebody listens on ``host:port``."""
+    """Return True if a process listens on ``host:port``."""
     host, port = address.rsplit(":", 1)
     try:
         socket.create_connection((host, int(port)), 1).close()

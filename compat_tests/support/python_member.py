@@ -1,8 +1,7 @@
 """One Python consumer as a process of its own, which can be killed.
 
-``python -m compat_tests.support.python_member NAMESRV GROUP TOPIC`` prints a line of JSON for each message it
-has consumed, and one when its queues change; it ends in good order when its input ends. What it logs goes to
-its standard error.
+``python -m compat_tests.support.python_member NAMESRV GROUP TOPIC`` prints a line of JSON for each consumed
+message and for each change of its queues. It ends cleanly when its input ends. Its log is its standard error.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _lock = threading.Lock()
 
 
 def tell(what: dict[str, Any]) -> None:
-    """Print a line; listeners work in threads."""
+    """Print a line under a lock, because listeners run in threads."""
     with _lock:
         print(json.dumps(what), flush=True)
 
 
 def show(messages: Sequence[ReceivedMessage], context: Context) -> None:
-    """Print what came."""
+    """Print the delivered messages."""
     for message in messages:
         queue = message.queue
         place = [queue.broker_name, queue.queue_id, message.queue_offset]
@@ -34,7 +33,7 @@ def show(messages: Sequence[ReceivedMessage], context: Context) -> None:
 
 
 def queues_changed(topic: str, queues: Collection[MessageQueue], ours: Collection[MessageQueue]) -> None:
-    """Print which queues are ours."""
+    """Print the assigned queues."""
     if not topic.startswith("%RETRY%"):
         tell({"queues": sorted(queue.queue_id for queue in ours)})
 

@@ -1,10 +1,10 @@
-"""Who was master in which epoch, as the controllers said while a scenario ran; and of a message that is lost
-what is known of it: who acknowledged it, in which epoch, where it lay, and whether its successor ever had it.
+"""Masters by epoch, as the controllers reported them in a scenario; and the facts about a lost message.
 
-Apache's master takes a slave whose connection has ended out of its own set in sync at once, before the
-controller has agreed, and so acknowledges alone what is cut away when it follows its successor
-(`AutoSwitchHAService.removeConnection`). That is told apart by proof: the message lies behind the place where
-the successor's epoch begins, which is where the successor's log ended when it became master.
+The facts are the master that acknowledged it, the epoch, its offset in the log, and whether its successor
+ever had it. Apache's master removes a slave whose connection has ended from its own in-sync set at once,
+before the controller has agreed. So it acknowledges alone messages that are truncated when it follows its
+successor (`AutoSwitchHAService.removeConnection`). The proof of that case is the message's offset: it is at
+or after the start of the successor's epoch, which is where the successor's log ended when it became master.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WATCH_SECONDS = 0.1
 
 
 class Acknowledged(NamedTuple):
-    """The offset in the queue that was told, when, by which broker, and where in its log the message lies."""
+    """Acknowledgement of a message: queue offset, time, broker, and offset in that broker's log."""
 
     offset: int
     at: float
@@ -28,7 +28,7 @@ class Acknowledged(NamedTuple):
 
 
 class Reign(NamedTuple):
-    """An epoch and the address of its master; somebody else was said to be master before `since`."""
+    """An epoch and the address of its master; the last report of the master before it is from `since`."""
 
     epoch: int
     master: str
@@ -36,8 +36,11 @@ class Reign(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What is known of a message that was acknowledged and is in no log. `epoch` is that of the one who
-    acknowledged it, `began` where the next epoch of another master begins; None where nobody knows."""
+    """The facts about a message that was acknowledged and is in no log.
+
+    `epoch` is that of the acknowledging master, `began` the start offset of the next epoch of another master;
+    None if unknown.
+    """
 
     body: str
     kind: str
@@ -48,7 +51,7 @@ class Loss(NamedTuple):
 
     @property
     def is_apaches_alone(self) -> bool:
-        """Whether it is proved that Apache's master acknowledged it without the one who succeeded it."""
+        """True if it is proved that Apache's master acknowledged it without its successor."""
         return self.kind == "apache" and self.began is not None and self.told.place >= self.began
 
     def __str__(self) -> str:
@@ -64,7 +67,7 @@ class Loss(NamedTuple):
 
 
 class Reigns(Background):
-    """Asks who is master; `state` is the set as the controller has it, empty where there is no answer."""
+    """Polls the master; `state` returns the set's state from the controller, empty without a response."""
 
     def __init__(self, state: Callable[[], Mapping[str, Any]]) -> None:
         super().__init__()
@@ -83,18 +86,18 @@ class Reigns(Background):
                 self.saw(int(state["masterEpoch"]), str(state["masterAddress"]), asked)
 
     def saw(self, epoch: int, master: str, asked: float) -> None:
-        """What was answered to a question of then."""
+        """Note the response to a query that was sent at `asked`."""
         if not self.all or self.all[-1].epoch != epoch:
             self.all.append(Reign(epoch, master, self._seen))
         self._seen = asked
 
     def loss(self, body: str, kind: str, told: Acknowledged, epochs: Sequence[tuple[int, int]]) -> Loss:
-        """What is known of a message that is lost, where the logs have these epochs and beginnings."""
+        """Return the facts about a lost message; `epochs` are the logs' epochs with their start offsets."""
         reigned = [one for one in self.all if one.master == told.by and one.since <= told.at]
         if not reigned:
             return Loss(body, kind, told, None, None, None)
         epoch = reigned[-1].epoch
         after = next((one for one in self.all if one.epoch > epoch and one.master != told.by), None)
-        # An epoch without a message is in no list: the next one begins where it did.
+        # An epoch without a message is in no list: the next epoch begins at the same offset.
         began = next((start for number, start in epochs if after and number >= after.epoch), None)
         return Loss(body, kind, told, epoch, after, began)

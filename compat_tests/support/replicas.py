@@ -1,4 +1,4 @@
-"""Masters and slaves of both kinds in one group, beside another broker, with a name server of ours."""
+"""Masters and slaves of both kinds in one group, with another broker and a name server of ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OURS_ONLY = ("haCopyWholeLog",)
 
 
 class Member:
-    """One place in the group, whose store brokers of either kind open."""
+    """One member of the group; brokers of either kind open its store."""
 
     def __init__(self, group: Group, name: str, settings: Settings) -> None:
         self._group = group
@@ -44,19 +44,19 @@ class Member:
         return self
 
     def stop(self) -> None:
-        """End the broker in good order."""
+        """Stop the broker cleanly."""
         if self._part is not None:
             self._part.stop()
             self._part = None
 
     def kill(self) -> None:
-        """End the broker at once."""
+        """Kill the broker."""
         if self._part is not None:
             self._part.kill9()
             self._part = None
 
     def ask(self, code: int) -> dict[str, object]:
-        """The JSON that a request without fields is answered with."""
+        """Return the JSON of the response to a request without fields."""
         with RawConnection(self.address) as connection:
             answer = connection.ask(code)
         assert answer is not None
@@ -65,7 +65,7 @@ class Member:
         return found
 
     def end(self) -> int:
-        """Where the log ends."""
+        """Return the end offset of the log."""
         status = self.ask(RequestCode.GET_BROKER_HA_STATUS)
         of_slave = status["haClientRuntimeInfo"]
         assert isinstance(of_slave, dict)
@@ -74,21 +74,21 @@ class Member:
         return end
 
     def is_followed(self) -> bool:
-        """Whether a slave has acknowledged everything."""
+        """Return True if the one slave has acknowledged the whole log."""
         status = self.ask(RequestCode.GET_BROKER_HA_STATUS)
         slaves = status["haConnectionInfo"]
         assert isinstance(slaves, list)
         return [slave["slaveAckOffset"] for slave in slaves] == [status["masterCommitLogMaxOffset"]]
 
     def log(self, end: int) -> dict[str, bytes]:
-        """The bytes of each log file, as far as the log goes."""
+        """Return the bytes of each log file up to the end of the log."""
         files = sorted((self.store / "commitlog").iterdir())
         return {
             file.name: file.read_bytes()[: end - int(file.name)] for file in files if int(file.name) < end
         }
 
     def knows(self, topic: str, group: str) -> bool:
-        """Whether the tables on disk name a topic and a group."""
+        """Return True if the tables on disk contain a topic and a group."""
         config = self.store / "config"
         tables = (config / "topics.json", config / "subscriptionGroup.json")
         return all(

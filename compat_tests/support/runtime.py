@@ -1,7 +1,7 @@
-"""Where the official clients run: in a container, or on this machine.
+"""Runtimes of the official clients: a container, or this machine.
 
-``--runtime=docker|local|auto``. ``auto`` takes Docker when an engine runs or can be started, and
-otherwise this machine; under ``CI=true`` it does not fall back.
+``--runtime=docker|local|auto``. ``auto`` uses Docker if an engine runs or can be started, and otherwise this
+machine; under ``CI=true`` it does not fall back.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Runtime(Protocol):
         ...
 
     def java(self, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Process:
-        """Start ``java ARGUMENTS`` in the same way."""
+        """Start ``java ARGUMENTS`` with pipes for input and output; errors go to the client log."""
         ...
 
     def close(self) -> None:
-        """End what the runtime itself runs."""
+        """End the runtime's own processes."""
         ...
 
 
@@ -58,11 +58,11 @@ class LocalRuntime:
         return LocalProcess(popen)
 
     def close(self) -> None:
-        """Nothing runs but the clients, which their users end."""
+        """Do nothing: the clients are the only processes, and their users end them."""
 
 
 def choose(wish: str, work: Path) -> Runtime:
-    """The runtime asked for; ``work`` is the folder for the clients' logs and files."""
+    """Return the requested runtime; ``work`` is the folder for the clients' logs and files."""
     if wish == "local":
         return LocalRuntime(work)
     try:

@@ -1,7 +1,7 @@
-"""The two servers that every scenario meets: Apache's own, and ours, behind one face.
+"""The two servers of every scenario, Apache's and ours, with the same interface.
 
 A :class:`Server` is a name server and a broker. It has ports, a home and a store of its own below a temporary
-folder, listens on the loopback address, and ends by process id. Mixed clusters are put together from
+folder, listens on the loopback address, and is ended by process id. Mixed clusters consist of
 :class:`Part` objects directly.
 """
 
@@ -31,12 +31,12 @@ CLUSTER_NAME = "DefaultCluster"
 START_SECONDS = 60
 STOP_SECONDS = 20
 ARCHIVE_SECONDS = 120
-"""For a stop that writes an archive of classes."""
+"""Grace of a stop that writes an archive of classes."""
 
 ROOT = Path(__file__).parents[2]
 
 Settings = Mapping[str, str]
-"""Broker settings by the standard's property names."""
+"""Broker settings by RocketMQ's property names."""
 
 BASE_SETTINGS = {
     "brokerName": BROKER_NAME,
@@ -49,37 +49,37 @@ APACHE_SETTINGS = {"brokerIP1": HOST, "bindAddress": HOST}
 APACHE_TEST_SETTINGS = {
     "mappedFileSizeCommitLog": "67108864",
     "waitTimeMillsInSendQueue": "5000",
-    # Apache's broker of 5.5.0 keeps a core busy for good once a transaction has ended and the interval has
-    # passed: here it never passes, and every end is written down at once.
+    # Apache's broker 5.5.0 keeps a core busy forever once a transaction has ended and the interval has
+    # passed: here it never passes, and every end is written at once.
     "transactionOpBatchInterval": "3600000",
     "transactionOpMsgMaxSize": "1",
     # After each start it keeps a core busy until this time has passed once; by default that takes 10 seconds.
     "transactionMetricFlushInterval": "500",
-    # Each time it copies its timers' wheel of 37 MB byte by byte; by default that is every second.
+    # Each flush copies its timer wheel of 37 MB byte by byte; by default that is every second.
     "timerFlushIntervalMs": "60000",
-    # The least it takes: one that a busy name server has lost is back in 10 seconds, not in 30.
+    # The minimum: a broker that a busy name server has dropped is back in 10 seconds, not in 30.
     "registerNameServerPeriod": "10000",
 }
-"""What only Apache's broker needs in tests: small files, patience on two busy cores, no idle running."""
+"""Settings of Apache's broker alone in tests: small files, long waits on two busy cores, no idle work."""
 
 SERIAL_GC = ("-XX:+UseSerialGC",)
 QUICK_JVM = (
     *SERIAL_GC,
-    # Compiled once: a third of what a start costs is compiling anew.
+    # Compile once: a third of a start's CPU time is recompilation.
     "-XX:TieredStopAtLevel=1",
-    # When one answer is late, the connection stays: a name server forgets a broker whose connection ends.
+    # Keep the connection after a late response: a name server removes a broker whose connection ends.
     "-Dcom.rocketmq.remoting.client.closeSocketIfTimeout=false",
 )
 TEST_JVM = ("-Xms512m", "-Xmx1g", *QUICK_JVM)
 PRODUCTION_JVM = ("-Xms1g", "-Xmx2g", "-XX:+UseG1GC")
-"""Two cores and a few gibibytes, with the collector that Apache's own start script chooses."""
+"""For two cores and a few gibibytes, with the collector of Apache's own start script."""
 
 
 _making_class_data = threading.Lock()
 
 
 class Part:
-    """One server process: how it is started, when it is up, how it ends."""
+    """One server process: start, readiness and end."""
 
     def __init__(
         self, command: list[str], log: Path, up_text: str, addresses: list[str], env: Settings
@@ -98,7 +98,7 @@ class Part:
         return self._popen.pid
 
     def start(self) -> None:
-        """Start the process and wait until it says that it is up and accepts connections."""
+        """Start the process; wait until it has logged that it is up and accepts connections."""
         began = self._log.stat().st_size if self._log.exists() else 0
         env = {**os.environ, **self._env}
         self._popen = start_logged(self._command, self._log, env=env, cwd=self._log.parent)
@@ -110,13 +110,13 @@ class Part:
             raise RuntimeError(f"{failure}; its output ends:\n{tail}") from failure
 
     def stop(self, grace: float = STOP_SECONDS) -> None:
-        """End the process in good order, within ``grace`` seconds; does nothing when it has ended."""
+        """Stop the process cleanly, after ``grace`` seconds kill it; do nothing if it has ended."""
         if self._popen is not None:
             stop(self._popen, grace)
             self._popen = None
 
     def kill9(self) -> None:
-        """Kill the process with no chance to put anything in order; does nothing when it has ended."""
+        """Kill the process with SIGKILL; do nothing if it has ended."""
         if self._popen is not None:
             self._popen.send_signal(signal.SIGKILL)
             self._popen.wait(30)
@@ -152,9 +152,9 @@ def apache_broker(
     production: bool = False,
     version: str = CURRENT,
 ) -> Part:
-    """Apache's broker; also takes the ports ``port - 2`` (fast) and ``port + 1`` (replication).
+    """Return Apache's broker; it also takes the ports ``port - 2`` (fast) and ``port + 1`` (replication).
 
-    In production it has the heap and the file sizes that its users run it with.
+    With `production` it has the heap and the file sizes of production.
     """
     if production:
         return _apache_broker(folder, port, namesrv, settings, PRODUCTION_JVM, version)
@@ -180,9 +180,9 @@ def _apache_broker(
 
 
 def class_data() -> tuple[str, ...]:
-    """The option with which Apache's servers of today start from an archive of the classes they load.
+    """Return the option with which Apache's current servers start from a class data archive (CDS).
 
-    It is written when a broker of that kind ends, which is started for this once for each Java.
+    A broker writes the archive when it ends; it is started for this once for each Java.
     """
     archive = cache_folder() / "archives" / f"server-{CURRENT}-{_java()}.jsa"
     with _making_class_data:
@@ -205,13 +205,13 @@ def _write_class_data(folder: Path, archive: Path) -> None:
 
 @cache
 def _java() -> str:
-    """A digest of which Java this is: archives are its own."""
+    """Return a digest of the Java version: an archive is valid for one version."""
     said = subprocess.run(["java", "-version"], capture_output=True, check=True, timeout=60).stderr
     return hashlib.sha256(said).hexdigest()[:12]
 
 
 def apache_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]) -> Part:
-    """Apache's broker container with these brokers; also takes the port two below."""
+    """Return Apache's broker container with these brokers; it also takes the port ``port - 2``."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "container.conf"
     listed = f"brokerConfigPaths={':'.join(map(str, brokers))}\n" if brokers else ""
@@ -239,7 +239,7 @@ def our_container(folder: Path, port: int, namesrv: str, brokers: Sequence[Path]
 
 
 def contained_broker(kind: str, folder: Path, port: int, settings: Settings) -> Path:
-    """The file of a broker that a container of that kind is to run, with a store of its own."""
+    """Write the configuration of a broker in a container, with a store of its own; return the file."""
     store = folder / "store"
     folder.mkdir(parents=True, exist_ok=True)
     chosen = {**BASE_SETTINGS, "brokerIP1": HOST, "listenPort": str(port)}
@@ -292,7 +292,7 @@ def _our_command(what: str, folder: Path, settings: Settings) -> list[str]:
 
 
 def _our_env() -> dict[str, str]:
-    # Modules are compiled once, as on every machine that was not told otherwise.
+    # Bytecode is cached, as in every default installation.
     return {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": ""}
 
 
@@ -329,7 +329,7 @@ def wait_until_registered(namesrv: str, brokers: set[str]) -> None:
 
 
 def registered(namesrv: str) -> set[str]:
-    """The brokers that a name server knows; none when it does not answer."""
+    """Return the brokers that a name server knows; empty if it does not respond."""
     try:
         with RawConnection(namesrv) as connection:
             answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
@@ -368,11 +368,11 @@ class Server:
 
     @property
     def pids(self) -> list[int]:
-        """The process ids of everything; it must have been started."""
+        """The process ids of all parts, which must have been started."""
         return [part.pid for part in self._parts]
 
     def start(self) -> Server:
-        """Start what does not run; returns itself."""
+        """Start all parts; return this server."""
         started: list[Part] = []
         try:
             for part in self._parts:
@@ -388,26 +388,26 @@ class Server:
     def wait_until_registered(self) -> None:
         """Wait until the name server knows the broker.
 
-        Apache's may register ten seconds after it said that it is up, and anew when it had no time to answer.
+        Apache's broker may register ten seconds after it logged that it is up, and again after a timeout.
         """
         wait_until_registered(self.namesrv_address, self._registering)
 
     def stop(self) -> None:
-        """End everything in good order, the broker first."""
+        """Stop all parts cleanly, the broker first."""
         for part in reversed(self._parts):
             part.stop()
 
     def restart(self) -> None:
-        """End everything in good order and start it again on the same ports and store."""
+        """Stop all parts cleanly and start them again on the same ports and store."""
         self.stop()
         self.start()
 
     def kill9(self) -> None:
-        """Kill the broker, and what shares its fate; ``restart`` brings everything back."""
+        """Kill the process of the broker; ``restart`` starts everything again."""
         self._parts[-1].kill9()
 
     def discard(self) -> None:
-        """End everything at once: the store is not needed any more."""
+        """Kill all parts: the store is not needed any more."""
         for part in self._parts:
             part.kill9()
 

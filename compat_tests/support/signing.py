@@ -1,6 +1,6 @@
-"""The official clients with credentials: programs in Java and Go that do one thing as one user.
+"""The official clients with credentials: programs in Java and Go that run one operation as one user.
 
-They lie beside the folders of the other programs, so that what is recorded of these stands.
+They are outside the folders of the other programs, so that the records of those stay valid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from compat_tests.support.runtime import Runtime
 
 GO = "go"
 OPS = ("sync", "async", "transaction", "pull", "push")
-"""What a program can be asked to do."""
+"""Operations of a program."""
 
 
 class Signer(Driver):
@@ -29,7 +29,7 @@ class Signer(Driver):
         if self.version == GO:
             env = {"HOME": str(self._work), "ROCKETMQ_GO_LOG_LEVEL": "fatal"}
             return runtime.run([str(go_program("../signing_go"))], env)
-        # Of the sets that there are, that of the tools has the hook which signs in both versions.
+        # The jar set of the tools has the signing hook in both versions.
         return runtime.java(
             [*SMALL_JVM, "-cp", program("../signing_java", "tools", self.version), "compat.Signing"]
         )

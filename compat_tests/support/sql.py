@@ -1,7 +1,7 @@
-"""SQL92 expressions by the thousand, and what they mean to the official parser.
+"""Random SQL92 expressions, and the official parser's results for them.
 
-`python -m compat_tests.support.sql COUNT` prints cases with the official answers, one JSON object a line; the
-unit tests' table `tests/engine/filters/standard_sql.jsonl` was made so, with 1500.
+`python -m compat_tests.support.sql COUNT` prints cases with the official answers, one JSON object a line. It
+made the unit tests' table `tests/engine/filters/standard_sql.jsonl`, with 1500.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NUMBERS = (
     *("5.0", "5.", ".5", "5.5e0", "1e2", "4.9E-324"),
 )
 ODD_NUMBERS = ("007", "0x10", "0.0", "9223372036854775808", "1e400", "1e-400")
-"""Some of no meaning, some that end an expression early."""
+"""Numbers of which some are invalid and some end an expression early."""
 CONSTANTS = ("TRUE", "false", "NULL")
 VALUES = (
     *(
@@ -56,13 +56,13 @@ Case = dict[str, Any]
 
 
 class Writer:
-    """Writes expressions: mostly ones that mean something, of all kinds."""
+    """Writer of random expressions of all kinds, most of them valid."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
     def case(self) -> Case:
-        """An expression with properties to ask it of."""
+        """Return an expression with properties to evaluate it on."""
         choose = self.random
         expression = self.condition(choose.randrange(4))
         if choose.random() < 0.15:
@@ -71,7 +71,7 @@ class Writer:
         return {"expression": expression, "properties": properties}
 
     def condition(self, depth: int) -> str:
-        """Something that is true, false or unknown."""
+        """Return an expression that is true, false or unknown."""
         choose = self.random
         if depth and choose.random() < 0.6:
             parts = [self.condition(depth - 1) for _ in range(choose.choice((1, 2, 2, 3)))]
@@ -95,7 +95,7 @@ class Writer:
         )
 
     def value(self) -> str:
-        """Something to compare."""
+        """Return an operand of a comparison."""
         choose = self.random
         kinds = (choose.choice(NAMES), self.number(), choose.choice(TEXTS), choose.choice(CONSTANTS))
         value = choose.choices(kinds, (8, 4, 2, 1))[0]
@@ -103,13 +103,13 @@ class Writer:
         return choose.choices(forms, (16, 1, 1, 1, 1))[0]
 
     def number(self) -> str:
-        """A number, or a name in its place."""
+        """Return a number, or a name instead of it."""
         choose = self.random
         numbers = (*NUMBERS, *NAMES[:2]) if choose.random() < 0.95 else ODD_NUMBERS
         return choose.choice(("", "", "", "-", "- -", "+")) + choose.choice(numbers)
 
     def spoiled(self, expression: str) -> str:
-        """The expression with something put in, left out or doubled."""
+        """Return the expression with a word inserted, removed or doubled."""
         choose = self.random
         words = expression.split(" ")
         at = choose.randrange(len(words))
@@ -130,14 +130,14 @@ def cases(count: int, seed: int = SEED) -> list[Case]:
 
 
 def judged(asked: Sequence[Case]) -> Iterator[Case]:
-    """The cases with the official answers: `result`, or `refused` with the text."""
+    """Yield the cases with the official answers: `result`, or `refused` with the text."""
     lines = "".join(json.dumps(case) + "\n" for case in asked)
     command = ["java", "-XX:+UseSerialGC", "-cp", program("judge", "server"), "compat.Judge"]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=300, check=True)
     for case, line in zip(asked, done.stdout.splitlines(), strict=True):
         answer = json.loads(line)
         if "refused" in answer:
-            # What was expected is told in other words.
+            # Our parser describes the expected tokens in other words.
             answer["refused"] = answer["refused"].partition("\nWas expecting")[0]
         yield case | answer
 

@@ -1,6 +1,6 @@
-"""What both doors answer to the cases: Apache's as kept in a file, ours as far as it is meant to differ.
+"""Responses of both gRPC front ends to the cases: Apache's in a file, ours where it differs on purpose.
 
-python -m compat_tests.support.grpc.answers        asks Apache's proxy and writes the file
+python -m compat_tests.support.grpc.answers        queries Apache's proxy and writes the file
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from compat_tests.support.peers import TUNED
 from compat_tests.support.servers import BROKER_NAME
 
 TRIES = 5
-"""Polls for a message that was sent: Apache's broker makes it readable a little later."""
+"""Polls for a sent message: Apache's broker makes it readable a little later."""
 
 FILE = PROGRAMS / "apache_answers.json"
 
@@ -61,11 +61,11 @@ DEPARTURES: dict[str, str] = {
     "telemetry: pull consumer": _SETTINGS,
     "telemetry: lite simple consumer": _SETTINGS,
 }
-"""Where ours says something else, and what; ``docs/compatibility.md`` has the reasons."""
+"""Cases with another response of ours, and that response; ``docs/compatibility.md`` has the reasons."""
 
 
 def prepare(server: GrpcServer) -> None:
-    """Make what the cases are about."""
+    """Create the topics and groups of the cases."""
     for topic, kind in cases.TYPES.items():
         server.make_topic(topic, kind)
     server.make_group(cases.READERS)
@@ -74,7 +74,7 @@ def prepare(server: GrpcServer) -> None:
 
 
 def ask(server: GrpcServer) -> dict[str, str]:
-    """What a door answers to each case."""
+    """Return a front end's response to each case."""
     prepare(server)
     with Probe(server.endpoints) as probe:
         for client, settings in cases.SETTINGS.items():
@@ -102,7 +102,7 @@ def _settings(probe: Probe, settings: cases.Shape) -> str:
 
 
 def _in_short(settings: Any) -> str:
-    """What the server fills in."""
+    """Return the settings that the server fills in, as text."""
     policy = settings.backoff_policy
     waits = [one.seconds for one in policy.customized_backoff.next]
     exponential = policy.exponential_backoff
@@ -118,7 +118,7 @@ def _in_short(settings: Any) -> str:
 
 
 def _received(probe: Probe) -> str:
-    """The receipt handle of a message that is sent and received now."""
+    """Send and receive a message; return its receipt handle."""
     probe.call("SendMessage", {"messages": [cases.message(cases.HANDLED)]}, cases.WRITER)
     queue, every = {"topic": cases.one(cases.HANDLED), "broker": cases.one(BROKER_NAME)}, {"expression": "*"}
     case = cases.receive("one", messageQueue=queue, filterExpression={"type": "TAG", **every})
@@ -131,7 +131,7 @@ def _received(probe: Probe) -> str:
 
 
 def recorded() -> dict[str, str]:
-    """What Apache's proxy answered."""
+    """Return the recorded responses of Apache's proxy."""
     found: dict[str, str] = json.loads(FILE.read_text())
     return found
 

@@ -1,7 +1,7 @@
-"""What drives the official gRPC clients, built once and kept in the cache folder.
+"""Drivers of the official gRPC clients, built once and kept in the cache folder.
 
-Jar sets are resolved by Maven, the Python client is installed in an environment of its own, the Node client
-by npm, the one in Go is compiled; which registries these ask is their own configuration.
+Maven resolves the jar sets. The Python client is installed in an environment of its own, the Node client by
+npm. The Go client is compiled. The registries are those of each tool's own configuration.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from compat_tests.support.artifacts import CURRENT, cache_folder, copied_jars, l
 PROGRAMS = Path(__file__).parent / "programs"
 
 JAVA_CLIENT, PYTHON_CLIENT, NODE_CLIENT = "5.2.0", "5.1.2", "1.0.8"
-"""The newest of each that is published; those of Python and Node stand in their own files, too, and Go's only
-there."""
+"""The newest published versions; those of Python and Node are in their own files, too, Go's only there."""
 
 
 def jars(name: str, version: str) -> str:
@@ -28,7 +27,7 @@ def jars(name: str, version: str) -> str:
 
 
 def proxy_class_path() -> str:
-    """Apache's proxy."""
+    """Return the class path of Apache's proxy."""
     return jars("proxy", CURRENT)
 
 
@@ -50,14 +49,14 @@ def java_driver() -> str:
 
 
 def python_of_the_client() -> Path:
-    """An interpreter that has the Python client."""
+    """Return an interpreter that has the Python client."""
     wanted = PROGRAMS / "python" / "requirements.txt"
 
     def install(place: Path) -> None:
         run([sys.executable, "-m", "venv", str(place)])
         run([str(place / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(wanted)])
 
-    # An environment cannot be moved: it is made where it stays, and counts once it is finished.
+    # An environment cannot be moved: it is made in its final folder, and is valid once it is finished.
     place = cache_folder() / f"grpc-python-{digest([wanted])}"
     if not (place / "finished").exists():
         with locked(place):
@@ -68,7 +67,7 @@ def python_of_the_client() -> Path:
 
 
 def node_driver() -> Path:
-    """The program that drives the Node client, with the client beside it."""
+    """Return the program that drives the Node client, with the client in the same folder."""
     sources = sorted((PROGRAMS / "node").iterdir())
 
     def install(aside: Path) -> None:
@@ -79,7 +78,7 @@ def node_driver() -> Path:
 
 
 def go_driver() -> Path:
-    """The program that drives the Go client; that client needs Go 1.24, newer than Debian 12 has."""
+    """Return the program that drives the Go client, which needs Go 1.24; Debian 12 has an older version."""
     source = PROGRAMS / "go"
 
     def build(aside: Path) -> None:
@@ -89,5 +88,5 @@ def go_driver() -> Path:
 
 
 def digest(sources: Iterable[Path]) -> str:
-    """Twelve digits that tell one state of some files from another."""
+    """Return twelve digits that identify the content of some files."""
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]

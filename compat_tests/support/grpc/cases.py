@@ -1,7 +1,8 @@
-"""Calls that a gRPC door answers in a way of its own: what Apache's proxy 5.5.0 says, and where ours departs.
+"""Calls whose responses are compared between Apache's proxy 5.5.0 and our gRPC front end.
 
-A case is a method, a request in protobuf's JSON, and the client that makes the call: ``writer`` has told
-settings of a producer, ``reader`` and ``guest`` those of a simple and a lite consumer, ``nobody`` none.
+A case is a method, a request in protobuf's JSON, and the client that makes the call. ``writer`` has sent the
+settings of a producer, ``reader`` and ``guest`` those of a simple and a lite consumer, and the fourth client
+(`NOBODY`) no settings.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TYPES = {
     TRANSACTION: "TRANSACTION",
     LITE: "LITE",
 }
-"""The topics, and which messages they are for."""
+"""The topics, each with its message type."""
 
 WRITER, READER, GUEST, NOBODY = "writer", "reader", "guest", "nobody"
 
@@ -48,12 +49,12 @@ SETTINGS: dict[str, Shape] = {
         "subscription": {"group": {"name": GUESTS}, "subscriptions": [{"topic": {"name": LITE}}]},
     },
 }
-"""What each client tells before the cases."""
+"""The settings that each client sends before the cases."""
 
 DAY, HOUR = 86_400, 3_600
 
 Handles = Callable[[], str]
-"""Gives the receipt handle of a message that was received just now."""
+"""Returns the receipt handle of a message that has just been received."""
 
 
 class Case(NamedTuple):
@@ -66,7 +67,7 @@ class Case(NamedTuple):
 
 
 def message(topic: str = NORMAL, body: bytes = b"x", user: Shape | None = None, **system: Any) -> Shape:
-    """A message to send."""
+    """Return a message to send."""
     properties = {"messageId": "0102FC0000000139F10B14BF1200000000", "messageType": "NORMAL", **system}
     return {
         "topic": {"name": topic},
@@ -77,17 +78,17 @@ def message(topic: str = NORMAL, body: bytes = b"x", user: Shape | None = None, 
 
 
 def send(name: str, *messages: Shape) -> Case:
-    """A case about a send."""
+    """Return a case of a send."""
     return Case(f"send: {name}", "SendMessage", {"messages": list(messages)})
 
 
 def after(seconds: float) -> str:
-    """A time from now, as protobuf's JSON has it."""
+    """Return the time `seconds` from now in the form of protobuf's JSON."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
 
 
 def receive(name: str, client: str = READER, **changes: Any) -> Case:
-    """A case about a receive of a simple consumer."""
+    """Return a case of a receive by a simple consumer."""
     request = {
         "group": {"name": READERS},
         "messageQueue": {"topic": {"name": NORMAL}, "broker": {"name": "broker-a"}},
@@ -101,35 +102,35 @@ def receive(name: str, client: str = READER, **changes: Any) -> Case:
 
 
 def one(name: str) -> Shape:
-    """A resource."""
+    """Return a resource of a name."""
     return {"name": name}
 
 
 def with_handle(make: Callable[[str], Shape]) -> Callable[[Handles], Shape]:
-    """A request made of a receipt handle."""
+    """Return a request that is made from a receipt handle."""
     return lambda handles: make(handles())
 
 
 def expired(handle: str) -> str:
-    """The same handle, received an hour ago."""
+    """Return the handle with a pop time one hour earlier."""
     begin, popped, *rest = handle.split(" ")
     return " ".join((begin, str(int(popped) - 1000 * HOUR), *rest))
 
 
 def foreign(handle: str) -> str:
-    """The same handle of a broker that nobody knows."""
+    """Return the handle with the name of an unknown broker."""
     parts = handle.split(" ")
     return " ".join((*parts[:5], "broker-z", *parts[6:]))
 
 
 def ack(topic: str, *handles: str, group: str = READERS) -> Shape:
-    """An acknowledgement."""
+    """Return an acknowledgement."""
     entries = [{"messageId": "m", "receiptHandle": handle} for handle in handles]
     return {"group": one(group), "topic": one(topic), "entries": entries}
 
 
 def change(handle: str, seconds: int, group: str = READERS, topic: str = HANDLED) -> Shape:
-    """A change of invisible time."""
+    """Return a change of the invisible time."""
     return {
         "group": one(group),
         "topic": one(topic),
@@ -140,12 +141,12 @@ def change(handle: str, seconds: int, group: str = READERS, topic: str = HANDLED
 
 
 def bury(handle: str, group: str = READERS) -> Shape:
-    """A message made a dead letter."""
+    """Return a request that moves a message to the DLQ."""
     return {"group": one(group), "topic": one(HANDLED), "receiptHandle": handle, "messageId": "m"}
 
 
 def names(method: str, client: str, *kinds: str) -> list[Case]:
-    """A method's checks of topic and group."""
+    """Return the cases of a method's checks of topic and group."""
     good = {"topic": NORMAL, "group": READERS}
     system = {"topic": "RMQ_SYS_TRANS_HALF_TOPIC", "group": "CID_RMQ_SYS_TRANS"}
     bad = {"blank": " ", "illegal": "a b", "long": "n" * 256, "system": ""}
@@ -357,4 +358,4 @@ TELEMETRY: dict[str, Shape] = {
     "ordered push consumer": {"clientType": "PUSH_CONSUMER", "subscription": {"group": one(ORDERED)}},
     "unknown group": {"clientType": "PUSH_CONSUMER", "subscription": {"group": one("g-3")}},
 }
-"""Settings that clients tell, each on a stream of its own."""
+"""Settings that clients send, each on a stream of its own."""

@@ -1,7 +1,7 @@
 """The official gRPC clients as Python objects: a driver program for each language, spoken to in JSON lines.
 
-Producers, simple, push and lite consumers have the same operations in every language; where a client can do
-less, less is there.
+Producers, simple, push and lite consumers have the same operations in every language, except where a client
+lacks one.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from compat_tests.support.runtime import LocalRuntime, Runtime
 
 LANGUAGES = ("java", "python", "node")
 WITH_GO = (*LANGUAGES, pytest.param("go", marks=pytest.mark.long))
-"""Go's is long for its compiler, which a Debian machine does not have."""
+"""The Go client belongs to the long run because of its compiler, which a Debian machine does not have."""
 
 GO_WITH_TLS = "go-tls"
-"""The Go client's driver in a process that speaks TLS: to that client it is one thing for all."""
+"""The Go client's driver in a process with TLS, which in that client is a setting of the whole process."""
 
 TRIES, PROXY_TIMEOUT = 5, 50400
 
@@ -49,8 +49,10 @@ class Sent(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A message as a client hands it to its user. Times in ms since the epoch; ``md5`` is of the body, which
-    is empty here when it is longer than 1024 bytes."""
+    """A message as a client hands it to its user. Times in ms since the epoch.
+
+    ``md5`` is that of the body; ``body`` is empty if it is longer than 1024 bytes.
+    """
 
     message_id: str
     topic: str
@@ -69,13 +71,13 @@ class Received(NamedTuple):
     attempt: int | None
     received_at: int
     delivery: int
-    """How often this consumer has been given the message; 0 where it is not counted."""
+    """Number of deliveries of the message to this consumer; 0 if they are not counted."""
     receipt: int
-    """What the driver calls it; 0 where it cannot be acknowledged by hand."""
+    """The driver's number of the message; 0 if it cannot be acknowledged explicitly."""
 
 
 class GrpcDriver(Driver):
-    """One process with the official client of a language in it; ``work`` is where it may keep files."""
+    """One process with the official client of a language in it; ``work`` is the folder of its files."""
 
     def __init__(self, runtime: Runtime, language: str, work: Path) -> None:
         self._work = work
@@ -88,7 +90,7 @@ class GrpcDriver(Driver):
         if self.version in ("go", GO_WITH_TLS):
             env["rocketmq.client.enableSsl"] = str(self.version == GO_WITH_TLS).lower()
             return here.run([str(go_driver())], env)
-        # These two believe only certificates of authorities; Java's and Go's believe any.
+        # These two verify certificates; the Java and Go clients accept any.
         env["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = str(certificate(self._work)[1])
         if self.version == "python":
             command = [str(python_of_the_client()), str(PROGRAMS / "python" / "driver.py")]
@@ -133,24 +135,26 @@ class Producer(_Client):
     kind = "producer"
 
     def send(self, *messages: Mapping[str, Any]) -> list[Sent]:
-        """Send one after the other. Fields: topic, body or size, tag, keys, properties, group, lite,
-        priority, delay (ms)."""
+        """Send messages one after the other.
+
+        Fields: topic, body or size, tag, keys, properties, group, lite, priority, delay (ms).
+        """
         return [_sent(one) for one in self._ask("send", messages=list(messages))]
 
     def begin(self, message: Mapping[str, Any], resolution: str) -> Sent:
-        """Send a half message and end its transaction, or leave it open."""
+        """Send a half message; end its transaction, or leave it open."""
         return _sent(self._ask("begin", message=message, resolution=resolution))
 
     def decide(self, bodies: Sequence[str], state: str) -> None:
-        """What to answer from now on when the server asks about these messages; nobody knows others."""
+        """Set the response to transaction checks of these messages; others stay unknown."""
         self._ask("decide", bodies=list(bodies), state=state)
 
     def questions(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """Wait until the server has asked so often or the time is over; all questions so far."""
+        """Wait for `count` transaction checks or the end of the time; return all checks so far."""
         return self._waited("questions", count, seconds)
 
     def recall(self, topic: str, handle: str) -> str:
-        """Take back a delayed message; its id."""
+        """Recall a delayed message; return its id."""
         return str(self._ask("recall", topic=topic, handle=handle))
 
     def begin_storm(self, topic: str, threads: int) -> Future[list[str]]:
@@ -158,7 +162,7 @@ class Producer(_Client):
         return self.driver.begin("producer.storm", name=self.name, topic=topic, threads=threads)
 
     def storm_count(self) -> int:
-        """How many sends of the storm were acknowledged so far."""
+        """Return the number of acknowledged sends of the storm so far."""
         return int(self._ask("stormCount"))
 
     def calm(self) -> None:
@@ -167,18 +171,18 @@ class Producer(_Client):
 
 
 class SimpleConsumer(_Client):
-    """A consumer that is asked. Options: group, subscriptions, await (ms), tls."""
+    """A consumer with explicit receives. Options: group, subscriptions, await (ms), tls."""
 
     kind = "simple"
 
     def receive(self, most: int = 16, invisible: int = 20_000) -> list[Received]:
-        """One call; what comes is invisible to others for so many ms."""
+        """Receive once; the messages stay invisible to other consumers for `invisible` ms."""
         return [_received(one) for one in self._ask("receive", max=most, invisible=invisible)]
 
     def collect(
         self, count: int, seconds: float = PATIENCE_SECONDS, *, invisible: int = 20_000, ack: bool = True
     ) -> list[Received]:
-        """Receive, and acknowledge at once, until so many came or the time is over."""
+        """Receive until `count` messages came or the time is over; with `ack`, acknowledge each at once."""
         found: list[Received] = []
         end = time.monotonic() + seconds
         while len(found) < count and time.monotonic() < end:
@@ -189,11 +193,11 @@ class SimpleConsumer(_Client):
         return found
 
     def ack(self, *messages: Received) -> None:
-        """Acknowledge."""
+        """Acknowledge messages."""
         self._ask("ack", receipts=[one.receipt for one in messages])
 
     def change(self, message: Received, invisible: int) -> None:
-        """Let a message be visible again in so many ms."""
+        """Make a message visible again after `invisible` ms."""
         self._ask("change", receipt=message.receipt, invisible=invisible)
 
 
@@ -203,7 +207,7 @@ class PushConsumer(_Client):
     kind = "push"
 
     def collect(self, count: int, seconds: float = PATIENCE_SECONDS) -> list[Received]:
-        """Wait until at least ``count`` deliveries came or the time is over; all so far."""
+        """Wait for at least ``count`` deliveries or the end of the time; return all so far."""
         return self._waited("collect", count, seconds)
 
 
@@ -213,7 +217,7 @@ class LiteConsumer(PushConsumer):
     kind = "lite"
 
     def subscribe(self, lite: str) -> None:
-        """Read a lite topic; asked anew where a busy broker was too slow for the proxy before it."""
+        """Subscribe to a lite topic; retry if a busy broker was too slow for Apache's proxy."""
         for left in reversed(range(TRIES)):
             try:
                 self._ask("subscribe", lite=lite)
@@ -223,12 +227,12 @@ class LiteConsumer(PushConsumer):
                     raise
 
     def unsubscribe(self, lite: str) -> None:
-        """Read it no more."""
+        """Unsubscribe from a lite topic."""
         self._ask("unsubscribe", lite=lite)
 
 
 class Peer:
-    """The client of one language at one door. Names it gives are new in the whole run."""
+    """The client of one language at one gRPC front end. Its names are unique in the whole run."""
 
     _numbers: ClassVar[Iterator[int]] = itertools.count(1)
 
@@ -253,7 +257,7 @@ class Peer:
         return Producer(self.driver, self.server.endpoints, topics=list(topics), **options)
 
     def simple(self, group: str, subscriptions: Mapping[str, Wanted], **options: Any) -> SimpleConsumer:
-        """A started simple consumer; a call waits for five seconds, unless told."""
+        """Return a started simple consumer; a call waits for five seconds by default."""
         chosen = {"await": 5_000, **options, "group": group, "subscriptions": dict(subscriptions)}
         return SimpleConsumer(self.driver, self.server.endpoints, **chosen)
 
@@ -268,13 +272,13 @@ class Peer:
 
 
 def driver_of(language: str, peers: Peers) -> Driver:
-    """The driver of a language that scenarios share."""
+    """Return the shared driver of a language."""
     make = GrpcDriver
     return peers.shared(f"grpc-{language}", lambda: make(peers.runtime, language, peers.work))
 
 
 def peer_at(server: GrpcServer, language: str, peers: Peers) -> Peer:
-    """The client of a language at a door."""
+    """Return the client of a language at a gRPC front end."""
     return Peer(server, driver_of(language, peers))
 
 

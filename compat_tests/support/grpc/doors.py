@@ -1,4 +1,4 @@
-"""A server with its gRPC door: Apache's broker with Apache's proxy before it, or ours, which is its own."""
+"""A server with its gRPC front end: Apache's broker with Apache's proxy, or ours, which needs no proxy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.remoting.tls import pem_of, self_signed
 
 LIGHT: Settings = {"enableLmq": "true", "enableMultiDispatch": "true"}
-"""What lite topics need of Apache's broker."""
+"""Settings of Apache's broker that lite topics need."""
 
 PROXY_SETTINGS = {
     "proxyMode": "CLUSTER",
@@ -26,20 +26,20 @@ PROXY_SETTINGS = {
 }
 
 PROXY_TEST_SETTINGS = {
-    # By default the proxy tells brokers each 20 seconds whom to ask about transactions.
+    # By default the proxy announces its transaction producers to brokers every 20 seconds.
     "transactionHeartbeatPeriodSecond": 1,
-    # By default it believes for 20 seconds what it read of a topic or group.
+    # By default it caches the configuration of topics and groups for 20 seconds.
     "topicConfigCacheRefreshSeconds": 1,
     "subscriptionGroupConfigCacheRefreshSeconds": 1,
     "topicRouteServiceCacheRefreshSeconds": 1,
 }
-"""What only Apache's proxy needs in tests: that it notices sooner."""
+"""Settings of Apache's proxy alone, with which it notices changes sooner in tests."""
 
 
 def apache_proxy(
     folder: Path, grpc_port: int, namesrv: str, more: Settings, *, production: bool = False
 ) -> Part:
-    """Apache's proxy in cluster mode; takes a port more for its remoting door."""
+    """Return Apache's proxy in cluster mode; it takes another port for its remoting listener."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
         **PROXY_SETTINGS,
@@ -60,7 +60,10 @@ def apache_proxy(
 
 
 def certificate(work: Path) -> tuple[Path, Path]:
-    """The key and the certificate of the doors of a run, in files; clients that check are to believe it."""
+    """Return the files of key and certificate of a run's gRPC front ends; make them if they are missing.
+
+    Clients that verify certificates must trust it.
+    """
     key_file, certificate_file = work / "grpc-key.pem", work / "grpc-certificate.pem"
     if not certificate_file.exists():
         key, shown = pem_of(*self_signed(HOST))
@@ -70,9 +73,9 @@ def certificate(work: Path) -> tuple[Path, Path]:
 
 
 class GrpcServer(Server):
-    """A name server, a broker and a gRPC door of one kind, at :attr:`endpoints`.
+    """A name server, a broker and a gRPC front end of one kind, at :attr:`endpoints`.
 
-    ``proxy`` has settings of the door: of Apache's proxy, or of our broker, where they have the same names.
+    ``proxy`` has settings of the front end: of Apache's proxy, or of our broker, which has the same names.
     """
 
     def __init__(
@@ -99,11 +102,11 @@ class GrpcServer(Server):
 
     @property
     def pids(self) -> list[int]:
-        """The process ids of everything; it must have been started."""
+        """The process ids of all servers, which must have been started."""
         return [*super().pids, *([self.proxy.pid] if self.proxy else [])]
 
     def start(self) -> GrpcServer:
-        """Start what does not run; the proxy once the broker is known, which it asks for a topic."""
+        """Start the servers; the proxy last, because it requests a topic from a registered broker."""
         super().start()
         if self.proxy is not None:
             try:
@@ -114,13 +117,13 @@ class GrpcServer(Server):
         return self
 
     def stop(self) -> None:
-        """End everything in good order, the proxy first."""
+        """Stop all servers cleanly, the proxy first."""
         if self.proxy is not None:
             self.proxy.stop()
         super().stop()
 
     def revive(self) -> None:
-        """Bring back a broker that was killed; a proxy that stood before it has gone on."""
+        """Start a killed broker again; Apache's proxy has kept running."""
         if self.kind == "apache":
             self._parts[-1].start()
             self.wait_until_registered()
@@ -128,7 +131,7 @@ class GrpcServer(Server):
             self.restart()
 
     def discard(self) -> None:
-        """End everything at once: the store is not needed any more."""
+        """Kill all servers: the store is not needed any more."""
         if self.proxy is not None:
             self.proxy.kill9()
         super().discard()
@@ -137,7 +140,7 @@ class GrpcServer(Server):
         return self.start()
 
     def make_topic(self, topic: str, kind: str = "NORMAL", queues: int = 4) -> str:
-        """A topic for messages of one type; its name."""
+        """Create a topic for messages of one type; return its name."""
         fields = {
             "topic": topic,
             "defaultTopic": "TBW102",
@@ -155,7 +158,7 @@ class GrpcServer(Server):
     def make_group(
         self, group: str, *, orderly: bool = False, most_retries: int = 16, lite_topic: str = ""
     ) -> str:
-        """A consumer group; its name. ``lite_topic`` is the topic whose lite topics it may read."""
+        """Create a consumer group; return its name. It may read the lite topics of ``lite_topic``."""
         attributes = {"+lite.bind.topic": lite_topic} if lite_topic else {}
         config = {
             "groupName": group,
@@ -167,7 +170,7 @@ class GrpcServer(Server):
         return group
 
     def message_count(self, topic: str) -> int:
-        """How many messages a topic has ever had; 0 when there is no such topic."""
+        """Return the number of messages that a topic has ever had; 0 if there is no such topic."""
         with RawConnection(self.broker_address) as connection:
             answer = connection.ask(RequestCode.GET_TOPIC_STATS_INFO, {"topic": topic})
         assert answer is not None
@@ -183,7 +186,7 @@ class GrpcServer(Server):
 
 
 def door(kind: str, peers: Peers) -> GrpcServer:
-    """The server of a kind with a door that scenarios share; it ends with the others of its kind."""
+    """Return the shared gRPC server of a kind; it ends with the other servers of its kind."""
     place = kind, "grpc"
     with peers._lock:
         found = peers._servers.get(place)

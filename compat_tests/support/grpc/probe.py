@@ -1,7 +1,7 @@
-"""Single calls of apache.rocketmq.v2.MessagingService, for what no official client sends.
+"""Single calls of apache.rocketmq.v2.MessagingService, for requests that no official client sends.
 
-Requests are written as protobuf's JSON; what comes back is told as a line of text that two servers can be
-compared by: names of codes, messages, and of what a case is about.
+Requests are written as protobuf's JSON. A response is returned as a line of text by which two servers can be
+compared: names of codes, messages, and the details that matter in a case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Shape = dict[str, Any]
 
 
 class Probe:
-    """A channel to a door, and the clients that have told it their settings."""
+    """A channel to a gRPC front end, and the clients that have sent it their settings."""
 
     def __init__(self, endpoints: str) -> None:
         self.endpoints = endpoints
@@ -34,7 +34,7 @@ class Probe:
         self._open: list[queue.Queue[Any]] = []
 
     def call(self, method: str, request: Shape, client: str, seconds: float = CALL_SECONDS) -> list[Any]:
-        """The messages of an answer. Raises ``grpc.RpcError`` when the call fails."""
+        """Return the messages of a response. Raises ``grpc.RpcError`` if the call fails."""
         message = ParseDict(request, getattr(v2, f"{method}Request")())
         path, answers = f"/{SERVICE}/{method}", getattr(v2, f"{method}Response")
         make = self._channel.unary_stream if method in STREAMS else self._channel.unary_unary
@@ -43,7 +43,7 @@ class Probe:
         return list(came) if method in STREAMS else [came]
 
     def telemetry(self, settings: Shape, client: str, *, keep: bool = True) -> Any:
-        """What is answered first to a client's settings; its stream stays open, if it is to be kept."""
+        """Send a client's settings; return the first response. With `keep`, the stream stays open."""
         waiting: queue.Queue[Any] = queue.Queue()
 
         def commands() -> Iterator[Any]:
@@ -76,22 +76,22 @@ class Probe:
 
 
 def headers_of(client: str) -> list[tuple[str, str]]:
-    """The headers of a client; none names itself ``""``."""
+    """Return the headers of a client; ``""`` stands for a client without id."""
     return [*LANGUAGE.items(), *([("x-mq-client-id", client)] if client else [])]
 
 
 def told(answers: list[Any]) -> str:
-    """What an answer says, in one line."""
+    """Return a response as one line of text."""
     return "; ".join(filter(None, (_told(answer) for answer in answers)))
 
 
 def refusal(error: grpc.RpcError) -> str:
-    """How a call failed."""
+    """Return the status of a failed call as one line of text."""
     return normalised(f"gRPC {error.code().name} {error.details()}")
 
 
 def normalised(text: str) -> str:
-    """A text without what differs from run to run (lines of Java, addresses), long names shortened."""
+    """Return a text without parts that differ by run (lines of Java, addresses), long names shortened."""
     text = re.sub("n{100,}", "n...", text.replace("\n", " "))
     text = re.sub(r"\. [A-Za-z$]+Exception\. .*?\(\w+\.java:\d+\)", "", text)
     return re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text).strip()

@@ -37,7 +37,7 @@ from rocketmq.grpc_protocol import FilterType
 
 SHOWN_BYTES = 1024
 SETTINGS_SECONDS = 1.0
-"""This client does not wait until the server has its settings, before which it is given nothing."""
+"""This client does not wait until the server has its settings; without them it receives nothing."""
 Request = dict[str, Any]
 
 clients: dict[str, Any] = {}
@@ -47,7 +47,7 @@ numbers = itertools.count(1)
 
 
 class Inbox(MessageListener):  # type: ignore[misc]
-    """What a listener was given, in order; whoever asks waits for it."""
+    """Messages delivered to a listener, in order; `collect` waits for them."""
 
     def __init__(self, request: Request) -> None:
         self._all: list[Request] = []
@@ -57,7 +57,7 @@ class Inbox(MessageListener):  # type: ignore[misc]
         self._changed = threading.Condition()
 
     def accept(self, message: Any) -> bool:
-        """Note a message; whether its consumption succeeds."""
+        """Note a message; return True if its consumption succeeds."""
         shape = shape_of(message)
         with self._changed:
             self._turns[message.message_id] += 1
@@ -67,18 +67,18 @@ class Inbox(MessageListener):  # type: ignore[misc]
         return shape["delivery"] > self._fail_first and shape["body"] not in self._refused
 
     def consume(self, message: Any) -> ConsumeResult:
-        """What the client calls."""
+        """Consume a message, as the client's callback."""
         return ConsumeResult.SUCCESS if self.accept(message) else ConsumeResult.FAILURE
 
     def collect(self, request: Request) -> list[Request]:
-        """Wait for so many deliveries, or so long; all so far."""
+        """Wait for `count` deliveries, at most `millis`; return all so far."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._all) >= request["count"], request["millis"] / 1000)
             return list(self._all)
 
 
 class Decider(TransactionChecker):  # type: ignore[misc]
-    """Answers what became of transactions as it was told."""
+    """Transaction checker that answers with the states set by `decide`."""
 
     def __init__(self, request: Request) -> None:
         self.questions = Inbox(request)
@@ -87,7 +87,7 @@ class Decider(TransactionChecker):  # type: ignore[misc]
         self.is_storming = False
 
     def check(self, message: Any) -> Any:
-        """What the client calls."""
+        """Return the state of a transaction, as the client's callback."""
         self.questions.accept(message)
         state = self.decided.get(message.body.decode(), "UNKNOWN")
         return {"COMMIT": TransactionResolution.COMMIT, "ROLLBACK": TransactionResolution.ROLLBACK}.get(
@@ -242,7 +242,7 @@ def change(request: Request) -> None:
 
 
 def storm(request: Request) -> list[str]:
-    """Send from several threads until told to stop; failures are passed over."""
+    """Send from several threads until `calm`; ignore failures."""
     producer = clients[request["name"]]
     decider = producer.decider
     decider.is_storming = True
