@@ -104,7 +104,7 @@ class Sweep:
         seconds = time.monotonic() - began
         stack.callback(server.stop)
         if self._kind == "apache":
-            run_row(self._row, server, -1)  # a JVM gets warm
+            run_row(self._row, server, -1)  # warms the JVM up
         return seconds
 
     def _point(self, curve: Curve, x: float, row: Row, server: Server, ready: float, number: int) -> Point:

@@ -70,7 +70,7 @@ async def serve(count: int, endpoints: str) -> None:
     while await asyncio.to_thread(sys.stdin.readline):
         served = sum(await asyncio.gather(*(one.is_told() for one in clients)))
         print(json.dumps({"served": served}), flush=True)
-    os._exit(0)  # streams that are open would be waited for
+    os._exit(0)  # without waiting for open streams
 
 
 if __name__ == "__main__":
