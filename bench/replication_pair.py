@@ -1,6 +1,6 @@
 """A master and its slave of one kind, observed from outside: lag and CPU time.
 
-A thread polls the master (request 907) for the end of its log and the slave's acknowledged offset, and samples
+A thread polls the master (request 907) for its log's end and the slave's acknowledged offset, and samples
 the CPU time of both. Lag in bytes is the difference. Lag in time is the time since the master's log ended
 where the slave's ends now.
 """
@@ -94,7 +94,7 @@ def cpu_of(part: Part) -> float:
 
 
 def lag_seconds(samples: Sequence[Sample], seen: Sample) -> float:
-    """Return the seconds between this sample and the time when the master's log ended where the slave's ends."""
+    """Return the seconds from when the master's log ended where the slave's ends to this sample."""
     if seen.acknowledged >= seen.log_end:
         return 0.0
     index = bisect.bisect_left(samples, seen.acknowledged, key=lambda sample: sample.log_end)
@@ -152,7 +152,7 @@ class Pair:
         return [part.pid for part in (self._namesrv, *self._others, self.master, self.slave)]
 
     def start(self, *, with_slave: bool = True) -> Pair:
-        """Start everything, and the slave unless `with_slave` is false; return when the slave has caught up."""
+        """Start all, the slave unless `with_slave` is false; return when the slave has caught up."""
         try:
             for part in (self._namesrv, *self._others, self.master):
                 part.start()

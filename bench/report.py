@@ -16,7 +16,7 @@ from bench.rows import FALLS, Row
 class Sample:
     """One run of one row on one server; None if the work has no such figure.
 
-    `cpu_per_million` is broker CPU seconds for a million messages; `cpu_percent` is the share of one core that
+    `cpu_per_million` is broker CPU seconds a million messages; `cpu_percent` is the share of one core that
     an idle server uses; latencies are in microseconds; `resident_mb` is taken right after the run.
     """
 

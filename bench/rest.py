@@ -68,7 +68,7 @@ class Clients:
         return self.answer("served")
 
     def answer(self, name: str) -> int:
-        """Return the next number that the process reports under `name`. Raises `RuntimeError` if it has ended."""
+        """Return the next number reported under `name`. Raises `RuntimeError` if the process has ended."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._said.append(line)

@@ -40,7 +40,7 @@ MEMORY_ONLY = Aim()
 class Row:
     """One kind of work.
 
-    `work` is the load's name in `Load.java`. `amount` is the seconds measured after the warm-up; for consuming,
+    `work` is the load's name in `Load.java`. `amount` is seconds measured after the warm-up; for consuming,
     the number of messages; for an idle server, the seconds of observation with `threads` connections or
     consumers. `broker` holds broker.conf settings for servers of this row. `topics` is the number of topics,
     of `queues` queues each, that these have from the start (sends go to them in turn). `apart` keeps rows on

@@ -88,7 +88,7 @@ class Bench:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def run(self, what: str, connections: int = 0, *, killed: bool = False) -> Finding:
-        """Start the broker, leave it idle, send to it, stop it; with `killed` it recovers as after a crash."""
+        """Start the broker, leave it idle, send, stop it; with `killed` it recovers as after a crash."""
         self._plan.tell(what)
         if killed:
             (self.store / "abort").write_text("1")

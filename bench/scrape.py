@@ -1,7 +1,7 @@
 """`python -m bench scrape`: the cost for the event loop of a scrape of very many topics and groups.
 
 One broker runs in this process, on a real disk, without sockets: each topic has a message, each group lags in
-one topic. A scrape runs as when it is served, incrementally. Measured are the loop's total time and the longest
+one topic. A scrape runs as when it is served, incrementally. Measured are the total time and the longest
 time that it is blocked, both as CPU time. Other work on the machine lengthens these too, so the total is the
 least of several scrapes and the longest time is their median.
 """
@@ -41,7 +41,7 @@ QUEUES = 4
 
 @dataclass
 class Scrape:
-    """One kind of scrape: milliseconds of the fastest first and later scrape, and of the longest time slice."""
+    """One kind of scrape: milliseconds of the fastest first and later scrape, and of the longest slice."""
 
     name: str
     lines: int

@@ -1,6 +1,6 @@
 """Start time and memory of servers on one store: warm, cold, after a kill.
 
-Ours and Apache's start on the same folder in turn, as processes, and are timed until they report readiness and
+Ours and Apache's start in turn on the same folder, and are timed until they report readiness and
 accept connections. After a kill means that the file `abort` exists.
 """
 

@@ -104,7 +104,7 @@ def longest_without(times: Sequence[float]) -> float:
 def again_after(times: Sequence[float], moment: float) -> float:
     """Return the seconds from `moment` to the end of the longest gap around it.
 
-    The first time after `moment` is not enough, as answers may still be in flight. Raises `RuntimeError` if the
+    The first time after `moment` is not enough: answers may be in flight. Raises `RuntimeError` if the
     gap has not ended.
     """
     found = sorted(at for at in times if at > moment - 1)

@@ -79,7 +79,7 @@ class Sender(asyncio.Protocol):
             self._answer.set_exception(ConnectionError("the server has closed the connection"))
 
     async def send(self, frame: bytes) -> None:
-        """Send and wait for the answer. Raises `RuntimeError` if it is not a success or the previous answer is
+        """Send and wait for the answer. Raises `RuntimeError` if it is no success or the previous answer is
         outstanding, and `ConnectionError`.
         """
         assert self._transport is not None

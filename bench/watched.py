@@ -2,7 +2,7 @@
 
 Three servers of ours get sends in turn: two that export no metrics and have no console, and one that is
 scraped every 5 s while the console's overview is open, with its event stream and the periodic requests of the
-page. The load is that of `sync-64`: 64 sends of 1 KB in flight on one connection, each written as the official
+page. The load is that of `sync-64`: 64 sends of 1 KB in flight on one connection, written as the official
 client writes it.
 
 The measure is the CPU time that a server's threads take for a message: other work on the machine changes it
