@@ -1,4 +1,4 @@
-"""Servers with access control (ACL 2.0), and the normal user as whom loads then sign."""
+"""Servers with access control (ACL 2.0), and the normal user in whose name loads sign."""
 
 import json
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ POLICY = {
 
 
 class GuardedServer(Server):
-    """A server that asks who somebody is; also the name server does where it is ours."""
+    """A server that authenticates its clients; its name server does too if it is ours."""
 
     def __init__(self, kind: str, work: Path, *, production: bool = False) -> None:
         super().__init__(kind, work, dict(ACCESS), production=production)
 
     def start(self) -> "GuardedServer":
-        """Start it, and make the user of the loads."""
+        """Start the server and create the user of the loads. Raises `RuntimeError` if the broker refuses."""
         super().start()
         for command in making_the_load():
             with RawConnection(self.broker_address) as connection:
@@ -45,7 +45,7 @@ class GuardedServer(Server):
         return self
 
     def wait_until_registered(self) -> None:
-        """Wait until the name server, asked by a super user, knows the broker."""
+        """Wait until the name server, queried as a super user, lists the broker."""
 
         def knows() -> bool:
             command = signed(RequestCode.GET_BROKER_CLUSTER_INFO, {})
@@ -57,14 +57,14 @@ class GuardedServer(Server):
 
 
 def signed(code: int, fields: Mapping[str, str], body: bytes = b"") -> RemotingCommand:
-    """A request of the super user."""
+    """Return a request that the super user has signed."""
     command = RemotingCommand(code, ext_fields=dict(fields), body=body)
     ROOT.sign(command)
     return command
 
 
 def making_the_load() -> list[RemotingCommand]:
-    """The requests that make the user of the loads, with a policy."""
+    """Return the requests that create the user of the loads and its policy."""
     name, subject = LOAD.access_key, f"User:{LOAD.access_key}"
     user, policies = {"password": LOAD.secret_key}, {"subject": subject, "policies": [POLICY]}
     return [
@@ -74,5 +74,5 @@ def making_the_load() -> list[RemotingCommand]:
 
 
 def as_load() -> list[str]:
-    """Properties of a load's JVM that make it sign."""
+    """Return the JVM properties that make a load sign its requests."""
     return [f"-Dbench.accessKey={LOAD.access_key}", f"-Dbench.secretKey={LOAD.secret_key}"]

@@ -1,4 +1,4 @@
-"""How servers and load share the cores: on few of them it decides as much as the servers do."""
+"""Distribution of the cores between servers and load: on few cores it matters as much as the servers."""
 
 import os
 from collections.abc import Iterator
@@ -9,15 +9,14 @@ SERVERS_CORE, LOADS_CORE = 0, 1
 
 
 class Arrangement(StrEnum):
-    """Where the processes of a run are."""
+    """Placement of the processes of a run."""
 
     APART = "apart"
-    """The load has a session of its own: Linux shares the cores out between sessions first, as between
-    services."""
+    """The load has its own session: Linux divides CPU time between sessions first, as between services."""
     TOGETHER = "together"
-    """All are of one session, whose threads the cores are shared out between."""
+    """All processes are in one session, and CPU time is divided between their threads."""
     PINNED = "pinned"
-    """The servers have one core, the load another."""
+    """The servers have one core and the load has another."""
 
 
 TITLES = {
@@ -29,7 +28,7 @@ TITLES = {
 
 @contextmanager
 def on_core(core: int, arrangement: Arrangement) -> Iterator[None]:
-    """What is started here runs on this core alone, if each is to have one."""
+    """Confine processes started in this context to `core` if the arrangement is `PINNED`."""
     before = os.sched_getaffinity(0)
     if arrangement is Arrangement.PINNED:
         os.sched_setaffinity(0, {core})

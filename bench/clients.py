@@ -29,7 +29,7 @@ from compat_tests.support.servers import Server
 
 CLIENTS = ("java", "python")
 ASYNC_IN_FLIGHT = 256
-"""As `Load.java` has it."""
+"""The value in `Load.java`."""
 
 ROWS = (
     Row("sync-1", "sync", "sync send, 1 at a time, 1 KB", 8, threads=1),
@@ -42,7 +42,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run; `cpu_per_million` is CPU seconds of the client for a million messages."""
+    """Figures of one run; `cpu_per_million` is CPU seconds of the client for a million messages."""
 
     per_second: float
     cpu_per_million: float
@@ -56,14 +56,14 @@ class ClientPair(Pair[Row]):
 
 
 def java(row: Row, server: Server, topic: str) -> list[str]:
-    """The command of the Java client."""
+    """Return the command of the Java client."""
     threads = 1 if row.work == "async" else row.threads
     command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", row.work]
     return [*command, server.namesrv_address, topic, str(row.amount), str(threads), str(row.body_bytes)]
 
 
 def python(row: Row, server: Server, topic: str) -> list[str]:
-    """The command of ours; it has no warm-up, as nothing in it gets warm."""
+    """Return the command of our client. It has no warm-up, as it has no JIT compiler."""
     command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "perf"]
     common = [topic, "-n", server.namesrv_address, "--json"]
     if row.work == "consume":
@@ -75,7 +75,7 @@ def python(row: Row, server: Server, topic: str) -> list[str]:
 
 
 def run(client: str, row: Row, server: Server, number: int) -> Run:
-    """One run to its end. Raises `RuntimeError` with the last lines of a client that gave no result."""
+    """Run one load to its end. Raises `RuntimeError` with the client's last lines if it gave no result."""
     topic = f"clients_{row.name.replace('-', '_')}_{client}_{number}"
     if row.work == "consume":
         fill = Row("fill", "fill", "", row.amount, 1, row.body_bytes)

@@ -1,7 +1,7 @@
-"""`python -m bench commands`: what a call of a command costs, from a shell's point of view.
+"""`python -m bench commands`: the cost of calling a command, from a shell's point of view.
 
-Every call is a process of its own, from its start to its end, beside a server of ours that does nothing else.
-CPU is that of the process, in user and system. Apache's tool is called a few times only: a call is a JVM.
+Every call is a process, measured from its start to its end, beside an otherwise idle server of ours. CPU is
+user plus system time of the process. Apache's tool is called only a few times: each call starts a JVM.
 """
 
 import os
@@ -28,7 +28,7 @@ APACHES = "org.apache.rocketmq.tools.command.MQAdminStartup"
 
 @dataclass
 class Calls:
-    """What some calls of one command cost; modules are Python's that a call has loaded in the end."""
+    """Cost of some calls of one command; `modules` counts the Python modules that a call loads."""
 
     title: str
     calls: int
@@ -39,7 +39,7 @@ class Calls:
 
 
 def measured(title: str, command: Sequence[str], calls: int, modules: int | None = None) -> Calls:
-    """Call it so often, and once before. Raises `RuntimeError` when a call fails."""
+    """Measure `calls` calls after one that does not count. Raises `RuntimeError` if a call fails."""
     walls, cpus = [], []
     for number in range(calls + 1):
         before, began = os.times(), time.perf_counter()
@@ -56,12 +56,12 @@ def measured(title: str, command: Sequence[str], calls: int, modules: int | None
 
 
 def python(program: str, *arguments: str) -> list[str]:
-    """The command of a program of ours."""
+    """Return the command of a program of ours."""
     return [sys.executable, "-c", program, *arguments]
 
 
 def modules_of(program: str, *arguments: str) -> int:
-    """How many modules a call has loaded when it ends."""
+    """Return the number of modules that a call has loaded at exit."""
     counted = (
         f"import atexit, sys; atexit.register(lambda: print(len(sys.modules), file=sys.stderr)); {program}"
     )
@@ -70,7 +70,7 @@ def modules_of(program: str, *arguments: str) -> int:
 
 
 def measure(calls: int, apaches: int) -> list[Calls]:
-    """All commands, one after the other."""
+    """Measure all commands, one after another."""
     found = []
     with (
         tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder,

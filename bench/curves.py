@@ -1,8 +1,8 @@
 """`python -m bench curves`: throughput, CPU and memory of a server as one thing grows.
 
-One load (sends of 16 threads) with more connections beside it, over more topics, over more queues, with
-larger messages, on a longer log, on more processes of a container. Ours alone, or with `--apache` Apache's
-broker too. Writes JSON, tables and a picture.
+One load (sends of 16 threads) with more idle connections, more topics, more queues, larger messages, a longer
+log, or more processes of a container. It measures our server alone, or with `--apache` Apache's broker too.
+Writes JSON, tables and a picture.
 """
 
 import json
@@ -31,12 +31,12 @@ SENDS = Row("curve", "sync", "sync send, 16 threads", 3, threads=16)
 STORE_FILL_QUEUES = 8
 RECORD_BYTES = 1240
 PICTURE = "curves.svg"
-"""The picture beside the page."""
+"""File name of the picture, in the folder of the page."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One server under the load, with `x` of what grows. It served `ready_seconds` after its start."""
+    """One server under the load, at value `x` of the parameter. It served `ready_seconds` after its start."""
 
     curve: str
     server: str
@@ -50,7 +50,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """What grows, and to what."""
+    """A varied parameter and its values."""
 
     name: str
     title: str
@@ -73,7 +73,7 @@ FIGURES = (
 
 
 class Sweep:
-    """One run over all steps of curves on servers of one kind."""
+    """One run over all steps of the curves on servers of one kind."""
 
     def __init__(self, kind: str, seconds: int, folder: Path) -> None:
         self._kind = kind
@@ -81,7 +81,7 @@ class Sweep:
         self._folder = folder
 
     def points(self, curve: Curve) -> Iterator[Point]:
-        """The points of a curve, one after the other."""
+        """Yield the points of a curve, one after another."""
         step = {
             "connections": self._connections,
             "size": self._sizes,
@@ -104,7 +104,7 @@ class Sweep:
         seconds = time.monotonic() - began
         stack.callback(server.stop)
         if self._kind == "apache":
-            run_row(self._row, server, -1)  # a JVM gets warm
+            run_row(self._row, server, -1)  # warms the JVM up
         return seconds
 
     def _point(self, curve: Curve, x: float, row: Row, server: Server, ready: float, number: int) -> Point:
@@ -167,7 +167,7 @@ class Sweep:
 def fill(store: Path, gigabytes: float) -> None:
     """Put messages of 1 KB into a store whose server does not run.
 
-    A new store gets files of the standard's lengths, and a server keeps the lengths that it finds.
+    A new store gets files of RocketMQ's default lengths, and a server keeps the lengths that it finds.
     """
     rounds = int(gigabytes * 1e9 / RECORD_BYTES / STORE_FILL_QUEUES)
     command = [sys.executable, "-m", "bench.store_fill", str(store)]
@@ -176,7 +176,7 @@ def fill(store: Path, gigabytes: float) -> None:
 
 
 def panels(points: Sequence[Point]) -> list[list[Panel]]:
-    """A row of panels for each curve, a panel for each figure."""
+    """Return a row of panels for each curve, with a panel for each figure."""
     rows = []
     for curve in CURVES:
         own = [point for point in points if point.curve == curve.name]
@@ -264,7 +264,7 @@ def main(given: Invocation, seconds: int, steps: int | None, apache: bool) -> No
 
 
 def load_points(path: Path | None) -> list[Point]:
-    """The points that a file has; none where there is no file."""
+    """Return the points of a file; an empty list if there is no file."""
     if path is None or not path.exists():
         return []
     return [Point(**point) for point in json.loads(path.read_text())["points"]]

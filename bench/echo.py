@@ -1,8 +1,8 @@
-"""A server that knows nothing but to answer: `python -m bench.echo PORT`, the floor under every send.
+"""A server that only answers: `python -m bench.echo PORT`, the lower bound of the cost of a send.
 
-It stands for name server and broker of one topic after the other, on the reactor that brokers run on, and
-answers a send with the same few bytes each time. Of a send's header only the number of the request is read.
-What is left of a broker's cost above this one is what a broker does.
+It plays name server and broker for any topic, on the reactor that brokers run on, and answers every send with
+the same few bytes. It reads only the opaque of a send's header. The cost of a broker above this server's is
+the cost of a broker's own work.
 """
 
 import json
@@ -20,7 +20,7 @@ from mqgateway.gateway.codec.frame import FrameCutter
 HOST = "127.0.0.1"
 OPAQUE = b'"opaque":'
 SENDS = (b'{"code":310,', b'{"code":320,')
-"""SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE, as the standard's clients write them: the code comes first."""
+"""SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE as RocketMQ's clients write them: the code comes first."""
 ENDLESS = 2**60
 
 
@@ -45,7 +45,7 @@ _BEFORE, _AFTER = _SENT_HEADER.split(b"%d" % _STANDS_FOR_OPAQUE)
 
 
 def answer(payload: bytes, port: int) -> bytes:
-    """The answer to a request, as a frame; none to one that wants none."""
+    """Return the response to a request as a frame; empty for a one-way request or a response."""
     if payload.startswith(SENDS, 4):
         begin = payload.find(OPAQUE) + len(OPAQUE)
         end = begin
@@ -76,7 +76,7 @@ OTHERS: dict[int, Callable[[int], tuple[dict[str, str] | None, bytes]]] = {
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
     RequestCode.GET_MAX_OFFSET: _end,
 }
-"""What is answered with more than success."""
+"""Fields and body of responses that have any, by request code."""
 
 
 def main(port: int) -> None:

@@ -1,7 +1,7 @@
 """`python -m bench grpc`: Apache's proxy and broker beside ours, with the official Java gRPC client as load.
 
-CPU and memory are those of all processes of a server: name server, broker and proxy of Apache's, the one of
-ours. Figures are medians, written as ours / Apache's = ratio.
+CPU and memory are those of all processes of a server: Apache's name server, broker and proxy, and our single
+process. Figures are medians, written as ours / Apache's = ratio.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run; None where the work has no such figure."""
+    """Figures of one run; None if the work has no such figure."""
 
     resident_mb: float
     failed: int = 0
@@ -71,7 +71,7 @@ class GrpcPair(Pair[Row]):
 
 
 def run(row: Row, server: GrpcServer, number: int) -> Run:
-    """Put the row's load on a server; each run has a topic of its own."""
+    """Put the row's load on a server; each run has its own topic."""
     if row.work == "idle":
         return idle(row, server)
     topic = server.make_topic(f"bench_{row.name.replace('-', '_')}_{number}", queues=8)
@@ -91,7 +91,7 @@ def run(row: Row, server: GrpcServer, number: int) -> Run:
 
 
 def idle(row: Row, server: GrpcServer) -> Run:
-    """Watch a server with clients that do nothing, once it has come to rest with them."""
+    """Measure a server with idle clients, after it has settled with them."""
     command = [sys.executable, "-m", "bench.grpc_idle", str(row.threads), server.endpoints]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
@@ -131,7 +131,7 @@ def section(pairs: Sequence[GrpcPair], runs: int) -> list[str]:
 
 
 def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Console) -> GrpcPair:
-    """Run one row in turn on both, after one run on each that does not count."""
+    """Run one row on both servers in turn, after one run on each that does not count."""
     for kind in SIDES:
         if row.work != "idle":
             run(row.scaled(0.5), servers[kind], -1)

@@ -1,8 +1,8 @@
-"""Clients of a gRPC door that do nothing but stay: `python -m bench.grpc_idle COUNT ENDPOINTS`.
+"""Idle clients of a gRPC listener: `python -m bench.grpc_idle COUNT ENDPOINTS`.
 
-Each is a producer with a connection and a Telemetry stream of its own, and a heartbeat each ten seconds.
-Prints {"ready": COUNT} when all have been told their settings. For each line it is given it prints how many
-are told them again, and ends with its input.
+Each is a producer with its own connection and Telemetry stream, and a heartbeat every ten seconds. Prints
+{"ready": COUNT} when all have received their settings. For each line of input it prints the number of clients
+that receive them again, and it exits at the end of its input.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ HEARTBEAT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 STARTED_AT_ONCE = 50
 OPTIONS = (("grpc.use_local_subchannel_pool", 1),)
-"""Channels to one address would share a connection."""
+"""Without this, channels to one address would share a connection."""
 
 
 def _bytes(message: Any) -> bytes:
@@ -28,7 +28,7 @@ def _bytes(message: Any) -> bytes:
 
 
 class IdleClient:
-    """A producer that only says that it is there."""
+    """A producer that sends only its settings and heartbeats."""
 
     def __init__(self, number: int, endpoints: str) -> None:
         self._headers = (("x-mq-client-id", f"idle@{number}"), ("x-mq-language", "JAVA"))
@@ -40,7 +40,7 @@ class IdleClient:
         self._heartbeat = make(f"{SERVICE}/Heartbeat", _bytes, v2.HeartbeatResponse.FromString)
 
     async def is_told(self) -> bool:
-        """Tell the settings; whether the server answers with what it makes of them."""
+        """Send the settings; return True if the server answers with the resulting settings."""
         settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=v2.Publishing())
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -50,7 +50,7 @@ class IdleClient:
             return False
 
     async def beat(self) -> None:
-        """Say that it is there, again and again."""
+        """Send heartbeats forever, one each `HEARTBEAT_SECONDS`."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             request = v2.HeartbeatRequest(client_type=v2.ClientType.PRODUCER)
@@ -58,7 +58,7 @@ class IdleClient:
 
 
 async def serve(count: int, endpoints: str) -> None:
-    """Open them a wave at a time, then answer until the input ends."""
+    """Open the clients in waves, then answer until the input ends."""
     clients = [IdleClient(number, endpoints) for number in range(count)]
     beating = []
     for first in range(0, count, STARTED_AT_ONCE):
@@ -70,7 +70,7 @@ async def serve(count: int, endpoints: str) -> None:
     while await asyncio.to_thread(sys.stdin.readline):
         served = sum(await asyncio.gather(*(one.is_told() for one in clients)))
         print(json.dumps({"served": served}), flush=True)
-    os._exit(0)  # streams that are open would be waited for
+    os._exit(0)  # without waiting for open streams
 
 
 if __name__ == "__main__":

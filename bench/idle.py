@@ -1,7 +1,7 @@
-"""Clients that do nothing but stay: `python -m bench.idle consumers|connections COUNT NAMESRV BROKER`.
+"""Idle clients: `python -m bench.idle consumers|connections COUNT NAMESRV BROKER`.
 
-Prints {"ready": COUNT} when all are there. For each line it is given it prints how many of them the server
-still serves, and ends with its input.
+Prints {"ready": COUNT} when all are connected. For each line of input it prints the number of clients that
+the server still serves, and it exits at the end of its input.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ FILES_MAX = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 def heartbeat(number: int) -> bytes:
-    """What a producer tells the broker."""
+    """Return the heartbeat of a producer as a frame."""
     told = {
         "clientID": f"10.0.{number >> 8}.{number & 255}@{number}",
         "producerDataSet": [{"groupName": "bench_idle"}],
@@ -41,7 +41,7 @@ def heartbeat(number: int) -> bytes:
 
 
 class IdleConnection(asyncio.Protocol):
-    """A producer that only says that it is there."""
+    """A producer that sends only heartbeats."""
 
     def __init__(self, number: int) -> None:
         self._frame = heartbeat(number)
@@ -62,19 +62,19 @@ class IdleConnection(asyncio.Protocol):
         self._transport = None
 
     def beat(self) -> None:
-        """Say so."""
+        """Send a heartbeat if the connection is open."""
         if self._transport is not None:
             self._transport.write(self._frame)
             self._owed += 1
 
     @property
     def is_served(self) -> bool:
-        """Whether all but the last heartbeat have been answered."""
+        """True if the connection is open and all heartbeats but the last have been answered."""
         return self._transport is not None and self._owed <= 1
 
 
 class IdleConsumers:
-    """Consumers, each with a group of its own, and so with all queues of the topic to itself."""
+    """Consumers, each with its own group, and therefore with all queues of the topic."""
 
     def __init__(self, count: int, namesrv: str) -> None:
         self._namesrv = namesrv
@@ -92,7 +92,7 @@ class IdleConsumers:
         return listen
 
     async def start(self) -> None:
-        """Start them, a few at a time."""
+        """Start the consumers, a few at a time."""
         async with Producer("bench_idle", self._namesrv) as producer:
             await producer.send(Message(TOPIC, "made"))
         for first in range(0, len(self._consumers), STARTED_AT_ONCE):
@@ -101,7 +101,7 @@ class IdleConsumers:
             await asyncio.gather(*(one.start() for one in wave))
 
     async def served(self) -> int:
-        """Send a message to every queue; how many of the consumers are given all of them."""
+        """Send a message to every queue and return the number of consumers that receive all of them."""
         async with Producer("bench_idle", self._namesrv) as producer:
             queues = await producer.queues(TOPIC)
             probes = {os.urandom(8) for _ in queues}
@@ -116,7 +116,7 @@ class IdleConsumers:
 
 
 class IdleConnections:
-    """Connections, each of which lets the broker hear of it every thirty seconds."""
+    """Connections that each send a heartbeat to the broker every thirty seconds."""
 
     def __init__(self, count: int, broker: str) -> None:
         self._broker = broker
@@ -124,7 +124,7 @@ class IdleConnections:
         self._beating: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Open them, a wave at a time."""
+        """Open the connections in waves."""
         loop = asyncio.get_running_loop()
         host, _, port = self._broker.rpartition(":")
         for first in range(0, len(self._connections), OPENED_AT_ONCE):
@@ -145,7 +145,7 @@ class IdleConnections:
             at += turn
 
     async def served(self) -> int:
-        """How many are open, and have had their heartbeats answered."""
+        """Return the number of open connections whose heartbeats have been answered."""
         return sum(one.is_served for one in self._connections)
 
 

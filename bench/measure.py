@@ -1,4 +1,4 @@
-"""CPU time and memory of a server's processes, and what a measurement is of: date, commit, form, machine."""
+"""CPU time and memory of a server's processes; date, commit, form and machine of a measurement."""
 
 import datetime
 import platform
@@ -17,14 +17,14 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Usage:
-    """CPU seconds used so far and resident bytes now, of all processes of one server together."""
+    """CPU seconds used so far and resident bytes now: the sums over all processes of one server."""
 
     cpu_seconds: float
     resident_bytes: int
 
 
 def usage(pids: Sequence[int]) -> Usage:
-    """What the given processes have used."""
+    """Return the CPU time and memory of the given processes."""
     cpu, resident = 0.0, 0
     for pid in pids:
         process = psutil.Process(pid)
@@ -36,7 +36,7 @@ def usage(pids: Sequence[int]) -> Usage:
 
 @contextmanager
 def suspended(pids: Sequence[int]) -> Iterator[None]:
-    """Keep processes from running meanwhile: a JVM at rest takes a tenth of a core."""
+    """Suspend processes within this context: an idle JVM takes a tenth of a core."""
     for pid in pids:
         psutil.Process(pid).suspend()
     try:
@@ -47,12 +47,12 @@ def suspended(pids: Sequence[int]) -> Iterator[None]:
 
 
 def is_compiled() -> bool:
-    """Whether the modules on the hot roads are compiled; see `scripts/compile`."""
+    """Return True if the modules of the hot paths are compiled; see `scripts/compile`."""
     return not protocol.__file__.endswith(".py")
 
 
 def machine() -> str:
-    """The machine in one line: cores, memory, processor, Python."""
+    """Describe the machine in one line: cores, processor, memory, Python."""
     model = "unknown processor"
     with open("/proc/cpuinfo") as lines:
         for line in lines:

@@ -1,8 +1,8 @@
-"""`python -m bench micro`: what the single steps of a send and a pull cost in this process.
+"""`python -m bench micro`: the cost of single steps of a send and a pull in this process.
 
-Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets, of a broker
-and of a client. For each the least time of all repeats, and the number of Python instructions, which no other
-work on the machine changes (what is compiled has none).
+The steps are codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets,
+of a broker and of a client. Reported are the least time of all repeats and the number of Python instructions,
+which other work on the machine does not change (compiled code has none).
 """
 
 import logging
@@ -49,7 +49,7 @@ from mqgateway.gateway.codec.frame import FrameCutter
 BATCHES = 4
 """Batches in a read."""
 HOSTS = {"": "7F000001", " of a client with IPv6": f"FD{1:030X}"}
-"""What unique keys begin with."""
+"""First part of unique keys, the client's address, by the suffix of the step's name."""
 
 
 def codec_work() -> list[Work]:
@@ -70,7 +70,7 @@ def codec_work() -> list[Work]:
 
 
 def store_work(folder: Path) -> list[Work]:
-    """The log and the queues, on a real disk."""
+    """Steps of the log and the queues, on a real disk."""
     options = StoreOptions(store_path_root_dir=str(folder / "store"))
     store = MessageStore(
         options, disk=RealDisk(), clock=SystemClock(), worker=InlineWorker(), store_host=HOST
@@ -91,8 +91,7 @@ def store_work(folder: Path) -> list[Work]:
 
 
 def whole_work(folder: Path) -> list[Work]:
-    """Sends and pulls from bytes to bytes: on a broker as it is, one that asks who somebody is, and one that
-    exports metrics."""
+    """Sends and pulls from bytes to bytes, on three brokers: with defaults, with ACL 2.0, with metrics."""
     server, asking = Server(folder / "open"), Server(folder / "guarded", asks=True)
     counting = Server(folder / "counting", counts=True)
     sends = b"".join(map(send_request, range(TOGETHER)))

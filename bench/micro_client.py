@@ -1,7 +1,7 @@
-"""What a client does for a send and for what it pulled, in this process, without sockets: see `bench.micro`.
+"""The client's work for sends and for pulled messages, in this process, without sockets; see `bench.micro`.
 
-The servers are played: they give the answers that servers give, ready before they are wanted. So all that
-is measured is the client's.
+The servers are simulated, and their answers are prepared before the client requests them. So only the work of
+the client is measured.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from mqgateway.gateway.codec.frame import FrameCutter
 
 NAME_SERVER, BROKER = "127.0.0.1:9876", "127.0.0.1:10911"
 TURNS_MAX = 100
-"""Turns of the loop in which a client has begun."""
+"""Turns of the loop within which a client has to start."""
 
 
 class Wire(Time):
-    """A reactor whose time stands still, and the servers behind the connections that are made with it.
+    """A reactor with a manual clock, and the simulated servers behind its connections.
 
-    Sends and pulls are not answered until they are told to be.
+    Sends and pulls are not answered here: they are collected in `waiting`.
     """
 
     def __init__(self) -> None:
@@ -51,20 +51,20 @@ class Wire(Time):
         self.client_id = ""
         self.conversations: list[tuple[Any, Any]] = []
         self.waiting: list[RemotingCommand] = []
-        """Sends and pulls that came and have no answer yet; of them that came last."""
+        """Sends and pulls that have arrived and have no answer yet."""
         self.last: Any = None
-        """The connection on which they came, and its transport."""
+        """The connection of the latest request in `waiting`, and its transport."""
 
     def connectTCP(self, host: str, port: int, factory: Any, *_: object, **__: object) -> None:
-        """The connection is there when the loop turns."""
+        """Connect at the next turn of the loop."""
         self.callLater(0, self._connect, factory)
 
     def callFromThread(self, work: Callable[..., object], *args: Any) -> None:
-        """It is called when the loop turns."""
+        """Call `work` at the next turn of the loop."""
         self.callLater(0, work, *args)
 
     def turn(self) -> None:
-        """Let what was begun go on, and answer what is asked of servers."""
+        """Run the calls that are due, and answer the requests to the servers."""
         self.advance(0)
         for connection, transport in list(self.conversations):
             for command in heard(transport):
@@ -76,7 +76,7 @@ class Wire(Time):
                     self.last = connection, transport
 
     def run(self, outcome: Deferred[Any]) -> None:
-        """Wait for something."""
+        """Turn until `outcome` has fired. Raises `RuntimeError` if it fails or takes too many turns."""
         came: list[Any] = []
         outcome.addBoth(came.append)
         for _ in range(TURNS_MAX):
@@ -87,7 +87,7 @@ class Wire(Time):
             raise RuntimeError(f"the client does not begin: {came}")
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, a little at a time, until something has to be answered."""
+        """Advance the clock by `seconds` at a time until a send or a pull waits for its answer."""
         while not self.waiting:
             self.advance(seconds)
             self.turn()
@@ -113,14 +113,14 @@ class Wire(Time):
 
 
 def heard(transport: Any) -> list[RemotingCommand]:
-    """What was written since the last time."""
+    """Return the commands written since the last call."""
     frames = FrameCutter().feed(transport.value())
     transport.clear()
     return [decode_command(frame) for frame in frames]
 
 
 def route() -> TopicRouteData:
-    """A topic with one queue on one broker."""
+    """Return the route of a topic with one queue on one broker."""
     return TopicRouteData(
         queue_datas=[QueueData("broker-a", 1, 1, 6)],
         broker_datas=[BrokerData("C", "broker-a", {0: BROKER})],
@@ -128,7 +128,7 @@ def route() -> TopicRouteData:
 
 
 class Asked:
-    """A client that asks, and the answers to what it asks next, which are ready before."""
+    """A client's requests, with their answers prepared before it sends them."""
 
     def __init__(self, wire: Wire, ask: Callable[[], object], answer: Callable[[int], bytes]) -> None:
         self._wire = wire
@@ -143,7 +143,7 @@ class Asked:
         self.answered()
 
     def prepare(self) -> None:
-        """Know what is to be answered next. Raises `RuntimeError` for an ask that was none."""
+        """Prepare the next answers. Raises `RuntimeError` if the last requests were not as expected."""
         self._wire.advance(0)
         opaques = [command.opaque for command in heard(self._transport)]
         following = range(self._last + 1, self._last + self._count + 1)
@@ -154,18 +154,18 @@ class Asked:
         self._answers = b"".join(map(self._answer, following))
 
     def do(self) -> None:
-        """Ask, and be answered."""
+        """Send the requests and receive the answers."""
         self._ask()
         self._wire.advance(0)
         self.answered()
 
     def answered(self) -> None:
-        """The answers come."""
+        """Deliver the answers to the client."""
         self._connection.dataReceived(self._answers)
 
 
 class Pulled:
-    """A push consumer with one queue, to which a pull gives the same messages again and again."""
+    """A push consumer with one queue, whose every pull returns the same messages."""
 
     def __init__(self, wire: Wire, environment: Environment) -> None:
         self._wire = wire
@@ -185,14 +185,17 @@ class Pulled:
         self.count += len(messages)
 
     def prepare(self) -> None:
-        """Have an answer for the pull that waits."""
+        """Prepare the answer to the parked pull."""
         for command in heard(self._transport):
             if command.code == RequestCode.PULL_MESSAGE:
                 self._opaque = command.opaque
         self._answer = pulled(self._opaque)
 
     def do(self) -> None:
-        """The answer comes: messages are given to the listener, and it is pulled again."""
+        """Deliver the answer: the listener gets the messages, and the consumer pulls again.
+
+        Raises `RuntimeError` if the listener did not get them all.
+        """
         before = self.count
         self._connection.dataReceived(self._answer)
         if self.count != before + TOGETHER:
@@ -203,23 +206,23 @@ SETTINGS: Any = {"namesrv_addr": NAME_SERVER, "client_ip": "127.0.0.1"}
 
 
 def answer(opaque: int, fields: dict[str, str], body: bytes) -> bytes:
-    """A good answer as it comes."""
+    """Return a successful response as a frame."""
     return encode_command(RemotingCommand(0, opaque=opaque, flag=1, ext_fields=fields, body=body))
 
 
 def sent(opaque: int) -> bytes:
-    """The answer to a send."""
+    """Return the response to a send."""
     return answer(opaque, SENT | {"queueId": "0", "transactionId": "7F00000100002A139F5545CA0EDB0000"}, b"")
 
 
 def pulled(opaque: int) -> bytes:
-    """The answer to a pull."""
+    """Return the response to a pull."""
     fields = {"nextBeginOffset": str(TOGETHER), "minOffset": "0", "maxOffset": str(TOGETHER)}
     return answer(opaque, fields | {"suggestWhichBrokerId": "0"}, RECORDS)
 
 
 def records() -> bytes:
-    """What a broker has stored."""
+    """Return messages in a broker's store format."""
     properties, topic = format_properties(PROPERTIES).encode(), topic_field(TOPIC, True)
     found = b""
     for offset in range(TOGETHER):
@@ -234,7 +237,7 @@ RECORDS = records()
 
 
 def client_work() -> list[Work]:
-    """Sends by the core and from a thread, batches, and what comes of a pull; each for one message."""
+    """Sends on the loop and from a thread, batches, and pulled messages; each for one message."""
     works = []
     asks = (
         ("a client's send", sends),
@@ -255,17 +258,17 @@ def client_work() -> list[Work]:
 
 
 def sends(loop: Loop, producer: Producer) -> None:
-    """Messages, begun together."""
+    """Start sends of single messages together."""
     for _ in range(TOGETHER):
         producer.send(Message(TOPIC, BODY))
 
 
 def handed_over(loop: Loop, producer: Producer) -> None:
-    """The same as the face that blocks does it."""
+    """Submit sends to the loop from outside, as the blocking API does."""
     for _ in range(TOGETHER):
         loop.submit(producer.send, Message(TOPIC, BODY))
 
 
 def batches(loop: Loop, producer: Producer) -> None:
-    """Messages, in one batch."""
+    """Send messages in one batch."""
     producer.send_batch([Message(TOPIC, BODY) for _ in range(TOGETHER)])

@@ -1,7 +1,7 @@
-"""What a send and a receive over gRPC cost in this process, from bytes to bytes; see `bench.micro`.
+"""The cost of a send and a receive over gRPC in this process, from bytes to bytes; see `bench.micro`.
 
-The client's bytes are those of the official Java client: its header lists, of which most fields stand in the
-table and each call adds two, and its messages.
+The client's bytes are those of the official Java client: its messages and its header lists. Most fields of a
+header list are in the HPACK table, and each call adds two.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class GrpcClient:
         self.say(PREFACE + _frame(SETTINGS, 0, 0, b"") + _frame(WINDOW_UPDATE, 0, 0, window))
 
     def say(self, data: bytes) -> None:
-        """One read of the connection."""
+        """Deliver `data` to the server as one read."""
         self._transport.clear()
         self._connection.dataReceived(data)
 
     def call(self, method: str, request: Any) -> bytes:
-        """A call's bytes, for a new stream."""
+        """Return the bytes of a call on a new stream."""
         self._stream += 2
         fields = {
             ":authority": "127.0.0.1:8081",
@@ -83,7 +83,7 @@ class GrpcClient:
         )
 
     def heard(self) -> list[bytes]:
-        """The messages of the answers to the last read, which come one after the other."""
+        """Return the messages of the responses to the last read, which arrive one after another."""
         said: bytes = self._transport.value()
         at, data = 0, b""
         while at < len(said):
@@ -102,7 +102,7 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def send_request(number: int) -> v2.SendMessageRequest:
-    """A send as the official client writes it."""
+    """Return a send as the official client writes it."""
     system = v2.SystemProperties(
         message_id=f"01{number:032X}",
         message_type=v2.MessageType.NORMAL,
@@ -116,7 +116,7 @@ def send_request(number: int) -> v2.SendMessageRequest:
 
 
 def receive_request() -> v2.ReceiveMessageRequest:
-    """A receive of as many messages as there are together, which does not wait long."""
+    """Return a receive of up to `TOGETHER` messages with a long poll of 5 s."""
     expression = v2.FilterExpression(type=v2.FilterType.TAG, expression="*")
     return v2.ReceiveMessageRequest(
         group=v2.Resource(name=GROUP),
@@ -129,14 +129,14 @@ def receive_request() -> v2.ReceiveMessageRequest:
 
 
 def acknowledgement(message: v2.Message) -> v2.AckMessageRequest:
-    """An acknowledgement of one message, as the official client makes it."""
+    """Return an acknowledgement of one message, as the official client makes it."""
     system = message.system_properties
     entry = v2.AckMessageEntry(message_id=system.message_id, receipt_handle=system.receipt_handle)
     return v2.AckMessageRequest(group=v2.Resource(name=GROUP), topic=message.topic, entries=[entry])
 
 
 class Exchange:
-    """Sends, receives and acknowledgements, `TOGETHER` of them at a time; each makes what the next needs."""
+    """Sends, receives and acknowledgements, `TOGETHER` at a time; each prepares the input of the next."""
 
     def __init__(self, server: Server) -> None:
         server.service.broker.tables.topics.put(TopicConfig(TOPIC, 4, 4))
@@ -146,35 +146,35 @@ class Exchange:
         self._received: list[v2.Message] = []
 
     def prepare_sends(self) -> None:
-        """The bytes of sends."""
+        """Prepare the bytes of the sends."""
         numbers = range(self._sent, self._sent + TOGETHER)
         self._sent += TOGETHER
         self._data = b"".join(self._client.call("SendMessage", send_request(one)) for one in numbers)
 
     def prepare_receive(self) -> None:
-        """Messages to be received, and the bytes of the call."""
+        """Send the messages to receive, and prepare the bytes of the receive."""
         self.prepare_sends()
         self.do()
         self._data = self._client.call("ReceiveMessage", receive_request())
 
     def prepare_acknowledgements(self) -> None:
-        """Received messages, and the bytes that acknowledge them."""
+        """Receive messages, and prepare the bytes that acknowledge them."""
         self.prepare_receive()
         self.do()
         calls = (self._client.call("AckMessage", acknowledgement(one)) for one in self.received())
         self._data = b"".join(calls)
 
     def do(self) -> None:
-        """Let the server read the bytes."""
+        """Deliver the prepared bytes to the server."""
         self._client.say(self._data)
 
     def received(self) -> list[v2.Message]:
-        """The messages that the last read brought."""
+        """Return the messages received in answer to the last read."""
         answers = map(v2.ReceiveMessageResponse.FromString, self._client.heard())
         return [answer.message for answer in answers if answer.HasField("message")]
 
     def check(self) -> None:
-        """Do everything once. Raises `RuntimeError` where it does not go as it should."""
+        """Do everything once. Raises `RuntimeError` if a response is not as expected."""
         self.prepare_sends()
         self.do()
         codes = [v2.SendMessageResponse.FromString(one).status.code for one in self._client.heard()]

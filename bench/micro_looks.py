@@ -1,7 +1,7 @@
-"""What looking on costs a broker in this process, from bytes to bytes: see `bench.micro`.
+"""The cost of monitoring for a broker in this process, from bytes to bytes; see `bench.micro`.
 
-A scrape of its metrics, and what the console's page of the overview asks for: the figures every 2 s, itself
-every 10 s, the chart of an hour every 30 s.
+Measured are a scrape of its metrics, and the requests of the console's overview page: the figures every 2 s,
+the overview every 10 s, the chart of an hour every 30 s.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from mqgateway.gateway.web.service import ConsoleService
 
 CONSOLE_PORT = 8088
 TURNS_MAX = 1000
-"""Turns of the loop in which an answer is there, which may be given in pieces."""
+"""Turns of the loop within which a response has to begin, which may be built incrementally."""
 
 
 class Looker:
-    """One connection of HTTP to a server in this process."""
+    """One HTTP connection to a server in this process."""
 
     def __init__(self, server: Server, port: int) -> None:
         self._reactor = server.reactor
@@ -40,7 +40,7 @@ class Looker:
         self.cookie = ""
 
     def ask(self, path: str, body: str = "") -> bytes:
-        """The whole answer. Raises `RuntimeError` unless it is a good one."""
+        """Request `path` and return the whole response. Raises `RuntimeError` unless its status is 200."""
         method = "POST" if body else "GET"
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
         lines += ["Content-Type: application/json"] if body else []
@@ -58,7 +58,7 @@ class Looker:
 
 
 def looks_work(folder: Path) -> list[Work]:
-    """Each look at a broker with one topic, whose charts have 24 hours."""
+    """The monitoring requests to a broker with one topic, whose charts have 24 hours."""
     server, clock = Server(folder / "looked-at", counts=True), SystemClock()
     options = server.service.broker.options
     observed = ObservedBroker(
@@ -84,14 +84,14 @@ def looks_work(folder: Path) -> list[Work]:
 
 
 def fill(console: Console) -> None:
-    """Charts with something in them."""
+    """Fill the console's charts with samples."""
     now, figures = time.time(), console.figures(console.counts())
     for number in range(KEPT, 0, -1):
         console.rings.add(now - number * STEP_SECONDS, figures)
 
 
 def logged_in(looker: Looker, url: str) -> Looker:
-    """The same, let in by the link that the console gives."""
+    """Log `looker` in with the link that the console prints, and return it."""
     answer = looker.ask("/api/v1/session", json.dumps({"token": url.partition("#token=")[2]}))
     found = re.search(rb"Set-Cookie: ([^;]+)", answer)
     assert found is not None, "nobody was let in"

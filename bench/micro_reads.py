@@ -1,7 +1,7 @@
-"""What readers cost that choose, acknowledge, or wait for a delay, in this process; see `bench.micro`.
+"""The cost of filtered, acknowledged and delayed reads in this process; see `bench.micro`.
 
-The messages of the scans are those of the side-by-side rows: one of four passes. Their steps are of a message
-that is looked at, from bytes to bytes.
+The messages of the scans are those of the side-by-side rows: one of four passes. A step of a scan is one
+message examined, from bytes to bytes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mqgateway.gateway.codec.codes import RequestCode
 
 CYCLE, PASSING = 100, 25
 SCANNED = 8 * CYCLE + PASSING
-"""Messages of the queue that the scans look at."""
+"""Messages of the queue that the scans examine."""
 PULLED_FROM = (0, *range(PASSING, SCANNED, CYCLE))
-"""Where pulls begin that look at every message once, as each ends when it has found `PASSING`."""
+"""Start offsets of the pulls that examine every message once, as each ends after `PASSING` matches."""
 TAG = "passes"
 SQL = "number < 25 AND region = 'here'"
 GROUP = "bench_group"
@@ -58,7 +58,7 @@ def reads_work(folder: Path) -> list[Work]:
 
 
 def filtered_pulls(expression: str, kind: str) -> bytes:
-    """Pulls of all messages of the queue that pass."""
+    """Return the frames of pulls of all messages of the queue that pass the filter."""
     data = b""
     for opaque, offset in enumerate(PULLED_FROM):
         fields = {"consumerGroup": GROUP, "topic": TOPIC, "queueId": "0", "queueOffset": str(offset)}
@@ -69,7 +69,7 @@ def filtered_pulls(expression: str, kind: str) -> bytes:
 
 
 class Pops:
-    """Pops and what follows, `TOGETHER` messages at a time; each makes what the next needs."""
+    """Pops, acknowledgements and timers, `TOGETHER` messages at a time; each prepares the next."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -81,7 +81,7 @@ class Pops:
         check(server.heard(), TOGETHER)
 
     def prepare_pop(self) -> None:
-        """Messages, and the bytes of the pop."""
+        """Store messages, and prepare the bytes of the pop."""
         for _ in range(TOGETHER):
             self._broker.store.put(Message("popped", 0, BODY, dict(PROPERTIES), 0, HOST, HOST))
         self._broker.store.dispatch()
@@ -92,7 +92,7 @@ class Pops:
         self._data = request(RequestCode.POP_MESSAGE, 0, fields, b"")
 
     def prepare_acknowledgements(self) -> None:
-        """What was popped, and the bytes that acknowledge it, as the push consumer does: one by one."""
+        """Pop messages, and prepare the bytes that acknowledge them one by one, as the push consumer does."""
         self.prepare_pop()
         self.do()
         [answer] = self._server.heard()
@@ -114,17 +114,17 @@ class Pops:
             self._data += request(RequestCode.ACK_MESSAGE, opaque, fields, b"")
 
     def do(self) -> None:
-        """Let the server read the bytes."""
+        """Deliver the prepared bytes to the server."""
         self._server.say(self._data)
 
     def prepare_timers(self) -> None:
-        """Acknowledgements, whose timers the broker has not looked at."""
+        """Acknowledge messages, leaving their timers for `set_timers`."""
         self.prepare_acknowledgements()
         self.set_timers()
         self.do()
 
     def set_timers(self) -> None:
-        """Take the timers into the wheel."""
+        """Move the timers into the wheel."""
         self._broker.timers.tick(self._broker.store.steady.now())
 
 
@@ -136,7 +136,7 @@ class Delayed:
         self._broker.tables.topics.put(TopicConfig("delayed", 1, 1))
 
     def prepare(self) -> None:
-        """Put them."""
+        """Store the messages."""
         broker = self._broker
         for _ in range(TOGETHER):
             properties = {**PROPERTIES, "DELAY": "1"}
@@ -146,7 +146,7 @@ class Delayed:
         broker.store.dispatch()
 
     def deliver(self) -> None:
-        """Deliver them, as if their time had come: in one slice, or more where the machine is busy."""
+        """Deliver the messages as if they were due: in one slice, or in more if the machine is busy."""
         broker = self._broker
         for _ in range(TOGETHER):
             broker.delays.tick(broker.store.steady.now() + 1000)

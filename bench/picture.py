@@ -1,4 +1,4 @@
-"""A picture of small panels as SVG: how figures change as something grows."""
+"""A picture of small panels as SVG: figures against a growing parameter."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ TICKS = 4
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure (`title`) against what grows (`across`), a line for each name in `lines`."""
+    """One figure (`title`) against the varied parameter (`across`), a line for each name in `lines`."""
 
     title: str
     across: str
@@ -22,7 +22,7 @@ class Panel:
 
 
 def picture(rows: Sequence[Sequence[Panel]]) -> str:
-    """The panels in their rows, with a legend, as an SVG document."""
+    """Return the panels in their rows, with a legend, as an SVG document."""
     columns = max(len(row) for row in rows)
     names = list(dict.fromkeys(name for row in rows for panel in row for name in panel.lines))
     width, height = columns * WIDTH, len(rows) * HEIGHT + TOP
@@ -78,7 +78,10 @@ def _panel(panel: Panel, names: Sequence[str]) -> Iterator[str]:
 
 
 def place(x: float, steps: Sequence[float]) -> float:
-    """Where a step stands, from 0 to 1, in logarithms; zero stands one place before the first other step."""
+    """Return the position of a step, from 0 to 1, on a logarithmic axis.
+
+    Zero has the position one step before the first other step.
+    """
     others = [step for step in steps if step > 0]
     if len(steps) == 1 or not others:
         return 0.5
@@ -90,7 +93,7 @@ def place(x: float, steps: Sequence[float]) -> float:
 
 
 def nice(most: float) -> float:
-    """The top of an axis: the next of 1, 2, 4, 8 and 10 times a power of ten."""
+    """Return the top of an axis: the next of 1, 2, 4, 8 and 10 times a power of ten."""
     if most <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(most))
@@ -98,7 +101,7 @@ def nice(most: float) -> float:
 
 
 def short(value: float) -> str:
-    """A number in few letters: 1.5k for 1,500."""
+    """Abbreviate a number: 1.5k for 1,500."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}" if value % size else f"{value / size:g}{letter}"

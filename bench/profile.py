@@ -1,8 +1,8 @@
-"""`python -m bench profile`: where the CPU time of a row goes on our server, by `perf`.
+"""`python -m bench profile`: a breakdown of our server's CPU time for each row, by `perf`.
 
-Each row's load is put on a server of ours, after one that does not count, while `perf record` looks at its
-processes 2,000 times a second; the shares of what it found, of the CPU time that the system gives for a
-message. Files of `--json` keep what other commits had, for tables of before and after.
+Each row's load runs on a server of ours, after a warm-up that does not count, while `perf record` samples its
+processes 2,000 times a second. The shares of the samples divide the CPU time for a message, as the system
+reports it. Files of `--json` keep the figures of other commits, for tables of before and after.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PARTS = {
     "extension": r"native\..*",
     "other libraries": r".*",
 }
-"""What takes time, and the files that it is in, by perf's names; the first that fits counts."""
+"""Parts of the CPU time, each with a pattern of its binaries' names in perf; the first match counts."""
 
 
 @dataclass
 class Profile:
-    """The CPU time of a message, in µs, whole and in each part."""
+    """CPU time of a message in µs, in total and in each part."""
 
     row: str
     title: str
@@ -50,7 +50,7 @@ class Profile:
 
 @contextmanager
 def recorded(pids: Sequence[int], path: Path) -> Iterator[None]:
-    """Let perf look at processes meanwhile. Raises `RuntimeError` where it cannot."""
+    """Record processes with perf within this context. Raises `RuntimeError` if perf cannot."""
     command = ["perf", "record", "-q", "-F", str(FREQUENCY), "-o", str(path)]
     command += ["-p", ",".join(map(str, pids))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -64,7 +64,7 @@ def recorded(pids: Sequence[int], path: Path) -> Iterator[None]:
 
 
 def shares(path: Path) -> dict[str, float]:
-    """The share of each part, of 1."""
+    """Return the share of each part; all parts together make 1."""
     command = ["perf", "report", "-i", str(path), "--stdio", "--no-children", "--sort", "dso"]
     report = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found = dict.fromkeys(PARTS, 0.0)
@@ -75,7 +75,7 @@ def shares(path: Path) -> dict[str, float]:
 
 
 def profile(row: Row, server: Server, folder: Path) -> Profile:
-    """One row on a running server."""
+    """Profile one row on a running server."""
     run_row(row.scaled(0.5), server, -1)
     topic = f"profile_{row.name.replace('-', '_')}"
     loaded = fill(row, server, topic) if row.work in CONSUMING else row
@@ -88,7 +88,7 @@ def profile(row: Row, server: Server, folder: Path) -> Profile:
 
 
 def section(profiles: Sequence[Profile]) -> list[str]:
-    """The table: rows of one work one below the other, oldest first."""
+    """Return the table: rows of the same work below each other, plain Python before compiled."""
     lines = [
         "## Profiles",
         "",

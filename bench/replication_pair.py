@@ -1,7 +1,7 @@
-"""A master with its slave of one kind, and what is seen of them from outside: lag, CPU time.
+"""A master and its slave of one kind, observed from outside: lag and CPU time.
 
-A thread asks the master again and again (907) where its log ends and what the slave has acknowledged, and
-takes the CPU time of both. Lag in bytes is the difference; lag in time is how long ago the master's log ended
+A thread polls the master (request 907) for its log's end and the slave's acknowledged offset, and samples
+the CPU time of both. Lag in bytes is the difference. Lag in time is the time since the master's log ended
 where the slave's ends now.
 """
 
@@ -27,11 +27,11 @@ from mqgateway.gateway.codec.codes import RequestCode
 SAMPLE_SECONDS = 0.05
 FOLLOW_SECONDS = 60
 TABLES_SECONDS = 120
-"""Apache's slave takes over its master's tables after a minute."""
+"""Apache's slave copies its master's tables after a minute."""
 
 
 class Sample(NamedTuple):
-    """What was seen at one moment; CPU in seconds since the processes began."""
+    """One sample of a pair; CPU in seconds since the processes started."""
 
     at: float
     log_end: int
@@ -42,7 +42,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Lag:
-    """What a window of samples says; CPU in seconds."""
+    """Lag and CPU time, in seconds, of a window of samples."""
 
     median_ms: float
     p99_ms: float
@@ -52,7 +52,7 @@ class Lag:
 
 
 class Watch(Background):
-    """Takes samples of a pair."""
+    """A thread that samples a pair."""
 
     def __init__(self, pair: Pair) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class Watch(Background):
                 self._samples.append(Sample(time.monotonic(), end, acknowledged, *used))
 
     def between(self, begin: float, end: float) -> list[Sample]:
-        """The samples of that time."""
+        """Return the samples from `begin` to `end`, in monotonic seconds."""
         return [sample for sample in self._samples if begin <= sample.at <= end]
 
     def lag(self, begin: float, end: float) -> Lag:
-        """The lag and the CPU time of a window, which must be longer than a few samples."""
+        """Return the lag and the CPU time of a window, which must hold more than a few samples."""
         window = self.between(begin, end)
         lags = sorted(lag_seconds(self._samples, sample) * 1000 for sample in window)
         return Lag(
@@ -85,7 +85,7 @@ class Watch(Background):
 
 
 def cpu_of(part: Part) -> float:
-    """CPU seconds that a process has used; none when it is not there yet."""
+    """Return the CPU seconds that a process has used; 0 if it is not running."""
     try:
         times = psutil.Process(part.pid).cpu_times()
     except (AssertionError, psutil.NoSuchProcess):
@@ -94,7 +94,7 @@ def cpu_of(part: Part) -> float:
 
 
 def lag_seconds(samples: Sequence[Sample], seen: Sample) -> float:
-    """How long before this sample the master's log ended where the slave's ends in it."""
+    """Return the seconds from when the master's log ended where the slave's ends to this sample."""
     if seen.acknowledged >= seen.log_end:
         return 0.0
     index = bisect.bisect_left(samples, seen.acknowledged, key=lambda sample: sample.log_end)
@@ -106,7 +106,10 @@ def lag_seconds(samples: Sequence[Sample], seen: Sample) -> float:
 
 
 def places(connection: RawConnection) -> tuple[int, int]:
-    """Where the master's log ends, and what its slave has acknowledged: 0 without a slave."""
+    """Return the end of the master's log and the slave's acknowledged offset, 0 without a slave.
+
+    Raises `RuntimeError` if the master does not report them.
+    """
     answer = connection.ask(RequestCode.GET_BROKER_HA_STATUS)
     if answer is None or answer.code != 0:
         raise RuntimeError(f"the master does not say how its slave is: {answer}")
@@ -118,7 +121,7 @@ def places(connection: RawConnection) -> tuple[int, int]:
 class Pair:
     """A name server, a master and its slave of one kind, each a process.
 
-    Further masters stand beside them. All brokers have the heap and the files that their users run them with.
+    `others` names further masters. All brokers have production heap and file sizes.
     """
 
     def __init__(
@@ -145,11 +148,11 @@ class Pair:
 
     @property
     def pids(self) -> list[int]:
-        """The processes, master and slave at the end."""
+        """Return the processes, with master and slave last."""
         return [part.pid for part in (self._namesrv, *self._others, self.master, self.slave)]
 
     def start(self, *, with_slave: bool = True) -> Pair:
-        """Start everything, the slave too unless told; returns itself when the slave follows."""
+        """Start all, the slave unless `with_slave` is false; return when the slave has caught up."""
         try:
             for part in (self._namesrv, *self._others, self.master):
                 part.start()
@@ -162,12 +165,12 @@ class Pair:
         return self
 
     def stop(self) -> None:
-        """End everything at once: the stores are not needed any more."""
+        """Kill all processes: the stores are no longer needed."""
         for part in (self.slave, self.master, *self._others, self._namesrv):
             part.kill9()
 
     def is_followed(self) -> bool:
-        """Whether one slave is connected and has acknowledged everything."""
+        """Return True if one slave is connected and has acknowledged everything."""
         with RawConnection(self.master_address) as connection:
             answer = connection.ask(RequestCode.GET_BROKER_HA_STATUS)
             assert answer is not None
@@ -176,11 +179,11 @@ class Pair:
         return [max(0, slave["slaveAckOffset"]) for slave in status["haConnectionInfo"]] == [end]
 
     def wait_until_followed(self, seconds: float = FOLLOW_SECONDS) -> None:
-        """Until the slave has everything."""
+        """Wait until the slave has acknowledged everything."""
         wait_until(self.is_followed, seconds, f"the {self.kind} slave follows", 0.02)
 
     def wait_for_tables(self, topic: str) -> None:
-        """Until the slave has written down that there is this topic."""
+        """Wait until the slave has persisted this topic."""
         path = self.folder / "slave" / "store" / "config" / "topics.json"
         wait_until(
             lambda: path.exists() and f'"{topic}"' in path.read_text(),

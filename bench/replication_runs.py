@@ -1,4 +1,4 @@
-"""What is done with a pair: a load on it, a new slave that copies everything, a master that is killed."""
+"""Runs on a pair: a load, a full copy to a new slave, a failover after a killed master."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FAILOVER_THREADS = 4
 COPY_SECONDS_MAX = 300
 
 Figures = dict[str, float]
-"""What came of one run, by the names of the tables' columns."""
+"""Results of one run, by the names of the tables' columns."""
 
 
 def run_load(pair: Pair, row: Row, topic: str) -> Figures:
-    """One load on the master while the slave follows."""
+    """Put one load on the master while the slave follows. Raises `RuntimeError` if sends failed."""
     with Watch(pair) as watch:
         result, _, _ = load(row, pair, topic)  # type: ignore[arg-type]
         ended = time.monotonic()
@@ -53,7 +53,7 @@ def run_load(pair: Pair, row: Row, topic: str) -> Figures:
 
 
 def run_copy(pair: Pair, messages: int, body_bytes: int) -> Figures:
-    """A new slave copies the log of a master that has so many messages; time runs from its first bytes on."""
+    """Let a new slave copy the log of a master with `messages` messages, timed from the first bytes."""
     fill = Row("fill", "fill", "", messages, 1, body_bytes)
     load_command = [*client("bench.Load"), "fill", pair.namesrv_address, "copied"]
     load_command += [str(fill.amount), str(fill.threads), str(fill.body_bytes)]
@@ -76,9 +76,9 @@ def run_copy(pair: Pair, messages: int, body_bytes: int) -> Figures:
 
 
 def run_failover(pair: Pair, topic: str) -> Figures:
-    """Kill the master of the pair while messages flow over it and another one; what the clients saw.
+    """Kill the master while messages flow over it and another one, and return the clients' results.
 
-    Raises `RuntimeError` when a message was acknowledged and never read.
+    Raises `RuntimeError` if a message was acknowledged and never read.
     """
     command = [*client("bench.Failover"), pair.namesrv_address, topic, KILLED]
     with conversation([*command, str(FAILOVER_SECONDS), str(FAILOVER_THREADS)]) as process:
@@ -96,13 +96,13 @@ def run_failover(pair: Pair, topic: str) -> Figures:
 
 
 def client(main: str) -> list[str]:
-    """The command of one of our Java programs with the official client."""
+    """Return the command of one of our Java programs with the official client."""
     return ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), main]
 
 
 @contextmanager
 def conversation(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A program that is told lines and answers with lines; killed when left."""
+    """Run a program that reads command lines and answers with lines; kill it on exit."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, text=True, **pipes) as process:
         try:
@@ -112,14 +112,17 @@ def conversation(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def tell(process: subprocess.Popen[str], line: str) -> None:
-    """Give a program its next line."""
+    """Write the next command line to a program."""
     assert process.stdin is not None
     process.stdin.write(f"{line}\n")
     process.stdin.flush()
 
 
 def answer(process: subprocess.Popen[str], name: str) -> dict[str, Any]:
-    """The next object with that name in it; raises `RuntimeError` with the last lines when none comes."""
+    """Return the next object that has the key `name`.
+
+    Raises `RuntimeError` with the program's last lines if there is none.
+    """
     said = []
     assert process.stdout is not None
     for line in process.stdout:
@@ -130,5 +133,5 @@ def answer(process: subprocess.Popen[str], name: str) -> dict[str, Any]:
 
 
 def pair_of(kind: str, folder: Path, mode: str) -> Pair:
-    """A pair of that kind, whose master waits for its slave or does not."""
+    """Return a pair of that kind, whose master replicates synchronously or not, by `mode`."""
     return Pair(kind, folder, MODES[mode])

@@ -14,10 +14,10 @@ from bench.rows import FALLS, Row
 
 @dataclass(frozen=True)
 class Sample:
-    """One run of one row on one server; None where the work has no such figure.
+    """One run of one row on one server; None if the work has no such figure.
 
-    `cpu_per_million` is broker CPU seconds for a million messages, `cpu_percent` is of one core, of a server
-    at rest; latencies are in microseconds; `resident_mb` is taken right after the run.
+    `cpu_per_million` is broker CPU seconds a million messages; `cpu_percent` is the share of one core that
+    an idle server uses; latencies are in microseconds; `resident_mb` is taken right after the run.
     """
 
     per_second: float | None = None
@@ -42,12 +42,12 @@ class Comparison:
     is_compiled: bool = False
 
     def median(self, server: str, name: str) -> float | None:
-        """The median of one figure over the runs on `ours` or `apache`; None where it has no such figure."""
+        """Return the median of one figure over the runs on `ours` or `apache`; None without such a figure."""
         values = [getattr(sample, name) for sample in getattr(self, server)]
         return statistics.median(values) if values and values[0] is not None else None
 
     def ratio(self, name: str) -> float | None:
-        """Ours divided by Apache's."""
+        """Return our median divided by Apache's; None if one is missing."""
         ours, apache = self.median("ours", name), self.median("apache", name)
         return ours / apache if ours is not None and apache else None
 
@@ -57,7 +57,7 @@ class Comparison:
         return sum(sample.failed for sample in (*self.ours, *self.apache))
 
     def misses(self) -> list[str]:
-        """What falls short of the row's aim, figure by figure."""
+        """Return the figures that miss the row's aim, as texts."""
         row = self.row
         aim = row.compiled_aim if self.is_compiled and row.compiled_aim else row.aim
         return misses(
@@ -86,7 +86,7 @@ Figures = Sequence[tuple[str, str, str]]
 
 
 def cells(comparison: Comparison, name: str, form: str) -> str:
-    """`ours / Apache's = ratio` of one figure, or a dash."""
+    """Format one figure as `ours / Apache's = ratio`, or a dash."""
     ours, apache = comparison.median("ours", name), comparison.median("apache", name)
     ratio = comparison.ratio(name)
     if ours is None or apache is None or ratio is None:
@@ -95,7 +95,7 @@ def cells(comparison: Comparison, name: str, form: str) -> str:
 
 
 def line(comparison: Comparison, server: str) -> str:
-    """The last run on a server, as the console tells it."""
+    """Format the last run on a server as a line for the console."""
     sample: Sample = getattr(comparison, server)[-1]
     figures = FIGURES + REST_FIGURES[:1]
     told = [
@@ -108,7 +108,7 @@ def line(comparison: Comparison, server: str) -> str:
 
 
 def print_table(comparisons: Sequence[Comparison], console: Console) -> None:
-    """The side-by-side tables."""
+    """Print the side-by-side tables."""
     for at_rest, figures in ((False, FIGURES), (True, REST_FIGURES)):
         those = [comparison for comparison in comparisons if comparison.row.is_at_rest == at_rest]
         if not those:
@@ -125,12 +125,12 @@ def print_table(comparisons: Sequence[Comparison], console: Console) -> None:
 
 
 def bar(ratio: float) -> str:
-    """A ratio as a bar; one block is a tenth, at most thirty."""
+    """Draw a ratio as a bar; a block is a tenth, with at most thirty blocks."""
     return "█" * min(30, max(1, round(ratio * 10)))
 
 
 def falls(comparisons: Sequence[Comparison]) -> list[str]:
-    """How throughput changes from one row to another, on each server."""
+    """Return the changes of throughput from one row to another on each server, one per line."""
     known = {comparison.row.name: comparison for comparison in comparisons}
     lines = []
     for first, second, most in FALLS:
@@ -147,7 +147,7 @@ def falls(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def shortfalls(comparisons: Sequence[Comparison]) -> list[str]:
-    """What falls short of its aim, and what failed; a line a row."""
+    """Return the missed aims and the failures, one line a row."""
     lines = []
     for comparison in comparisons:
         short = comparison.misses() + ([f"{comparison.failed} failed"] if comparison.failed else [])
@@ -157,7 +157,7 @@ def shortfalls(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def markdown_table(title: str, figures: Figures, comparisons: Sequence[Comparison]) -> list[str]:
-    """The rows as a table of the page; the last column says when each was measured, and on which commit."""
+    """Return the rows as a table of the page; the last column has date and commit of the measurement."""
     heads = [title, *(head for _, head, _ in figures), "runs", "measured"]
     lines = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
     for one in comparisons:
@@ -168,7 +168,7 @@ def markdown_table(title: str, figures: Figures, comparisons: Sequence[Compariso
 
 
 def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, float]) -> list[str]:
-    """The section of the page: how it was measured, the tables and throughput ratios as a picture."""
+    """Return the section of the page: method, tables and throughput ratios as a picture."""
     machines = dict.fromkeys(comparison.machine for comparison in comparisons)
     at_work = [comparison for comparison in comparisons if not comparison.row.is_at_rest]
     at_rest = [comparison for comparison in comparisons if comparison.row.is_at_rest]
@@ -200,7 +200,7 @@ def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, flo
 
 
 def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
-    """The section that compares arrangements: throughput of the rows that were measured in several."""
+    """Return the section that compares arrangements: throughput of the rows measured in several."""
     found = {(one.is_compiled, one.row.name, one.row.arrangement): one for one in comparisons}
     several = dict.fromkeys(key[:2] for key in found if key[2] is not Arrangement.APART)
     lines = [
@@ -225,7 +225,7 @@ def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _picture(comparisons: Sequence[Comparison]) -> list[str]:
-    """Throughput ratios as bars."""
+    """Draw the throughput ratios as bars."""
     lines = ["Throughput ratio (1.0 = ten blocks):", "", "```"]
     for comparison in comparisons:
         ratio = comparison.ratio("per_second")

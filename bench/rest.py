@@ -1,4 +1,4 @@
-"""What a server uses while nobody asks it for anything: alone, with consumers that wait, with connections."""
+"""Resource use of an idle server: alone, with parked consumers, with idle connections."""
 
 import json
 import subprocess
@@ -14,14 +14,14 @@ from bench.rows import Row
 from compat_tests.support.servers import Server
 
 START_SETTLES_SECONDS = 15
-"""After a start Apache's broker keeps a core busy for ten seconds."""
+"""Apache's broker keeps a core busy for ten seconds after its start."""
 CLIENTS_SETTLE_SECONDS = 10
 
 
 def watch_at_rest(row: Row, server: Server, *, counts: bool) -> Sample:
-    """CPU in percent of a core over `row.amount` seconds and memory at their end.
+    """Measure CPU in percent of a core over `row.amount` seconds, and memory at their end.
 
-    The run that does not count only lets a server come to rest after its start.
+    The run that does not count only waits until the server has settled after its start.
     """
     if not counts:
         time.sleep(START_SETTLES_SECONDS)
@@ -54,21 +54,21 @@ class Reachable(Protocol):
 
 
 class Clients:
-    """Idle clients in a process of their own; see `bench.idle`."""
+    """Idle clients in their own process; see `bench.idle`."""
 
     def __init__(self, process: "subprocess.Popen[str]", said: list[str]) -> None:
         self._process = process
         self._said = said
 
     def count(self) -> int:
-        """How many of them a server still serves."""
+        """Return the number of clients that the server still serves."""
         assert self._process.stdin is not None
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         return self.answer("served")
 
     def answer(self, name: str) -> int:
-        """The number that the process tells next under that name."""
+        """Return the next number reported under `name`. Raises `RuntimeError` if the process has ended."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._said.append(line)
@@ -79,7 +79,7 @@ class Clients:
 
 @contextmanager
 def idle_clients(what: str, count: int, server: Reachable) -> Iterator[Clients]:
-    """Open so many `consumers` or `connections`, which stay until this is left."""
+    """Open `count` clients (`what` is `consumers` or `connections`), which stay until the context ends."""
     command = [sys.executable, "-m", "bench.idle", what, str(count)]
     command += [server.namesrv_address, server.broker_address]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}

@@ -1,4 +1,4 @@
-"""Results in a file: rows measured at different times are put together; one measured again is replaced."""
+"""Results in a file: rows of different times are merged, and a row measured again is replaced."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +12,7 @@ from bench.rows import ROWS
 
 @dataclass
 class Starts:
-    """Seconds from the start of each server until it serves, on defaults; empty where none was measured."""
+    """Seconds from each server's start until it serves, on defaults; empty if not measured."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     date: str = ""
@@ -20,24 +20,24 @@ class Starts:
 
 @dataclass
 class Results:
-    """Everything that was measured; rows of compiled servers are kept beside those of plain Python."""
+    """All measurements; rows of compiled servers are kept alongside those of plain Python."""
 
     comparisons: dict[tuple[str, bool, Arrangement], Comparison] = field(default_factory=dict)
     starts: dict[bool, Starts] = field(default_factory=dict)
 
     def add(self, comparison: Comparison) -> None:
-        """Take in a row; what was known of it before is forgotten."""
+        """Add a row, replacing its previous result."""
         row = comparison.row
         self.comparisons[row.name, comparison.is_compiled, row.arrangement] = comparison
 
     def of(self, is_compiled: bool, arrangement: Arrangement = Arrangement.APART) -> list[Comparison]:
-        """What was measured in one of the two forms, in the table's order."""
+        """Return the results of one of the two forms, in the table's order."""
         keys = [(row.name, is_compiled, arrangement) for row in ROWS]
         return [self.comparisons[key] for key in keys if key in self.comparisons]
 
 
 def load_results(path: Path) -> Results:
-    """What a file holds, nothing when there is none; rows that are known no more are left out."""
+    """Load the results of a file, empty if it does not exist; rows that no longer exist are left out."""
     results = Results()
     if not path.exists():
         return results
@@ -62,7 +62,7 @@ def load_results(path: Path) -> Results:
 
 
 def save_results(path: Path, results: Results) -> None:
-    """Write everything to a file."""
+    """Write all results to a file."""
     rows: list[dict[str, Any]] = [
         {
             "row": one.row.name,

@@ -1,4 +1,4 @@
-"""What is measured: each row is one load that the official client puts on a server."""
+"""The measured work: each row is one load that the official client puts on a server."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -11,20 +11,20 @@ CONSUMING = {
     "consume-tag": "fill-mixed",
     "consume-sql": "fill-mixed",
 }
-"""Loads whose amount is a number of messages, and the load that puts them there."""
+"""Loads whose amount is a number of messages, and the load that stores these."""
 
 PASSING_SHARE = 4
-"""One of so many messages of `fill-mixed` passes the filters. As `Sends.java` has it."""
+"""One of this many messages of `fill-mixed` passes the filters; the value in `Sends.java`."""
 
 SCALED_TO = 100
 """Numbers of messages are multiples of this, so that the passing share is whole."""
 
 AT_REST = ("rest", "idle-consumers", "idle-connections")
-"""Work that is none: what a server uses while nobody asks it for anything."""
+"""Rows without load, which measure an idle server."""
 
 
 class Aim(NamedTuple):
-    """What a row is to reach, ours / Apache's: at least `faster`, at most the others. None for no matter."""
+    """Target ratios of a row, ours / Apache's: at least `faster`, at most the others; None for no target."""
 
     faster: float | None = None
     cpu: float | None = None
@@ -40,13 +40,12 @@ MEMORY_ONLY = Aim()
 class Row:
     """One kind of work.
 
-    `work` is the load's name in `Load.java`; `amount` is seconds measured after the warm-up, or for
-    consuming the number of messages, for work at rest how many seconds are watched while `threads`
-    connections or consumers are there. `broker` holds broker.conf settings for servers of this row,
-    `topics` is how many topics of so many `queues` these have from the start (the sends go to them in turn),
-    `apart` keeps rows on servers of their own; with `signs` these have access control (ACL 2.0) and the load,
-    `sync` or `async`, signs as a normal user. `aim` is that of a server in plain Python, `compiled_aim` of a
-    compiled one, None where that is the same.
+    `work` is the load's name in `Load.java`. `amount` is seconds measured after the warm-up; for consuming,
+    the number of messages; for an idle server, the seconds of observation with `threads` connections or
+    consumers. `broker` holds broker.conf settings for servers of this row. `topics` is the number of topics,
+    of `queues` queues each, that these have from the start (sends go to them in turn). `apart` keeps rows on
+    separate servers. With `signs` these have access control (ACL 2.0), and the load, `sync` or `async`, signs
+    as a normal user. `aim` is for a server in plain Python, `compiled_aim` for a compiled one, None if equal.
     """
 
     name: str
@@ -66,22 +65,22 @@ class Row:
 
     @property
     def server(self) -> tuple[object, ...]:
-        """Rows for which this is the same share their servers."""
+        """Key of the row's servers: rows with equal keys share them."""
         return self.broker, self.topics, self.queues, self.apart, self.signs
 
     @property
     def is_on_defaults(self) -> bool:
-        """Whether its servers are as they come, and share the cores with the load."""
+        """True if its servers have default settings and share the cores with the load."""
         is_shared = self.arrangement is not Arrangement.PINNED
         return is_shared and not (self.broker or self.topics or self.signs)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is sent or consumed."""
+        """True if nothing is sent or consumed."""
         return self.work in AT_REST
 
     def scaled(self, share: float) -> "Row":
-        """The same work, less (or more) of it."""
+        """Return the row with its amount multiplied by `share`."""
         amount = max(1, round(self.amount * share))
         if self.work in CONSUMING:
             amount = max(SCALED_TO, amount // SCALED_TO * SCALED_TO)
@@ -91,7 +90,7 @@ class Row:
 SYNC_FLUSH = (("flushDiskType", "SYNC_FLUSH"),)
 SQL = (("enablePropertyFilter", "true"),)
 FEW_OPS = (("transactionOpBatchInterval", "3600000"),)
-"""Apache's broker of 5.5.0 keeps a core busy for good once this time has passed after a transaction."""
+"""Apache's broker 5.5.0 keeps a core busy forever once this time has passed after a transaction."""
 
 FLUSHED, OTHERS = Aim(1.2, 0.6), Aim(1.2, 0.7)
 LATENCY = Aim(p50=0.8, p99=0.8)
@@ -259,11 +258,11 @@ FALLS: tuple[tuple[str, str, float | None], ...] = (
     ("sync-64", "sync-64-signed", None),
     ("async", "async-signed", None),
 )
-"""From which row to which throughput may fall by what share, None for that by which Apache's falls."""
+"""Pairs of rows and the share by which throughput may fall from one to the other, None for Apache's fall."""
 
 
 def choose(names: tuple[str, ...]) -> tuple[Row, ...]:
-    """The rows of the given names, in the table's order. Raises `KeyError` naming an unknown one."""
+    """Return the rows of these names, or all, in the table's order. Raises `KeyError` for an unknown name."""
     known = {row.name for row in ROWS}
     for name in names:
         if name not in known:

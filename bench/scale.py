@@ -1,9 +1,9 @@
-"""`python -m bench scale`: how large things may get, measured part by part.
+"""`python -m bench scale`: limits of size, measured part by part.
 
-`names`: a name server with very many brokers, topics and clients; `broker`: a broker whose store and tables
-are very large; `connections`: one with very many connections; `container`: what broker processes cost; `day`:
-what grows in a day of load, compressed. Each part starts what it needs in a temporary folder; what it finds
-goes to a table, a file of all figures, and the page's section.
+`names`: a name server with very many brokers, topics and clients; `broker`: a broker with a very large store
+and tables; `connections`: one with very many connections; `container`: the cost of broker processes; `day`:
+growth over a compressed day of load. Each part starts its servers in a temporary folder; its findings go to a
+table, a file of all figures, and the page's section.
 """
 
 import tempfile
@@ -26,7 +26,7 @@ PARTS: tuple[Part, ...] = (
 
 
 def section(findings: Sequence[Finding]) -> list[str]:
-    """The section of the page, with all parts of which something was found."""
+    """Return the section of the page, with all parts that have findings."""
     lines = [
         "## Scale",
         "",
@@ -67,6 +67,6 @@ def main(given: Invocation, apache: bool, work: str | None) -> None:
 
 
 def together(known: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
-    """What is known of other parts and servers, and what was found now."""
+    """Return the new findings and the known ones of other parts and servers."""
     again = {(one.part, one.server) for one in found}
     return [*(one for one in known if (one.part, one.server) not in again), *found]

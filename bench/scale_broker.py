@@ -1,8 +1,7 @@
-"""The parts `broker` and `connections` of `bench.scale`: a broker whose store and tables are very large; and
-one whose store is small, with many connections.
+"""The parts `broker` and `connections` of `bench.scale`: a very large store, and very many connections.
 
-A store grows from step to step (`bench.scale_fill`); after each the broker is started on it, left alone, sent
-to, and stopped.
+The first has one broker whose store and tables grow from step to step (`bench.scale_fill`); after each step
+the broker is started, left idle, sent to, and stopped. The second has a broker with a small store.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ SETTLE_SECONDS = 5.0
 PROBE_SECONDS = 10.0
 PROBE_EVERY_SECONDS = 0.005
 SERVERS_OWN_FILES = 60
-"""Files that a broker has open besides connections, and those that it keeps for its store."""
+"""Open files of a broker besides its connections and the files kept for its store."""
 PROBED = "bench_probed"
 
 LEAD = (
@@ -58,14 +57,14 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the two servers are, for who opens connections."""
+    """Addresses of the two servers, for idle clients."""
 
     namesrv_address: str
     broker_address: str
 
 
 class Bench:
-    """One store, and the broker that is started on it."""
+    """A store and the broker that is started on it."""
 
     def __init__(self, plan: Plan, part: str = "broker") -> None:
         self._plan = plan
@@ -89,7 +88,7 @@ class Bench:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def run(self, what: str, connections: int = 0, *, killed: bool = False) -> Finding:
-        """Start the broker, leave it alone, send to it, stop it."""
+        """Start the broker, leave it idle, send, stop it; with `killed` it recovers as after a crash."""
         self._plan.tell(what)
         if killed:
             (self.store / "abort").write_text("1")
@@ -113,7 +112,7 @@ class Bench:
         return Finding(self._part, "ours", what, figures)
 
     def _watch(self, broker: Process) -> dict[str, float]:
-        """At rest, then with sends."""
+        """Measure the broker idle, then with sends."""
         time.sleep(SETTLE_SECONDS)
         rest = beside([broker.pid], rested)
         sent = asyncio.run(probe(self._port))
@@ -122,7 +121,7 @@ class Bench:
 
 
 async def probe(port: int) -> dict[str, float]:
-    """Send every few milliseconds; latencies in ms, and how many sends failed."""
+    """Send every few milliseconds; return latencies in ms and the number of failed sends."""
     sender = await connected(port)
     taken: list[float] = []
     failed = 0
@@ -142,13 +141,13 @@ async def probe(port: int) -> dict[str, float]:
 
 
 def rested() -> dict[str, float]:
-    """Nothing, for a while."""
+    """Wait `REST_SECONDS`; there are no figures of its own."""
     time.sleep(REST_SECONDS)
     return {}
 
 
 def measure(plan: Plan) -> Iterator[Finding]:
-    """The store as it grows, then with connections."""
+    """Measure the growing store, then the broker with connections."""
     topics, groups = plan.scaled(TOPICS, 20), plan.scaled(GROUPS)
     timers, files = plan.scaled(TIMERS), plan.scaled(FILES, 3)
     connections = connections_of(plan)
@@ -172,13 +171,13 @@ def measure(plan: Plan) -> Iterator[Finding]:
 
 
 def connections_of(plan: Plan, share: float = 1.0) -> int:
-    """How many connections there may be here, of those that are aimed at."""
+    """Return the number of connections to open: the planned number, bounded by this machine's file limit."""
     raise_open_files()
     return min(round(plan.scaled(CONNECTIONS) * share), first_spare() - SERVERS_OWN_FILES)
 
 
 def measure_connections(plan: Plan) -> Iterator[Finding]:
-    """A small broker without connections, then with more and more."""
+    """Measure a small broker without connections, then with more and more."""
     bench = Bench(plan, "connections")
     bench.namesrv.start()
     try:
@@ -191,7 +190,7 @@ def measure_connections(plan: Plan) -> Iterator[Finding]:
 
 
 def connections_model(findings: Sequence[Finding]) -> list[str]:
-    """What a connection costs."""
+    """Return the cost of a connection."""
     if len(findings) < 2:
         return []
     first, last = findings[0].figures, findings[-1].figures
@@ -206,7 +205,7 @@ def connections_model(findings: Sequence[Finding]) -> list[str]:
 
 
 def model(findings: Sequence[Finding]) -> list[str]:
-    """What each thing costs, by the differences of the rows; less than nothing is noise."""
+    """Return the cost of each item, by the differences between rows; a negative difference is noise."""
     steps = [one for one in findings if "not stopped" not in one.what]
     if len(steps) < 2:
         return []

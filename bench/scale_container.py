@@ -1,4 +1,4 @@
-"""The part `container` of `bench.scale`: what broker processes of a container cost that do nothing."""
+"""The part `container` of `bench.scale`: the cost of a container's idle broker processes."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def measure(plan: Plan) -> Iterator[Finding]:
-    """One container after the other."""
+    """Measure one container after another."""
     for count in BROKERS:
         plan.tell(f"{count} brokers")
         server = Contained(plan.work / f"contained-{count}", count)
@@ -59,7 +59,7 @@ def _rest() -> dict[str, float]:
 
 
 def model(findings: Sequence[Finding]) -> list[str]:
-    """What each further broker costs, and what that comes to past the cores of this machine."""
+    """Return the cost of each further broker, and a projection beyond the cores of this machine."""
     if len(findings) < 2:
         return []
     first, last = findings[0], findings[-1]

@@ -1,7 +1,7 @@
-"""The part `day` of `bench.scale`: a day of mixed load in some minutes, and what grows meanwhile.
+"""The part `day` of `bench.scale`: a day of mixed load compressed into minutes, and the growth in it.
 
-Files are small, so that they are full and removed all the time; to the broker they look older than they are.
-Memory, open files, threads and latency are sampled; their slope over the second half is what counts.
+Files are small, so that they fill up and are removed all the time; their times make them look old to the
+broker. Memory, open files, threads and latency are sampled, and their slope over the second half counts.
 """
 
 import os
@@ -23,7 +23,7 @@ SAMPLE_SECONDS = 5.0
 ROWS = 7
 """Rows of the table before the slopes."""
 AGED_AFTER_SECONDS = 20.0
-"""After what time a log file is made to look old: longer than the longest timer waits."""
+"""Age from which a log file is made to look old: longer than the longest timer."""
 AGED_HOURS = 2
 HOURS = ";".join(f"{hour:02d}" for hour in range(24))
 SETTINGS = {
@@ -39,9 +39,9 @@ SETTINGS = {
     "maxOpenFiles": "64",
 }
 NOISE = 3.0
-"""Standard errors that a slope may differ from zero by."""
+"""Standard errors by which a flat slope may differ from zero."""
 TOLERANCE = 0.05
-"""Share of the mean by which a figure may differ from the middle to the end, though the slope is certain."""
+"""Share of the mean that a figure may grow by over the second half even if its slope is significant."""
 WATCHED = ("resident_mb", "files", "threads", "p50_ms", "p99_ms", "log_files", "queue_folders")
 
 LEAD = (
@@ -70,7 +70,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Slope:
-    """How a figure goes on with time: by `per_minute`, within `error` (one standard error), about `mean`."""
+    """Trend of a figure over time: `per_minute`, within `error` (one standard error), about `mean`."""
 
     per_minute: float
     error: float
@@ -79,13 +79,13 @@ class Slope:
 
     @property
     def is_flat(self) -> bool:
-        """Whether it is zero within noise, or comes to little over the time that was looked at."""
+        """True if it is zero within noise, or adds little over the sampled time."""
         grown = abs(self.per_minute) * self.minutes
         return abs(self.per_minute) <= NOISE * self.error or grown <= TOLERANCE * abs(self.mean)
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope:
-    """The slope of values over times (in seconds), by least squares. Needs three of each."""
+    """Return the slope of values over times (in seconds), by least squares. Needs at least three of each."""
     minutes = [one / 60 for one in times]
     fitted = statistics.linear_regression(minutes, values)
     residuals = [
@@ -98,7 +98,7 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope:
 
 
 def measure(plan: Plan) -> Iterator[Finding]:
-    """A row for each part of the time, then the slopes."""
+    """Yield a row for each part of the time, then the slopes."""
     seconds = max(SECONDS * plan.scale, ROWS * SAMPLE_SECONDS)
     samples = list(sampled(plan, seconds))
     size = -(-len(samples) // ROWS)
@@ -121,7 +121,7 @@ def measure(plan: Plan) -> Iterator[Finding]:
 
 
 def sampled(plan: Plan, seconds: float) -> Iterator[dict[str, float]]:
-    """Figures every few seconds."""
+    """Yield figures every few seconds."""
     namesrv, port = free_ports(), free_ports((-2, 0, 1))
     folder = plan.work / "day"
     server = our_serve(folder, namesrv, port, SETTINGS)
@@ -145,7 +145,7 @@ def sampled(plan: Plan, seconds: float) -> Iterator[dict[str, float]]:
 
 
 def age_files(folder: Path) -> int:
-    """Make files that were not written for a while look old; how many files there are."""
+    """Make files that were not written for a while look old; return the number of files."""
     now = time.time()
     files = list(folder.iterdir())
     for file in files:

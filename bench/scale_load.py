@@ -1,4 +1,4 @@
-"""A process of load that is told what to do, line by line; and what a server uses meanwhile."""
+"""A load process driven by commands, one a line; and the resource use of a server during a command."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class LoadProcess:
         )
 
     def do(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Have a command done; what came of it. Raises `RuntimeError` where the process has ended."""
+        """Run a command and return its answer. Raises `RuntimeError` if the process has ended."""
         self.tell(name, **arguments)
         return self.answer()
 
     def tell(self, name: str, **arguments: Any) -> None:
-        """Have a command done, whose answer is asked for later."""
+        """Start a command; `answer` returns its answer later."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([name, arguments]) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any]:
-        """The answer to the oldest command that has had none yet."""
+        """Return the answer to the oldest open command. Raises `RuntimeError` if the process has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -52,7 +52,7 @@ class LoadProcess:
 
 
 def beside(pids: Sequence[int], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a piece of work tells, with the CPU that a server used meanwhile, and its memory at the end."""
+    """Return the figures of `work`, with the server's CPU use during it and its memory at the end."""
     before, began = usage(pids), time.perf_counter()
     told = work()
     after, seconds = usage(pids), time.perf_counter() - began
@@ -62,11 +62,11 @@ def beside(pids: Sequence[int], work: Callable[[], dict[str, Any]]) -> dict[str,
 
 
 def used_by(pid: int) -> dict[str, float]:
-    """CPU seconds since its start and memory of a process."""
+    """Return the memory of a process and its CPU seconds since its start."""
     used = usage([pid])
     return {"cpu_seconds": used.cpu_seconds, "resident_mb": used.resident_bytes / 1e6}
 
 
 def open_files(pid: int) -> int:
-    """How many files a process has open, connections among them."""
+    """Return the number of files that a process has open, connections included."""
     return int(psutil.Process(pid).num_fds())

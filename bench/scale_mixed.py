@@ -1,8 +1,8 @@
-"""Everything that a broker is asked for, all at once: `python -m bench.scale_mixed NAMESRV BROKER`.
+"""All kinds of requests to a broker at once: `python -m bench.scale_mixed NAMESRV BROKER`.
 
-Sends, batches, delays, timers, transactions, consumers that push and pop, topics and groups that are made and
-deleted, clients that come and go. It goes on until the input ends; each line of input is answered, after so
-many seconds, by what was done meanwhile; see `bench.scale_load`.
+Sends, batches, delays, timers, transactions, push and POP consumers, topics and groups that are created and
+deleted, clients that connect and disconnect. It runs until the input ends. Each line of input is answered,
+after the given seconds, with the work done in that time; see `bench.scale_load`.
 """
 
 import asyncio
@@ -32,28 +32,28 @@ PROBE_EVERY_SECONDS = 0.01
 BATCH = 16
 TIMERS_MILLIS = (2_000, 3_000, 5_000, 8_000)
 ROLLED_BACK = 5
-"""One transaction in so many is rolled back."""
+"""One transaction in this many is rolled back."""
 VISIT_SECONDS = 3.0
 
 
 class Fates:
-    """What becomes of transactions: most are committed."""
+    """Outcomes of transactions: most are committed."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
 
     async def execute(self, message: Message, argument: object) -> TransactionState:
-        """Decide at once."""
+        """Return the outcome immediately."""
         is_bad = next(self._numbers) % ROLLED_BACK == 0
         return TransactionState.ROLLBACK if is_bad else TransactionState.COMMIT
 
     async def check(self, message: ReceivedMessage) -> TransactionState:
-        """Say that what is asked about was done."""
+        """Return COMMIT for every check."""
         return TransactionState.COMMIT
 
 
 class Mixed:
-    """The load on one server; each public method is a command or a kind of work, done again and again."""
+    """The load on one server; each public method is a command or a kind of repeated work."""
 
     def __init__(self, namesrv: str, port: int) -> None:
         self._namesrv = namesrv
@@ -68,7 +68,7 @@ class Mixed:
         self._consumers: list[PushConsumer] = []
 
     async def start(self) -> dict[str, float]:
-        """Make the topics, start the clients that stay, begin."""
+        """Create the topics, start the permanent clients and the repeated work."""
         for client in (self._admin, self._producer, self._transactions):
             await client.start()
         for kind in KINDS:
@@ -91,7 +91,7 @@ class Mixed:
         return {}
 
     async def watch(self, seconds: float) -> dict[str, float]:
-        """What is done in so many seconds: counts by kind, and latencies of the probe."""
+        """Return the work done in `seconds`: counts by kind, and latencies of the probe."""
         self._counts.clear()
         self._latencies.clear()
         began = time.perf_counter()
@@ -101,29 +101,29 @@ class Mixed:
         return {**counts, **percentiles(self._latencies), "seconds": took}
 
     async def plain(self) -> None:
-        """Two messages, one of them for those that pop."""
+        """Send two messages, one of them for the POP consumer."""
         for kind in ("plain", "pop"):
             await self._send(Message(f"bench_{kind}", BODY, tags="a", keys=f"k{next(self._numbers)}"))
 
     async def batch(self) -> None:
-        """A batch."""
+        """Send a batch."""
         await self._producer.send_batch([Message("bench_batch", BODY) for _ in range(BATCH)])
         self._counts["sent"] += BATCH
 
     async def delayed(self) -> None:
-        """A delay by level, and a timer."""
+        """Send a message with a delay level and one with a timer."""
         number = next(self._numbers)
         await self._send(Message("bench_delay", BODY, delay_level=1 + number % 2))
         millis = TIMERS_MILLIS[number % len(TIMERS_MILLIS)]
         await self._send(Message("bench_timer", BODY, delay_millis=millis))
 
     async def transaction(self) -> None:
-        """A transaction, most of which are committed."""
+        """Send a transaction; most of them are committed."""
         await self._transactions.send_in_transaction(Message("bench_transaction", BODY))
         self._counts["transactions"] += 1
 
     async def topic(self) -> None:
-        """A topic that is made, sent to and deleted."""
+        """Create a topic, send to it and delete it."""
         name = f"bench_short_{next(self._numbers)}"
         await self._admin.create_topic(TopicConfig(name, 2, 2), cluster=CLUSTER)
         await self._send(Message(name, BODY))
@@ -131,14 +131,14 @@ class Mixed:
         self._counts["topics"] += 1
 
     async def producer(self) -> None:
-        """A producer that comes, sends and goes."""
+        """Start a producer, send with it and close it."""
         number = next(self._numbers)
         async with Producer(f"bench_guests_{number}", self._namesrv, instance_name=f"g{number}") as guest:
             await guest.send(Message("bench_plain", BODY))
         self._counts["clients"] += 1
 
     async def visitor(self) -> None:
-        """A consumer that joins a group of its own, reads for a while, goes; the group is deleted."""
+        """Start a consumer with its own group, close it after a while, and delete the group."""
         group = f"bench_visitors_{next(self._numbers)}"
         visitor = await self._consumer(group, ("plain",), instance_name=group)
         await asyncio.sleep(VISIT_SECONDS)
@@ -173,7 +173,7 @@ class Mixed:
         return await consumer.start()
 
     async def _again(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:
-        """Do some work so often; where it fails that is counted, and printed."""
+        """Repeat `work` every `seconds`; count and print its failures."""
         while True:
             began = time.perf_counter()
             try:
@@ -203,7 +203,7 @@ async def main(namesrv: str, port: int) -> None:
         name, arguments = json.loads(line)
         answer = await getattr(mixed, name)(**arguments)
         print(json.dumps(answer), flush=True)
-    os._exit(0)  # clients that stay have nothing to take leave of
+    os._exit(0)  # the permanent clients need no clean shutdown
 
 
 if __name__ == "__main__":

@@ -48,13 +48,13 @@ Step = Callable[[], dict[str, Any]]
 
 
 def measure(plan: Plan) -> Iterator[Finding]:
-    """All steps on ours, then on Apache's."""
+    """Run all steps on our server, then on Apache's."""
     for kind in ("ours", "apache") if plan.apache else ("ours",):
         yield from measure_on(kind, plan)
 
 
 def measure_on(kind: str, plan: Plan) -> Iterator[Finding]:
-    """All steps on a server of one kind."""
+    """Run all steps on a server of one kind."""
     brokers, topics = plan.scaled(BROKERS, SPREAD), plan.scaled(TOPICS, SPREAD)
     clients = plan.scaled(CLIENTS, ASKERS)
     port = free_ports()
@@ -77,7 +77,7 @@ def measure_on(kind: str, plan: Plan) -> Iterator[Finding]:
 def steps(
     load: LoadProcess, brokers: int, topics: int, clients: int, port: int
 ) -> Iterator[tuple[str, int, Step]]:
-    """What each step is called, how much of it there is, and what does it."""
+    """Yield the name, the number of items and the function of each step."""
 
     def register(version: int) -> Step:
         return lambda: load.do("register", version=version, at_once=AT_ONCE)
@@ -100,7 +100,7 @@ def steps(
 
 
 def all_leave(load: LoadProcess, namesrv: str) -> dict[str, Any]:
-    """End the brokers' connections and wait until the name server knows none."""
+    """Close the brokers' connections and wait until the name server lists no broker."""
     load.do("leave")
     end = time.monotonic() + GONE_SECONDS
     while left := len(registered(namesrv)):
@@ -111,7 +111,7 @@ def all_leave(load: LoadProcess, namesrv: str) -> dict[str, Any]:
 
 
 def model(findings: Sequence[Finding]) -> list[str]:
-    """What more would cost, from the steps measured on ours."""
+    """Return a projection to larger sizes, from the steps measured on our server."""
     own = {one.what: one.figures for one in findings if one.server == "ours"}
     known = own.get("the same routes again")
     fresh = next((f for what, f in own.items() if what.startswith("routes, each")), None)

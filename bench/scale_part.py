@@ -1,4 +1,4 @@
-"""What the parts of `bench.scale` have in common: what is found, and the tables and files it goes to."""
+"""Common ground of the parts of `bench.scale`: findings, and the tables and files that hold them."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from bench.measure import commit, form, machine, today
 
 @dataclass
 class Finding:
-    """One step of a part on one server. `figures` are by the names of the part's columns, in their units."""
+    """One step of a part on one server. `figures` are keyed by the part's columns, in their units."""
 
     part: str
     server: str
@@ -25,7 +25,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Column:
-    """A figure: its name in findings, its heading, how it is written."""
+    """A figure: its name in findings, its heading, its format."""
 
     name: str
     heading: str
@@ -34,8 +34,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a part is told: the share of its sizes, whether Apache's server is measured too, where to work,
-    and whom to tell what is being done."""
+    """Options of a part: the scale of its sizes, True to measure Apache's server too, the work folder, and
+    the function that receives its progress."""
 
     scale: float
     apache: bool
@@ -43,14 +43,14 @@ class Plan:
     tell: Callable[[str], None]
 
     def scaled(self, size: int, least: int = 1) -> int:
-        """So much of a size."""
+        """Return a size multiplied by `scale`, at least `least`."""
         return max(least, round(size * self.scale))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part: its name and title, what stands above its table, the columns, what measures it, and what
-    follows from its findings."""
+    """One part: its name and title, the text above its table, the columns, the function that measures it, and
+    the one that draws conclusions from its findings."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ class Part:
     model: Callable[[Sequence[Finding]], list[str]] = lambda _: []
 
     def section(self, findings: Sequence[Finding]) -> list[str]:
-        """The section of the page; empty where nothing was found."""
+        """Return the section of the page; empty without findings."""
         own = [one for one in findings if one.part == self.name]
         if not own:
             return []
@@ -89,19 +89,19 @@ class Part:
 
 
 def load_findings(path: Path | None) -> list[Finding]:
-    """What a file has; nothing where there is no file."""
+    """Return the findings of a file; an empty list if there is no file."""
     if path is None or not path.exists():
         return []
     return [Finding(**one) for one in json.loads(path.read_text())]
 
 
 def save_findings(path: Path, findings: Sequence[Finding]) -> None:
-    """Write all of it to a file."""
+    """Write all findings to a file."""
     path.write_text(json.dumps([asdict(one) for one in findings], indent=1) + "\n")
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
-    """Median, 99th percentile and the longest in ms; nothing of nothing."""
+    """Return median, 99th percentile and maximum in ms; empty for no values."""
     if not seconds:
         return {}
     ordered = sorted(seconds)

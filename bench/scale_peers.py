@@ -1,8 +1,8 @@
-"""Brokers and clients of a name server, simulated: `python -m bench.scale_peers PORT BROKERS TOPICS SPREAD`.
+"""Simulated brokers and clients of a name server: `python -m bench.scale_peers PORT BROKERS TOPICS SPREAD`.
 
-Each has a connection of its own and speaks the remoting protocol. A line of input is a command, `[name,
-arguments]` as JSON, and is answered by a line; the process ends with its input. The load encodes little and
-decodes nothing: it shares the cores with what it measures.
+Each has its own connection and speaks the remoting protocol. A line of input is a command, `[name,
+arguments]` as JSON, and is answered by a line; the process exits at the end of its input. The load encodes
+little and decodes nothing, as it shares the cores with the measured server.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ from mqgateway.gateway.remoting.transport import first_spare
 
 OPENED_AT_ONCE = 100
 SOURCES = 8
-"""Addresses that connections come from: each has 28,000 ports towards one address of the server."""
+"""Number of source addresses: each has 28,000 ports towards one address of the server."""
 PERIOD_SECONDS = 30.0
-"""How often brokers register, and clients ask for the route of each of their topics."""
+"""Period of the brokers' registrations, and of the clients' route requests for each of their topics."""
 TICK_SECONDS = 0.01
 OWN_FILES = 60
-"""What a process has open besides connections."""
+"""Open files of a process besides connections."""
 FILES_MAX = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
@@ -45,18 +45,18 @@ class Layout:
     spread: int
 
     def topics_of(self, broker: int) -> Iterator[str]:
-        """The topics of a broker."""
+        """Return the topics of a broker."""
         clusters = max(1, self.brokers // self.spread)
         return (topic_name(number) for number in range(broker // self.spread, self.topics, clusters))
 
 
 def topic_name(number: int) -> str:
-    """The name of a topic."""
+    """Return the name of a topic."""
     return f"bench_scale_{number:06d}"
 
 
 def registration(layout: Layout, number: int, version: int, more: Iterable[str] = ()) -> bytes:
-    """What a broker says of itself, as a frame; `version` counts the changes of its topics."""
+    """Return the registration of a broker as a frame; `version` counts the changes of its topics."""
     fields = {
         "brokerName": f"broker-{number:05d}",
         "brokerAddr": address(number),
@@ -80,7 +80,7 @@ def registration(layout: Layout, number: int, version: int, more: Iterable[str] 
 
 
 def heartbeat(layout: Layout, number: int) -> bytes:
-    """A sign of life of a broker, as a frame."""
+    """Return the heartbeat of a broker as a frame."""
     fields = {
         "brokerName": f"broker-{number:05d}",
         "brokerAddr": address(number),
@@ -91,19 +91,19 @@ def heartbeat(layout: Layout, number: int) -> bytes:
 
 
 def route_request(topic: str) -> bytes:
-    """The question for a topic's route, as a frame."""
+    """Return the request for a topic's route as a frame."""
     return request(
         RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, {"topic": topic, "acceptStandardJsonOnly": "true"}, b""
     )
 
 
 def address(number: int) -> str:
-    """Where a simulated broker says that it listens."""
+    """Return the advertised address of a simulated broker."""
     return f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}:10911"
 
 
 async def connected(port: int, number: int) -> Sender:
-    """A new connection, from one of the source addresses."""
+    """Open a connection from one of the source addresses."""
     source = (f"127.0.1.{1 + number % SOURCES}", 0)
     _, sender = await asyncio.get_running_loop().create_connection(Sender, HOST, port, local_addr=source)
     return sender
@@ -111,14 +111,14 @@ async def connected(port: int, number: int) -> Sender:
 
 @dataclass
 class Timings:
-    """How long requests took, in seconds, and how many failed."""
+    """Durations of requests in seconds, and the number of failed ones."""
 
     taken: list[float] = field(default_factory=list)
     failed: int = 0
     began: float = field(default_factory=time.perf_counter)
 
     async def time(self, asked: Awaitable[None]) -> None:
-        """Wait for an answer."""
+        """Wait for an answer, and record its duration or the failure."""
         began = time.perf_counter()
         try:
             await asked
@@ -128,7 +128,7 @@ class Timings:
             self.taken.append(time.perf_counter() - began)
 
     def told(self) -> dict[str, float]:
-        """As figures of a finding."""
+        """Return the timings as figures of a finding."""
         seconds = time.perf_counter() - self.began
         rate = len(self.taken) / seconds
         return {"seconds": seconds, "per_second": rate, "failed": self.failed, **percentiles(self.taken)}
@@ -151,14 +151,14 @@ class Peers:
         return {"open": len(self._brokers)}
 
     async def open_clients(self, count: int) -> dict[str, float]:
-        """Connect clients, at most as many as a server of ours has room for with these limits."""
+        """Connect clients, at most as many as a server of ours can have open under the file limit."""
         room = first_spare() - len(self._brokers) - OWN_FILES
         began = time.perf_counter()
         self._clients.extend(await self._open(min(count, room)))
         return {"open": len(self._clients), "seconds": time.perf_counter() - began}
 
     async def register(self, version: int, at_once: int) -> dict[str, float]:
-        """Let every broker register; where the version is a new one with a topic of its own more."""
+        """Register every broker; with a version above 1, each has one more topic, its own."""
         layout = self._layout
         if not self._said or version > 1:
             more = [[f"own_{version}_{n}"] if version > 1 else [] for n in range(layout.brokers)]
@@ -166,12 +166,12 @@ class Peers:
         return await self._all(zip(self._brokers, self._said, strict=True), at_once)
 
     async def beat(self, at_once: int) -> dict[str, float]:
-        """Let every broker say that it is there."""
+        """Send a heartbeat of every broker."""
         frames = [heartbeat(self._layout, number) for number in range(self._layout.brokers)]
         return await self._all(zip(self._brokers, frames, strict=True), at_once)
 
     async def ask_all(self, at_once: int) -> dict[str, float]:
-        """Ask for the route of every topic once, as fast as so many clients get answers."""
+        """Request the route of every topic once, over `at_once` clients that each wait for their answer."""
         clients = [self._clients[number] for number in range(at_once)]
         frames = iter(self._routes)
         timings = Timings()
@@ -184,8 +184,8 @@ class Peers:
         return timings.told()
 
     async def poll(self, clients: int, topics: int, seconds: float) -> dict[str, float]:
-        """What so many clients with so many topics ask, each from the next connection that is free, while the
-        brokers register as often as brokers do."""
+        """Simulate the route requests of `clients` clients with `topics` topics each, on the next free
+        connections, while the brokers register at their normal rate."""
         routes, registrations = Timings(), Timings()
         turns = deque(range(len(self._brokers)))
 
@@ -228,7 +228,7 @@ class Peers:
         return senders
 
     async def _all(self, work: Iterable[tuple[Sender, bytes]], at_once: int) -> dict[str, float]:
-        """Send each frame on its connection, so many at a time."""
+        """Send each frame on its connection, `at_once` at a time."""
         left, timings = iter(work), Timings()
 
         async def send_some() -> None:
@@ -240,9 +240,9 @@ class Peers:
 
 
 async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable[None]]) -> float:
-    """Start something so often for so long, whatever becomes of it, and wait for the last at the end.
+    """Call `start` at a fixed rate for `seconds`, regardless of the outcomes, and wait for all at the end.
 
-    Gives how late this process itself was, at the most, in seconds.
+    Returns the longest delay of this process itself, in seconds.
     """
     loop, under_way, started = asyncio.get_running_loop(), set[asyncio.Future[None]](), 0
     began, late, before = loop.time(), 0.0, 0.0
@@ -261,7 +261,7 @@ async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable
 async def main(port: int, layout: Layout) -> None:
     """Do what the input says."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, FILES_MAX))
-    gc.disable()  # a pass over all peers would be taken for a pause of the server
+    gc.disable()  # a collection over all peers would look like a pause of the server
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

@@ -1,9 +1,9 @@
-"""`python -m bench scrape`: what a scrape of very many topics and groups costs the loop.
+"""`python -m bench scrape`: the cost for the event loop of a scrape of very many topics and groups.
 
-One broker in this process, on a real disk, without sockets: each topic has a message, each group lags in one
-topic. A scrape is done as it is served, a step at a time. What counts is the loop's time in all, and the
-longest time it is held in one go, both as CPU time; other work on the machine makes that longer too, so the
-least of some scrapes is taken of the former, and the median of the latter.
+One broker runs in this process, on a real disk, without sockets: each topic has a message, each group lags in
+one topic. A scrape runs as when it is served, incrementally. Measured are the total time and the longest
+time that it is blocked, both as CPU time. Other work on the machine lengthens these too, so the total is the
+least of several scrapes and the longest time is their median.
 """
 
 import gc
@@ -41,7 +41,7 @@ QUEUES = 4
 
 @dataclass
 class Scrape:
-    """One kind of scrape: milliseconds of the quickest first and later one, and of the longest piece."""
+    """One kind of scrape: milliseconds of the fastest first and later scrape, and of the longest slice."""
 
     name: str
     lines: int
@@ -52,8 +52,10 @@ class Scrape:
 
 
 def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroker]:
-    """A broker with so many topics that have messages, and so many groups that consumed none of one; given is
-    what observes it anew."""
+    """Start a broker with `topics` topics that have messages and `groups` groups that lag in one topic each.
+
+    Returns a function that makes a new observer of it.
+    """
     options = BrokerOptions(
         broker_ip1="127.0.0.1", broker_ip2="127.0.0.1", broker_name="broker-a", metrics_exporter_type="PROM"
     )
@@ -64,9 +66,9 @@ def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroke
         Runtime(reactor, SystemClock(), RealDisk(), InlineWorker()),
     )
     meters = Meters(options.metrics_otel_cardinality_limit)
-    ObservedBroker(service, options, meters, RealDisk())  # from now on is counted
+    ObservedBroker(service, options, meters, RealDisk())  # starts counting
     service.start()
-    while not reactor.listening:  # the store is opened in steps
+    while not reactor.listening:  # the store is opened incrementally
         reactor.advance(0)
     made = service.broker
     for number in range(topics):
@@ -92,7 +94,7 @@ def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroke
 
 
 def scrape(observed: ObservedBroker, metrics: str) -> tuple[float, float, list[bytes]]:
-    """Milliseconds in all, and of the longest piece; and the text."""
+    """Return the total milliseconds, those of the longest time slice, and the text."""
     text: list[bytes] = []
     clock, pieces, done = SystemClock(), [], False
     steps = observed.write(metrics, text, [])
@@ -104,7 +106,7 @@ def scrape(observed: ObservedBroker, metrics: str) -> tuple[float, float, list[b
 
 
 def measure(observe: Callable[[], ObservedBroker], metrics: str, repeats: int) -> Scrape:
-    """First scrapes, each of a broker that nobody has looked at, and those after the last of them."""
+    """Measure first scrapes, each by a new observer, and later scrapes by the last observer."""
     firsts = []
     for _ in range(repeats):
         observed = observe()

@@ -1,9 +1,9 @@
-"""`python -m bench spark`: a topic read whole by the Spark source, beside the Java pull consumer.
+"""`python -m bench spark`: a full read of a topic by the Spark source, beside the Java pull consumer.
 
 Both read the same messages of one server, in turn: the official client with two threads (`Pull.java`), Spark
-with two workers (`local[2]`) into a sink that throws rows away. Figures are medians; CPU is that of Spark's
-JVM and workers over the measured run. That all messages are read is counted once for each reader, outside of
-what is measured. Needs `mqgateway[spark]`.
+with two workers (`local[2]`) into a sink that discards rows. Figures are medians; CPU is that of Spark's JVM
+and workers over the measured run. A separate run for each reader, which is not measured, counts that all
+messages are read. Needs `mqgateway[spark]`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Run = dict[str, float]
 
 
 def java(what: str, *arguments: str) -> Run:
-    """One of the programs of the official client, to its end."""
+    """Run a program of ours with the official client to its end, and return its result."""
     command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), f"bench.{what}"]
     done = subprocess.run(
         [*command, *arguments], check=True, capture_output=True, text=True, timeout=LOAD_SECONDS_MAX
@@ -50,14 +50,14 @@ def java(what: str, *arguments: str) -> Run:
 
 
 def fill(server: Server, topic: str, count: int) -> None:
-    """Store messages with the official client."""
+    """Store messages in a topic with the official client."""
     command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", "fill"]
     command += [server.namesrv_address, topic, str(count), "1", str(BODY_BYTES)]
     subprocess.run(command, check=True, capture_output=True, timeout=LOAD_SECONDS_MAX)
 
 
 def cpu_seconds() -> float:
-    """What our own children have used so far: Spark's JVM and its workers."""
+    """Return the CPU seconds that our child processes have used so far: Spark's JVM and its workers."""
     used = 0.0
     for process in psutil.Process().children(recursive=True):
         try:
@@ -69,7 +69,7 @@ def cpu_seconds() -> float:
 
 
 def frame_of(session: Any, server: Server, topic: str, work: str) -> Any:
-    """A topic as Spark sees it."""
+    """Return a topic as a data frame of Spark."""
     options = {"nameServer": server.namesrv_address, "topic": topic}
     if work == "body":
         options["includeColumns"] = "body"
@@ -77,7 +77,7 @@ def frame_of(session: Any, server: Server, topic: str, work: str) -> Any:
 
 
 def spark_run(session: Any, server: Server, topic: str, work: str, count: int) -> Run:
-    """Read a topic of `count` messages and throw its rows away."""
+    """Read a topic of `count` messages and discard its rows."""
     frame = frame_of(session, server, topic, work)
     before, began = cpu_seconds(), time.perf_counter()
     frame.write.format("noop").mode("overwrite").save()
@@ -87,7 +87,7 @@ def spark_run(session: Any, server: Server, topic: str, work: str, count: int) -
 
 
 def count_all(session: Any, server: Server) -> int:
-    """The messages of the topic, which all readers agree on."""
+    """Return the number of messages in the topic. Raises `AssertionError` if the readers disagree."""
     found = {work: int(frame_of(session, server, TOPIC, work).count()) for work in ("nine", "body")}
     found["java"] = int(java("Pull", server.namesrv_address, TOPIC, str(THREADS))["count"])
     assert len(set(found.values())) == 1, f"readers do not agree: {found}"

@@ -1,8 +1,8 @@
-"""How long a send is held up while old messages are read from disk and while old files are removed.
+"""Delay of sends while old messages are read from disk and while old files are removed.
 
-A loop puts a message every millisecond, as a broker at 1,000 sends a second; beside it one consumer reads the
-log from its beginning, cold, or gigabytes of log expire. What counts is the longest time that one turn of
-the loop took: a send that comes at the wrong moment waits that long.
+A loop stores a message every millisecond, as a broker at 1,000 sends a second, while one consumer reads the
+cold log from its beginning or gigabytes of log expire. The longest turn of the loop counts: a send that
+arrives at the wrong moment waits that long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqgateway.engine.store.message_store import ColdRead, GetStatus, MessageSto
 
 PACE_SECONDS = 0.001
 LOG_FILE = 256 << 20
-"""Length of log files here: several of them in a few gigabytes."""
+"""Length of log files, so that a few gigabytes make several files."""
 BODY = os.urandom(1024)
 READ_MESSAGES_MAX = 200_000
 WATCH_SECONDS_MAX = 60.0
@@ -26,7 +26,7 @@ WATCH_SECONDS_MAX = 60.0
 
 @dataclass
 class Stalls:
-    """Turns of the loop in milliseconds, and what was done beside the sends."""
+    """Turns of the loop in milliseconds; `done` counts the work done alongside the sends."""
 
     p50_ms: float
     p99_ms: float
@@ -36,7 +36,7 @@ class Stalls:
 
 
 class Sends:
-    """One message a millisecond, each turn of the loop measured."""
+    """Sends of one message a millisecond, with each turn of the loop measured."""
 
     def __init__(self, store: MessageStore, loop: Loop) -> None:
         self._store = store
@@ -46,7 +46,7 @@ class Sends:
         self.began = time.perf_counter()
 
     def turn(self, beside: object = None) -> None:
-        """Send, do what else is to be done (`beside`, a function), and wait for the next millisecond."""
+        """Send, call `beside` if it is a function, and wait for the next millisecond."""
         began = time.perf_counter()
         self._store.put(message("sends", 0, BODY))
         self._store.dispatch()
@@ -62,7 +62,7 @@ class Sends:
             time.sleep(PACE_SECONDS - took)
 
     def result(self, done: int) -> Stalls:
-        """What came of it."""
+        """Return the result of all turns so far; `done` counts the other work."""
         turns = sorted(self._turns)
         return Stalls(
             turns[len(turns) // 2] * 1000,
@@ -74,7 +74,7 @@ class Sends:
 
 
 def drop_from_memory(folder: Path) -> None:
-    """Let the system forget what it has of a folder's files; what is not written yet is written."""
+    """Sync a folder's files and drop them from the page cache."""
     for path in folder.rglob("*"):
         if path.is_file():
             fd = os.open(path, os.O_RDONLY)
@@ -84,7 +84,7 @@ def drop_from_memory(folder: Path) -> None:
 
 
 class _Consumer:
-    """Reads topic `bench-000000` from its beginning, an answer a turn."""
+    """A consumer that reads topic `bench-000000` from its beginning, one answer a turn."""
 
     def __init__(self, store: MessageStore, may_wait: bool) -> None:
         self._store = store
@@ -115,7 +115,7 @@ class _Consumer:
 
 
 def cold_reads(folder: Path, may_wait: bool) -> Stalls:
-    """A consumer reads cold messages, on the loop (`may_wait`) or with the help of a worker."""
+    """Read cold messages, on the loop (`may_wait`) or with the help of a worker."""
     drop_from_memory(folder)
     loop = Loop()
     store = open_store(str(folder), loop, newest_log_bytes=0, mapped_file_size_commit_log=LOG_FILE)
@@ -128,7 +128,7 @@ def cold_reads(folder: Path, may_wait: bool) -> Stalls:
 
 
 def removals(folder: Path, aside: bool) -> Stalls:
-    """All log files but the last expire and go: on a worker, or as they would on the loop."""
+    """Expire and remove all log files but the last: on a worker (`aside`) or on the loop."""
     loop = Loop()
     store = open_store(
         str(folder),

@@ -1,7 +1,7 @@
-"""How long servers take to start on one store, and what memory they then have: warm, cold, after a kill.
+"""Start time and memory of servers on one store: warm, cold, after a kill.
 
-Ours and Apache's start on the same folder in turn, as processes, from their start until they say that they
-serve and take connections. After a kill means that the file `abort` is there.
+Ours and Apache's start in turn on the same folder, and are timed until they report readiness and
+accept connections. After a kill means that the file `abort` exists.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compat_tests.support.processes import free_ports
 
 START_SECONDS_MAX = 600.0
 CACHES = Path("/proc/sys/vm/drop_caches")
-"""Where root lets the system forget names and sizes of files too; others forget contents only."""
+"""File by which root drops the kernel's caches of names and sizes too; other users drop contents only."""
 
 MAKERS: dict[str, Callable[..., servers.Part]] = {
     "ours": servers.our_broker,
@@ -31,7 +31,7 @@ MAKERS: dict[str, Callable[..., servers.Part]] = {
 
 @dataclass
 class Start:
-    """One start. `failure` says why there was none."""
+    """One start. `failure` is the reason if it failed."""
 
     server: str
     what: str
@@ -41,7 +41,7 @@ class Start:
 
 
 def empty_caches(folder: Path) -> None:
-    """Make the next reads of a folder cold."""
+    """Make the next reads of a folder cold, as far as this user may."""
     drop_from_memory(folder)
     try:
         subprocess.run(["sync", "-f", str(folder)], check=True)
@@ -53,7 +53,7 @@ def empty_caches(folder: Path) -> None:
 def start(
     server: str, what: str, folder: Path, namesrv: str, settings: Mapping[str, str], *, killed: bool = False
 ) -> Start:
-    """Start a server on `folder`/store and stop it in good order; `what` ends in ", cold" for a cold one."""
+    """Start a server on `folder`/store and stop it cleanly; `what` ends in ", cold" for a cold start."""
     servers.START_SECONDS = int(START_SECONDS_MAX)
     if killed:
         (folder / "store" / "abort").write_text("1")
@@ -72,7 +72,7 @@ def start(
 
 
 def _reason(folder: Path, output: str) -> str:
-    """The line of a server's output, or of the log that Apache's broker writes, that says most."""
+    """Return the last error line of a server's output or of the store log of Apache's broker."""
     lines = output.splitlines()
     store_log = folder / "logs" / "rocketmqlogs" / "store.log"
     if store_log.exists():

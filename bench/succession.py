@@ -1,15 +1,15 @@
-"""`python -m bench succession`: sets under a controller beside Apache's: how long nobody leads, what is
-lost.
+"""`python -m bench succession`: time without a master, and losses, in sets under a controller, ours beside
+Apache's.
 
-A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with defaults.
-Both take turns, each on new sets. The parts:
+A set has a controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, otherwise
+defaults. Both kinds take turns, each on new sets. The parts:
 
-- `kill`, `freeze`: the master is ended with `kill -9`, or stopped with SIGSTOP, while a Java producer and a
-  push consumer work: until the name server has another master, until a send is acknowledged and a message
-  read again.
-- `lost`: a master that was frozen wakes up while clients send to it and to its successor; acknowledged
-  messages that are in no log afterwards, and how long the name server had no master then.
-- `restart`: a controller that is started again after so many changes: whether it knows the sets.
+- `kill`, `freeze`: the master is killed with `kill -9`, or stopped with SIGSTOP, while a Java producer and a
+  push consumer work. Measured is the time until the name server has another master, until a send is
+  acknowledged, and until a message is read again.
+- `lost`: a frozen master wakes up while clients send to it and to its successor. Counted are acknowledged
+  messages that are in no log afterwards; measured is how long the name server had no master then.
+- `restart`: a controller restarts after many changes. Counted are the sets that it still has.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ CONTROLLER = {"apache": "apache", "ours": "file"}
 PARTS = ("kill", "freeze", "lost", "restart")
 OFTEN = ("kill", "freeze")
 SELDOM = 3
-"""Runs of the other parts at most: what they show is there or is not."""
+"""Runs of the other parts at most: their results hardly vary."""
 THREADS = 4
 SEND_TIMEOUT_MILLIS = 1000
 ROUTE_MILLIS = 500
-"""A stock client looks for routes each 30 s, and would see the next master that late on either side."""
+"""A stock client polls routes each 30 s, and would see the next master that late on either side."""
 WATCH_SECONDS = {"kill": 15, "freeze": 50}
-"""The stock push consumer waits up to 30 s for the answer to a pull, which is no setting of it."""
+"""The stock push consumer waits up to 30 s for the answer to a pull, which cannot be configured."""
 FROZEN_SECONDS = 25
 AWAKE_SECONDS = 15
 SENDERS = 8
 CHANGES = 2300
 SMALL_FILES = {"mappedFileSize": "65536"}
-"""Of Apache's controller: with its default its log begins a second file after some millions of changes."""
+"""Setting of Apache's controller: by default its log starts a second file after millions of changes."""
 
 SUCCESSION: Columns = (
     ("route_ms", "another master in the route, ms"),
@@ -76,7 +76,7 @@ COLUMNS: dict[str, Columns] = {
 
 
 class RouteWatch(Background):
-    """Asks the name server who the master is."""
+    """A thread that polls the name server for the master."""
 
     def __init__(self, group: ControlledGroup) -> None:
         super().__init__()
@@ -88,22 +88,25 @@ class RouteWatch(Background):
             self.seen.append((time.time(), self._group.routed()))
 
     def first(self, after: float, unlike: str) -> float:
-        """When somebody else was seen first."""
+        """Return the time, after `after`, of the first master other than `unlike`."""
         return next(at for at, who in self.seen if at > after and who not in (None, unlike))
 
     def longest_hole(self, after: float) -> float:
-        """The longest time with no master at all, in seconds."""
+        """Return the longest time without any master after `after`, in seconds."""
         return longest_without([at for at, who in self.seen if at > after and who is not None])
 
 
 def longest_without(times: Sequence[float]) -> float:
-    """The longest time between two of these."""
+    """Return the longest interval between two consecutive times; 0 without one."""
     return max((second - first for first, second in pairwise(times)), default=0.0)
 
 
 def again_after(times: Sequence[float], moment: float) -> float:
-    """How long after a moment the longest silence around it ended: there may still be answers on the way.
-    Raises `RuntimeError` where it has not ended."""
+    """Return the seconds from `moment` to the end of the longest gap around it.
+
+    The first time after `moment` is not enough: answers may be in flight. Raises `RuntimeError` if the
+    gap has not ended.
+    """
     found = sorted(at for at in times if at > moment - 1)
     gaps = [(second - first, second) for first, second in pairwise(found) if second > moment]
     if not gaps:
@@ -112,8 +115,8 @@ def again_after(times: Sequence[float], moment: float) -> float:
 
 
 def succession(kind: str, folder: Path, *, freeze: bool) -> Figures:
-    """The master is killed or frozen under the load of stock clients. Raises `RuntimeError` where they do not
-    go on."""
+    """Kill or freeze the master under the load of stock clients. Raises `RuntimeError` if they do not
+    recover."""
     with ControlledGroup(folder, CONTROLLER[kind], (kind, kind), {}, namesrv=kind) as group:
         master = group.members[0]
         command = [*client("bench.Succession"), group.namesrv_address, TOPIC, str(THREADS)]
@@ -135,7 +138,7 @@ def succession(kind: str, folder: Path, *, freeze: bool) -> Figures:
 
 
 def lost(kind: str, folder: Path) -> Figures:
-    """A frozen master wakes up; clients that know it send to it at once."""
+    """Freeze a master and wake it up while clients that know it send to it."""
     settings = {"inSyncReplicas": "2"}
     with ControlledGroup(folder, CONTROLLER[kind], (kind, kind), settings, namesrv=kind) as group:
         master, successor = group.members
@@ -167,7 +170,7 @@ def lost(kind: str, folder: Path) -> Figures:
 
 
 class Stubborn(Background):
-    """Sends to one broker whoever the master is, on a connection that was made before it was frozen."""
+    """Sends to one broker, master or not, on a connection made before the broker was frozen."""
 
     def __init__(self, group: ControlledGroup, broker: Member) -> None:
         super().__init__()
@@ -186,7 +189,7 @@ class Stubborn(Background):
 
 
 def restart(kind: str, folder: Path) -> Figures:
-    """A controller is started again after so many changes of sets."""
+    """Restart a controller after `CHANGES` changes of sets."""
     small = SMALL_FILES if kind == "apache" else {}
     controller, group = CONTROLLER[kind], ControlledGroup
     with group(folder, controller, (), {}, namesrv=kind, controller_settings=small) as found:
@@ -211,7 +214,7 @@ def restart(kind: str, folder: Path) -> Figures:
 
 
 def known(address: str, names: Sequence[str]) -> int:
-    """How many of these sets a controller knows."""
+    """Return the number of these sets that a controller has."""
     count = 0
     with RawConnection(address) as connection:
         for name in names:
@@ -231,7 +234,7 @@ WORKS: dict[str, Callable[[str, Path], Figures]] = {
 
 
 def section(runs: Runs, parts: Sequence[str]) -> list[str]:
-    """The section of the page: how it was measured, and the table."""
+    """Return the section of the page: method and table."""
     return [
         "## Another master",
         "",
@@ -250,7 +253,7 @@ def section(runs: Runs, parts: Sequence[str]) -> list[str]:
 
 
 def run_once(part: str, kind: str) -> Figures | str:
-    """The figures of a run on new stores, or why it failed."""
+    """Return the figures of a run on new stores, or the reason of its failure."""
     with tempfile.TemporaryDirectory(prefix=f"succession-{kind}-") as folder:
         try:
             return WORKS[part](kind, Path(folder))

@@ -1,5 +1,5 @@
-"""Runs of `bench.succession` that are kept in a file, so that they can be made in pieces, and the table of
-them."""
+"""Runs of `bench.succession`, kept in a file so that they can be interrupted and continued, and their
+table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KINDS = ("apache", "ours")
 
 
 class OtherMachine(Exception):
-    """The file has runs of another machine, beside which those of this one say nothing."""
+    """The file has runs of another machine, which cannot be compared with runs of this one."""
 
 
 class Runs:
-    """All runs by part and kind, and why others failed; read from a file if there is one, and written to it
-    after each. Raises `OtherMachine`."""
+    """All runs and failures by part and kind; read from the file if it exists, and written to it after each.
+    Raises `OtherMachine`."""
 
     def __init__(self, parts: Sequence[str], path: Path | None, machine: str) -> None:
         self._path, self._machine = path, machine
@@ -40,8 +40,10 @@ class Runs:
             found.update(read)
 
     def next(self, part: str, wanted: int) -> str | None:
-        """Whose turn it is in a part, None when both have so many runs, failed ones counted; both take turns,
-        and who began last time comes second."""
+        """Return the kind whose turn it is in a part, None if both have `wanted` runs, failed ones included.
+
+        Kinds alternate, and so does the first kind of each pair of runs.
+        """
         apache, ours = (len(self.came[part][kind]) + len(self.failed[part][kind]) for kind in KINDS)
         if min(apache, ours) >= wanted:
             return None
@@ -50,7 +52,7 @@ class Runs:
         return "ours" if ours < apache else "apache"
 
     def take(self, part: str, kind: str, came: Figures | str) -> None:
-        """One more run: its figures, or why it failed."""
+        """Add a run, its figures or the reason of its failure, and save the file."""
         if isinstance(came, str):
             self.failed[part][kind].append(came)
         else:
@@ -62,7 +64,7 @@ class Runs:
             aside.replace(self._path)
 
     def rows(self, part: str, columns: Columns) -> Iterator[str]:
-        """A row of the table for each figure, ours first."""
+        """Yield a row of the table for each figure, ours first."""
         for name, title in columns:
             cells = [self._cell(part, kind, name) for kind in ("ours", "apache")]
             yield f"| {part} | {title} | {cells[0]} | {cells[1]} |"
@@ -76,6 +78,6 @@ class Runs:
 
 
 def p99(values: Sequence[float]) -> float:
-    """The least of these that at most one in a hundred exceeds: of fewer than 100 the greatest."""
+    """Return the least value that at most one in a hundred exceeds; the greatest of fewer than 100."""
     ordered = sorted(values)
     return ordered[-(len(ordered) // 100) - 1]

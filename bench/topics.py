@@ -1,8 +1,9 @@
-"""`python -m bench topics`: very many topics, each made by the first send to it.
+"""`python -m bench topics`: very many topics, each created by the first send to it.
 
-A server of ours in a temporary folder gets a message to each of so many new topics, over some connections
-that wait for each answer, while one more sends to a topic that is there, every 10 ms, and notes how long that
-takes; then it is told to stop. The load encodes little and decodes nothing: it shares the cores.
+A server of ours in a temporary folder gets a message to each new topic, over some connections that wait for
+each answer. Meanwhile one more connection, the probe, sends to an existing topic every 10 ms and records the
+latencies. Then the server is stopped by SIGTERM. The load encodes little and decodes nothing, as it shares
+the cores.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ BODY = bytes(100)
 
 @dataclass
 class Making:
-    """One number of topics: seconds, CPU seconds of the server, and the probe's latencies in ms."""
+    """Figures for one number of topics: seconds, CPU seconds of the server, the probe's latencies in ms."""
 
     topics: int
     seconds: float
@@ -50,14 +51,14 @@ class Making:
 
 
 def send_frame(topic: str) -> bytes:
-    """A send to a topic that may be made for it, with four queues."""
+    """Return a send as a frame; a missing topic is to be created with four queues."""
     fields = {"a": "bench_topics", "b": topic, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
     fields |= {"g": str(SystemClock().millis()), "h": "0", "i": "", "j": "0", "k": "false", "m": "false"}
     return request(RequestCode.SEND_MESSAGE_V2, 1, fields, BODY)
 
 
 class Sender(asyncio.Protocol):
-    """A connection that sends one message after the other."""
+    """A connection that sends one message after another."""
 
     def __init__(self) -> None:
         self._cutter = FrameCutter()
@@ -78,8 +79,8 @@ class Sender(asyncio.Protocol):
             self._answer.set_exception(ConnectionError("the server has closed the connection"))
 
     async def send(self, frame: bytes) -> None:
-        """Send and wait for the answer. Raises `RuntimeError` where it is not success, or the one before has
-        yet to come, and `ConnectionError`.
+        """Send and wait for the answer. Raises `RuntimeError` if it is no success or the previous answer is
+        outstanding, and `ConnectionError`.
         """
         assert self._transport is not None
         if self._transport.is_closing():
@@ -93,19 +94,19 @@ class Sender(asyncio.Protocol):
             raise RuntimeError(f"a send failed: {answer!r}")
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         assert self._transport is not None
         self._transport.close()
 
 
 async def connected(port: int) -> Sender:
-    """A new connection to the broker."""
+    """Open a connection to the broker."""
     _, sender = await asyncio.get_running_loop().create_connection(Sender, HOST, port)
     return sender
 
 
 async def make(port: int, topics: int, connections: int) -> tuple[float, list[float]]:
-    """Make the topics; seconds that took, and the probe's latencies in seconds."""
+    """Create the topics; return the duration and the probe's latencies, all in seconds."""
     probe, *senders = [await connected(port) for _ in range(connections + 1)]
     await probe.send(send_frame(PROBED))
     names = iter(f"bench_topic_{number:06d}" for number in range(topics))
@@ -119,13 +120,13 @@ async def make(port: int, topics: int, connections: int) -> tuple[float, list[fl
 
 
 async def make_some(sender: Sender, names: Iterator[str]) -> None:
-    """Make topics until there are no more names."""
+    """Create topics until there are no more names."""
     for name in names:
         await sender.send(send_frame(name))
 
 
 async def probe_on(probe: Sender, latencies: list[float]) -> None:
-    """Send to a topic that is there, again and again."""
+    """Send to an existing topic forever, one message each `PROBE_SECONDS`."""
     while True:
         began = time.perf_counter()
         await probe.send(send_frame(PROBED))
@@ -135,7 +136,7 @@ async def probe_on(probe: Sender, latencies: list[float]) -> None:
 
 
 def measure(topics: int, connections: int) -> Making:
-    """Start a server, make the topics, stop it."""
+    """Start a server, create the topics, stop it."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-topics-") as folder:
         namesrv, broker = free_ports(), free_ports((-2, 0))
         settings = {"autoCreateTopicEnable": "true", "maxTopics": str(topics + 1000)}
@@ -166,7 +167,7 @@ def measure(topics: int, connections: int) -> Making:
 
 
 def stop(pid: int) -> tuple[float, float]:
-    """Tell a process to end; seconds and CPU seconds until it has. Raises `TimeoutError`."""
+    """Terminate a process; return the seconds and CPU seconds until it has ended. Raises `TimeoutError`."""
     process = psutil.Process(pid)
     first = cpu = usage([pid]).cpu_seconds
     began = time.perf_counter()

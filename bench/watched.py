@@ -1,19 +1,19 @@
-"""`python -m bench watched`: what it costs to be watched.
+"""`python -m bench watched`: the cost of being monitored.
 
-Sends on three servers of ours in turn: two that export no metrics and have no console, and one that is
-scraped every 5 s while somebody has the console's overview open: its figures as they come, and what the page
-asks for again and again. The load is that of `sync-64`: 64 sends of 1 KB in flight on one connection, each
-written as the official client writes it.
+Three servers of ours get sends in turn: two that export no metrics and have no console, and one that is
+scraped every 5 s while the console's overview is open, with its event stream and the periodic requests of the
+page. The load is that of `sync-64`: 64 sends of 1 KB in flight on one connection, written as the official
+client writes it.
 
-What counts is the CPU time that a server's threads take for a message: other work on the machine changes it
+The measure is the CPU time that a server's threads take for a message: other work on the machine changes it
 less than the throughput. It still differs from second to second, and from one process to the next, by more
-than being watched costs. So rounds take a tenth of a second, what counts is the ratio within a round, and
-after some rounds all three are started anew. The two that nobody watches say what such a ratio is worth, as
-does the interval: medians of starts and of their rounds drawn again and again, 19 of 20 of which lie in it.
+than the cost of monitoring. So rounds take a tenth of a second, only the ratio within a round counts, and
+after some rounds all three servers are started again. The ratio of the two unmonitored servers shows the
+noise, as does the bootstrap interval: 19 of 20 medians of resampled starts and rounds lie in it.
 
-A median of such rounds is what being watched costs each message. What it costs by the second, the answers to
-who watches, falls into few of them; it is seen apart, in what each server does while another is sent to, and
-added.
+The median of such rounds is the cost for each message. The cost by the second, the answers to the watcher,
+falls into few rounds. It is measured separately, as the CPU time of each server while another gets the sends,
+and added.
 """
 
 import json
@@ -49,14 +49,14 @@ KEYS = 4096
 WARM_SECONDS = 3.0
 SCRAPE_SECONDS = 5
 POLLED = (("/overview", 10), ("/series?minutes=60", 30))
-"""What the page of the overview asks for, and every how many seconds."""
+"""Requests of the overview page, with their periods in seconds."""
 COST_MAX = 0.03
 DRAWS = 2000
 OFF, AGAIN, ON = KINDS = ("not watched", "not watched either", "watched")
 
 
 class Round(NamedTuple):
-    """What a server did while it was sent to for a tenth of a second, say."""
+    """Figures of a server for one round of sends, a tenth of a second by default."""
 
     per_second: float
     cpu_per_million: float
@@ -64,15 +64,15 @@ class Round(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Servers that were started together, by kind: the rounds of each, and the CPU seconds that it took a
-    second while another was sent to."""
+    """Servers that were started together, by kind: the rounds of each, and its CPU seconds a second while
+    another got the sends."""
 
     rounds: dict[str, list[Round]]
     rest: dict[str, float]
 
 
 class Load:
-    """Sends on one connection, as many in flight as 64 threads have that wait for each."""
+    """Sends on one connection, with as many in flight as 64 blocking threads have."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -82,8 +82,8 @@ class Load:
         self._frames = cycle([send_request(number, key=key) for number, key in enumerate(keys)])
 
     def run(self, seconds: float) -> int:
-        """Send for so long; how many were answered. Raises `RuntimeError` for an answer that is none of
-        success."""
+        """Send for `seconds` and return the number of answers. Raises `RuntimeError` for an unsuccessful
+        one."""
         cutter, count, in_flight = FrameCutter(), 0, 0
         until = time.monotonic() + seconds
         more = IN_FLIGHT
@@ -101,24 +101,26 @@ class Load:
         return count
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._socket.close()
 
 
 def cpu_seconds(pids: Sequence[int]) -> float:
-    """What all threads of these processes have run so far, but for those that have ended, to the nanosecond,
-    where `cpu_times` gives hundredths of a second."""
+    """Return the CPU seconds of all live threads of these processes, to the nanosecond.
+
+    `cpu_times` would give hundredths of a second.
+    """
     used = 0
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(FileNotFoundError, ProcessLookupError):  # it ended just now
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
                 used += int((task / "schedstat").read_text().split()[0])
     return used / 1e9
 
 
 class Watcher:
-    """Who scrapes, and has the console open, both since whenever. `cpu_seconds` are its own, of `seconds` in
-    which it watched."""
+    """A scraper and console user with random phases. `cpu_seconds` is its own CPU time over `seconds` of
+    watching."""
 
     def __init__(self, metrics: str, console: str) -> None:
         self._metrics = metrics
@@ -134,7 +136,7 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Meanwhile everything is looked at, from threads."""
+        """Scrape, poll and listen from threads within this context."""
         self._over.clear()
         began = time.monotonic()
         works = [self._listen, partial(self._again, SCRAPE_SECONDS, self._scrape)]
@@ -179,7 +181,7 @@ class Watcher:
 
 @contextmanager
 def servers(folder: Path) -> Iterator[tuple[dict[str, Server], Watcher]]:
-    """Two that nobody watches, one that is watched, and who does that."""
+    """Start two unmonitored servers, one monitored server and its watcher."""
     metrics, console = free_ports(), free_ports()
     exporting = {
         "metricsExporterType": "PROM",
@@ -207,9 +209,11 @@ def servers(folder: Path) -> Iterator[tuple[dict[str, Server], Watcher]]:
 
 
 def compare(number: int, rounds: int, seconds: float) -> tuple[Start, float]:
-    """Rounds on three servers that are started for it, after one that does not count; each kind is first,
-    second and last equally often. And what share of a core who watched took."""
-    # Tables that collide otherwise than those of the others cost too.
+    """Run rounds on three newly started servers, after one that does not count.
+
+    Each kind is first, second and last equally often. Also returns the watcher's share of a core.
+    """
+    # Hash collisions cost CPU time too: all three servers have the same.
     os.environ["PYTHONHASHSEED"] = str(number)
     samples: dict[str, list[Round]] = {kind: [] for kind in KINDS}
     rest = dict.fromkeys(KINDS, 0.0)
@@ -242,11 +246,11 @@ def compare(number: int, rounds: int, seconds: float) -> tuple[Start, float]:
 
 
 Ratios = list[list[float]]
-"""Of each start, of each of its rounds."""
+"""Ratios by start, then by round."""
 
 
 def ratios(starts: Sequence[Start], name: str) -> tuple[Ratios, Ratios]:
-    """Watched to the mean of what is not, and the one of these to the other."""
+    """Return the ratios of the watched server to the mean of the unwatched, and between the latter two."""
     watched, noise = [], []
     for start in starts:
         off, again, on = ([float(getattr(one, name)) for one in start.rounds[kind]] for kind in KINDS)
@@ -256,7 +260,7 @@ def ratios(starts: Sequence[Start], name: str) -> tuple[Ratios, Ratios]:
 
 
 def interval(found: Ratios) -> tuple[float, float, float]:
-    """The median of all, and between what 19 of 20 medians of starts and rounds drawn from these lie."""
+    """Return the bounds of the bootstrap interval, which holds 19 of 20 medians, around the median of all."""
     draw = random.Random(1)
     medians = sorted(
         statistics.median(
@@ -269,14 +273,13 @@ def interval(found: Ratios) -> tuple[float, float, float]:
 
 
 def told(found: Ratios) -> str:
-    """The same in percent of more or less than the same."""
+    """Format the interval as percent above or below equality."""
     low, middle, high = (f"{value - 1:+.1%}" for value in interval(found))
     return f"{middle} ({low} to {high})"
 
 
 def by_the_second(starts: Sequence[Start]) -> float:
-    """What a watched server does for who watches, as a share of what one does that is sent to: CPU time of a
-    second, in seconds."""
+    """Return a server's CPU time for its watcher as a share of its CPU time for the sends, a second each."""
     more = statistics.mean(start.rest[ON] - (start.rest[OFF] + start.rest[AGAIN]) / 2 for start in starts)
     busy = statistics.median(
         one.per_second * one.cpu_per_million / 1e6
@@ -288,7 +291,7 @@ def by_the_second(starts: Sequence[Start]) -> float:
 
 
 def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
-    """The section of the page; `share` is what who watched took of a core."""
+    """Return the section of the page; `share` is the watcher's share of a core."""
     rounds = len(starts[0].rounds[ON])
     lines = [
         "## Being watched",
