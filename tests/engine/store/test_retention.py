@@ -80,6 +80,17 @@ def test_young_files_stay() -> None:
     assert files(bench) == 5
 
 
+def test_files_that_replicas_have_not_confirmed_stay() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3)
+    agreement = bench.store.agree()
+    agreement.limit = 5000
+    look(bench)
+    assert files(bench) == 4
+    agreement.limit = None
+    look(bench)
+    assert files(bench) == 3
+
+
 def test_a_filling_disk_deletes_what_expired_at_any_hour() -> None:
     bench = filled(at_hour(10), file_reserved_time=3)
     bench.disk.used = bench.disk.total * 80 // 100

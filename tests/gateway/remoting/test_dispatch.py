@@ -262,6 +262,18 @@ def test_a_hook_that_refuses_keeps_the_function_from_being_called() -> None:
     assert notes == ["acl before", "acl after 16"]
 
 
+@pytest.mark.parametrize(("oneway", "code"), [(False, ResponseCode.SYSTEM_ERROR), (True, None)])
+def test_failed_hook_is_answered_unless_request_is_oneway(oneway: bool, code: int | None) -> None:
+    class Failing(Watcher):
+        def after(self, call: Call, reply: Reply) -> None:
+            raise OSError("metrics")
+
+    served = dispatcher(lambda context, call: Reply(), hooks=[Failing("a", [])])
+    command = RemotingCommand.request(CODE, ext={"name": "n"}, oneway=oneway)
+    frame = served.dispatch(command, PEER)
+    assert (decode_command(frame[4:]).code if isinstance(frame, bytes) else frame) == code
+
+
 def test_every_request_header_is_known_to_the_dispatcher() -> None:
     """Importing the dispatcher fills the registry of headers."""
     assert request_header(RequestCode.PULL_MESSAGE) is not None

@@ -375,6 +375,17 @@ def test_settled_fires_when_nothing_is_in_flight() -> None:
     assert outcomes == [None]
 
 
+def test_settled_fires_when_last_request_times_out() -> None:
+    scene = Scene()
+    request = outcome_of(scene.connection.request(command(307), 3.0))
+    outcomes = outcome_of(scene.connection.settled())
+    scene.clock.advance(2.0)
+    assert outcomes == []
+    scene.clock.advance(1.0)
+    assert [type(outcome) for outcome in request] == [RequestTimedOut]
+    assert outcomes == [None]
+
+
 def test_lost_connection_is_settled() -> None:
     scene = Scene()
     scene.say(command(HOLD, 1))
@@ -595,6 +606,19 @@ def test_request_to_peer_that_does_not_read_is_refused() -> None:
     writes = scene.pair.server.writes
     scene.connection.send_oneway(command(40))
     assert scene.pair.server.writes == writes
+
+
+def test_output_of_open_turn_counts_as_unsent_after_transport_drained() -> None:
+    scene = Scene(high_water_mark=1000)
+    scene.say(command(HOLD, 1))
+    scene.connection.pauseProducing()
+    scene.turn.begin()
+    scene.held[0].callback(Reply(body=bytes(2000)))
+    scene.connection.resumeProducing()
+    assert [type(o) for o in outcome_of(scene.connection.request(command(307), 3.0))] == [TooManyInFlight]
+    scene.turn.end()
+    assert outcome_of(scene.connection.request(command(307), 3.0)) == []
+    assert len(scene.heard()) == 2
 
 
 def test_closing_connection_closes_once_peer_reads() -> None:

@@ -355,6 +355,19 @@ def test_nothing_is_delivered_without_a_checkpoint(broker: PopBroker) -> None:
     assert [message.body for message in broker.pop()] == [b"a"]
 
 
+def test_queue_without_a_checkpoint_is_left_out_of_a_pop(broker: PopBroker) -> None:
+    """The checkpoint of the other queue is stored: without an answer its messages would stay invisible."""
+    send(broker, b"a", queue_id=1)
+    send(broker, b"b", queue_id=0)
+    broker.disk.fail_next("write", "/commitlog/", 28, times=1 << 30, skip=1, part=0)  # type: ignore[attr-defined]
+    answer = broker.ask_pop()
+    assert [message.body for message in popped(answer)] == [b"a"]
+    assert answer.ext["restNum"] == "1"
+    broker.disk.heal()  # type: ignore[attr-defined]
+    broker.pass_time(2000)
+    assert [message.body for message in broker.pop()] == [b"b"]
+
+
 def test_in_order_a_queue_is_blocked_until_all_are_consumed(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c")
     one, two = broker.pop(order=True, max_msg_nums=2)
