@@ -9,31 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from twisted.internet.protocol import Factory
 
-from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.front_ends import FRONT_ENDS
-from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.testing.faults import SEND
 from tests.gateway.cli.test_observing import browser
 from tests.gateway.cli.test_services import Loop, broker_settings, namesrv_settings
-from tests.gateway.remoting.test_tls import FileShelf
-from tests.support.gateway.grpc.scene import Before
 from tests.support.gateway.line_protocol.front_end import LINES
 from tests.support.gateway.metrics import parsed
+from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, Before, over_tls
 from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.testing.hands import HOST, Hands
 
 WITH_LINES = (*FRONT_ENDS, LINES)
 PORT = 23999
-PROXY_V1 = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 23999\r\n"
-PROXY_V2 = (
-    b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"
-    + bytes((203, 0, 113, 7, 10, 0, 0, 1))
-    + (56324).to_bytes(2, "big")
-    + PORT.to_bytes(2, "big")
-)
 ACCESS: dict[str, Any] = {
     "authentication_enabled": True,
     "authorization_enabled": True,
@@ -47,13 +36,7 @@ class Speaker:
     def __init__(self, loop: Any, net: Net, port: int, *, tls: bool = False, before: bytes = b"") -> None:
         self._loop = loop
         self._received = b""
-        outside: Any = self
-        if tls:
-            factory = Factory.forProtocol(lambda: self)  # type: ignore[arg-type]
-            factory.noisy = False
-            self.factory = None
-            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
-        net.meet(port, Before(before, outside))
+        net.meet(port, Before(before, over_tls(self) if tls else self))
 
     def makeConnection(self, transport: Any) -> None:
         self._transport = transport

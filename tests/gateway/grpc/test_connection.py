@@ -11,7 +11,8 @@ from mqgateway.gateway.grpc.server import TICK_SECONDS
 from mqgateway.gateway.grpc.v2 import Resource
 from mqgateway.gateway.remoting.server import SWEEP_SECONDS
 from tests.support.gateway.grpc.client import framed
-from tests.support.gateway.grpc.scene import Before, Scene
+from tests.support.gateway.grpc.scene import Scene
+from tests.support.gateway.remoting.opening import Before
 from tests.support.gateway.remoting.pair import Talker
 
 

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 from twisted.internet.error import CannotListenError
-from twisted.internet.protocol import Factory
 
-from mqgateway.engine.options import BrokerOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.grpc.v2 import Resource
-from mqgateway.gateway.remoting.tls import ClientTls
-from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.grpc.scene import ECHO, Scene
+from tests.support.gateway.remoting.opening import over_tls
 from tests.support.gateway.remoting.pair import Talker
 
 PROXY = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 8081\r\n"
@@ -57,10 +55,7 @@ def test_connections_are_shown_beside_those_of_remoting_and_closed() -> None:
 def test_remoting_over_tls_is_what_it_was() -> None:
     scene = Scene()
     talker = Talker()
-    factory = Factory.forProtocol(lambda: talker)  # type: ignore[arg-type]
-    factory.noisy = False
-    talker.factory = None  # type: ignore[attr-defined]
-    scene.net.meet(10911, ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None))
+    scene.net.meet(10911, over_tls(talker))
     scene.net.settle()
     talker.transport.write(encode_command(RemotingCommand.request(ECHO, body=b"x")))
     scene.net.settle()

@@ -4,7 +4,6 @@ import logging
 from typing import Any
 
 import pytest
-from twisted.internet.protocol import Factory
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
@@ -16,13 +15,12 @@ from mqgateway.gateway.remoting.door import Handshake
 from mqgateway.gateway.remoting.protocol import Connection
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
 from mqgateway.gateway.remoting.terms import Terms
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
+from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, over_tls
 from tests.support.gateway.remoting.pair import Pair, Talker
 
 ECHO = 987_201
-V1 = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 10911\r\n"
-V2 = V2_SIGNATURE + b"\x21\x11\x00\x0c" + bytes([203, 0, 113, 7, 10, 0, 0, 1]) + b"\xdc\x04\x2a\x9f"
 V2_LOCAL = V2_SIGNATURE + b"\x20\x00\x00\x00"
 
 
@@ -38,13 +36,7 @@ class Scene:
         connection = Connection(terms, dispatcher, self.made, lambda peer: self.events.append("gone"))
         self.door = Handshake(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
         self.talker = Talker()
-        outside: Any = self.talker
-        if speaks_tls:
-            factory = Factory.forProtocol(lambda: self.talker)  # type: ignore[arg-type]
-            factory.noisy = False
-            self.talker.factory = None  # type: ignore[attr-defined]
-            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
-        self.outside = outside
+        self.outside: Any = over_tls(self.talker) if speaks_tls else self.talker
         self.pair = Pair(Before(b""), self.door)
 
     def greet(self, proxy: bytes = b"") -> None:
@@ -149,7 +141,7 @@ def test_tls_hello_is_refused_without_certificate(caplog: pytest.LogCaptureFixtu
     assert "no usable certificate" in caplog.text
 
 
-@pytest.mark.parametrize("proxy", [V1, V2], ids=["v1", "v2"])
+@pytest.mark.parametrize("proxy", [PROXY_V1, PROXY_V2], ids=["v1", "v2"])
 @pytest.mark.parametrize("speaks_tls", [False, True], ids=["plain", "tls"])
 def test_proxy_header_sets_peer_address(proxy: bytes, speaks_tls: bool) -> None:
     scene = Scene(speaks_tls=speaks_tls)
@@ -168,7 +160,7 @@ def test_local_proxy_header_keeps_address() -> None:
     assert answer.remark == "192.168.1.1:54321"
 
 
-@pytest.mark.parametrize("start", [b"", V1, V2, V2_LOCAL], ids=["none", "v1", "v2", "local"])
+@pytest.mark.parametrize("start", [b"", PROXY_V1, PROXY_V2, V2_LOCAL], ids=["none", "v1", "v2", "local"])
 def test_first_bytes_may_arrive_one_by_one(start: bytes) -> None:
     scene = Scene()
     scene.greet()
@@ -189,7 +181,7 @@ def test_malformed_proxy_header_is_refused(caplog: pytest.LogCaptureFixture) -> 
     assert "192.168.1.1:54321 is refused: a PROXY line" in caplog.text
 
 
-@pytest.mark.parametrize("start", [b"PROXY", V2[:20], b"\x16", b"\x16\x03\x01\x02\x00\x01"])
+@pytest.mark.parametrize("start", [b"PROXY", PROXY_V2[:20], b"\x16", b"\x16\x03\x01\x02\x00\x01"])
 def test_incomplete_handshake_times_out(start: bytes, caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     scene.pair.client.write(start)

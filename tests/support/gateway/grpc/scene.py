@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.protocol import Factory
-
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions, RemotingOptions, TlsOptions
 from mqgateway.engine.worker import InlineWorker
@@ -15,9 +13,10 @@ from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.terms import server_terms
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.grpc.client import NetClient, Service
+from tests.support.gateway.remoting.opening import Before, over_tls
 from tests.support.gateway.remoting.pair import Net, Pair
 
 ECHO = 987_401
@@ -64,24 +63,6 @@ class Guest(NetClient):
     def __init__(self, scene: Scene, port: int, tls: bool, before: bytes, window: int | None = None) -> None:
         super().__init__(scene.net.settle, window)
         self.scene = scene
-        outside: Any = self
-        if tls:
-            factory = Factory.forProtocol(lambda: self)  # type: ignore[arg-type]
-            factory.noisy = False
-            self.factory = None
-            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
+        outside = over_tls(self) if tls else self
         self.wire: Pair = scene.net.meet(port, Before(before, outside))
         self.pump()
-
-
-class Before:
-    """Says something first, then lets another speak."""
-
-    def __init__(self, words: bytes, then: Any) -> None:
-        self._words, self._then = words, then
-
-    def makeConnection(self, transport: Any) -> None:
-        if self._words:
-            transport.write(self._words)
-        transport.protocol = self._then
-        self._then.makeConnection(transport)
