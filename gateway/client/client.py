@@ -149,6 +149,7 @@ class Client:
         """Close connections and stop timers. Members must have left before."""
         self._is_running, self._is_closed = False, True
         self.requests.close()
+        self.name_servers.close()
         self.schedule.stop()
         await self._remoting.close()
 
@@ -163,6 +164,10 @@ class Client:
                 log.error("%s failed", work, exc_info=failure.value)
 
         Deferred.fromCoroutine(work).addErrback(failed)
+
+    def _log_failure(self, text: str, *details: object) -> None:
+        """Log a failed request as a warning, or as a debug message if the client's own end cut it off."""
+        log.log(logging.DEBUG if self._is_closed else logging.WARNING, text, *details)
 
     # Members
 
@@ -292,7 +297,9 @@ class Client:
                     self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
                 except ClientError as error:
                     # A change made meanwhile, such as a new subscription, is still sent.
-                    log.warning("broker %s was not told that we are there: %s", broker.broker_name, error)
+                    self._log_failure(
+                        "broker %s was not told that we are there: %s", broker.broker_name, error
+                    )
         finally:
             del self._greeting[address]
 
@@ -330,7 +337,7 @@ class Client:
             try:
                 balanced = await member.rebalance() and balanced
             except ClientError as error:
-                log.warning("queues of group %s cannot be shared: %s", member.group, error)
+                self._log_failure("queues of group %s cannot be shared: %s", member.group, error)
                 balanced = False
             except Exception:
                 # Catch everything: a group that stops rebalancing would be worse.

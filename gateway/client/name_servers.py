@@ -31,6 +31,11 @@ class NameServers:
         random.shuffle(self.addresses)
         self._asking = asking
         self._turn = 0
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Log later failures as debug messages: the client's own end cuts off requests in flight."""
+        self._is_closed = True
 
     async def ask(self, code: int, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
         """The answer of the first name server that gives one, whatever it is.
@@ -46,7 +51,8 @@ class NameServers:
                 return await self._asking.ask(address, code, header, body)
             except Unreachable as error:
                 reasons.append(str(error))
-                log.warning("name server %s does not answer: %s", address, error)
+                level = logging.DEBUG if self._is_closed else logging.WARNING
+                log.log(level, "name server %s does not answer: %s", address, error)
                 self._turn += 1
                 raise
 

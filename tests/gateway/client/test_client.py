@@ -185,6 +185,24 @@ def test_a_clean_stop_is_quiet(kind: str, caplog: pytest.LogCaptureFixture) -> N
         assert [one.getMessage() for one in caplog.records if one.name.startswith(ours)] == []
 
 
+def test_requests_that_the_close_cuts_off_are_no_warnings(caplog: pytest.LogCaptureFixture) -> None:
+    with Cluster() as cluster:
+        producer = cluster.producer()
+        cluster.run(producer.send(Message("T", "x")))
+        cluster.settle(2.0)
+        client, outcomes = producer.client, []
+        for request in (client.update_route("T"), client.heartbeat()):
+            Deferred.fromCoroutine(request).addBoth(outcomes.append)
+        with caplog.at_level(logging.DEBUG):
+            caplog.clear()
+            cluster.run(client.close())
+            cluster.settle()
+        assert outcomes[0].check(Unreachable) and outcomes[1] is None
+        texts = [(one.levelname, one.getMessage()) for one in caplog.records if one.levelno != logging.INFO]
+        for text in ("does not answer", "was not told that we are there"):
+            assert [level for level, message in texts if text in message] == ["DEBUG"]
+
+
 def test_authorities_are_read_only_where_host_names_are_to_be_checked() -> None:
     settings = {"use_tls": True, "tls_client_trust_cert_path": "/nowhere"}
     with Cluster() as cluster:
