@@ -51,7 +51,7 @@ COPIES_PER_TICK = 4
 Key = tuple[str, int]
 
 
-class Source(Protocol):
+class CompactionSource(Protocol):
     """The consume queues to copy, and the log that they are derived from."""
 
     @property
@@ -86,7 +86,7 @@ class Compaction(Compacted):
         clock: Clock,
         worker: Worker,
         root: str,
-        source: Source,
+        source: CompactionSource,
         topics: Callable[[], Iterable[tuple[str, int]]],
         is_compacted: Callable[[str], bool],
     ) -> None:

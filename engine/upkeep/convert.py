@@ -29,7 +29,7 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.entry import Head
-from mqgateway.engine.raft.files.properties import Noted, read_noted
+from mqgateway.engine.raft.files.properties import MemberProperties, read_noted
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
@@ -117,7 +117,7 @@ class _Convert:
         self._refuse(self._findings, frozenset(Part))
         self._files = files
         self._conversion = RecordConversion(files, keeps_batches)
-        self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else Noted()
+        self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else MemberProperties()
         self._known_end = QueueCheck(layout, Findings(), None, lambda *_: None).known_end(files.end)
         member = os.path.basename(layout.ledger)
         self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)

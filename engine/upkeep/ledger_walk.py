@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from mqgateway.engine.raft.files.entry import BLANK_MAGIC, HEAD_SIZE, Head, examine_whole
 from mqgateway.engine.raft.files.entry import examine as examine_entry
-from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.raft.files.properties import MemberProperties
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, Invalid, examine
 from mqgateway.engine.upkeep.findings import Findings
@@ -32,7 +32,7 @@ class LedgerWalk(Walk):
         self,
         files: LedgerFiles,
         findings: Findings,
-        noted: Noted,
+        noted: MemberProperties,
         is_past_end: Callable[[int], bool],
         progress: Callable[[int, int], None] | None = None,
         on_entry: Callable[[Head], None] | None = None,
@@ -102,12 +102,12 @@ class LedgerWalk(Walk):
 def walk_of(
     files: FileQueue,
     findings: Findings,
-    noted: Noted | None,
+    noted: MemberProperties | None,
     is_past_end: Callable[[int], bool],
     progress: Callable[[int, int], None] | None = None,
     on_entry: Callable[[Head], None] | None = None,
 ) -> Walk:
     """Return the pass over a log of either kind; `noted` is the state in the files of a member."""
     if isinstance(files, LedgerFiles):
-        return LedgerWalk(files, findings, noted or Noted(), is_past_end, progress, on_entry)
+        return LedgerWalk(files, findings, noted or MemberProperties(), is_past_end, progress, on_entry)
     return Walk(files, findings, is_past_end, progress)

@@ -42,7 +42,7 @@ from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
 from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
-from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, Stream
+from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, ReplicationStream
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.broker.tables import Tables
@@ -252,7 +252,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     options, cluster = broker.options, broker.cluster
     epochs = Epochs(broker.environment.disk, _epochs_path(broker.environment))
     replicas = broker.produce.durability.replicas
-    stream: Stream = PlainStream(broker.store_options, broker.store)
+    stream: ReplicationStream = PlainStream(broker.store_options, broker.store)
     if isinstance(replicas, AgreedReplicas):
         stream = EpochStream(broker.store_options, broker.store, broker.role, replicas, epochs)
         stream.on_cut = lambda: _forget_end(broker)

@@ -14,7 +14,7 @@ from mqgateway.engine.message import SCHEDULE_TOPIC
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.gateway.broker.assembly import Group
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,9 @@ class Beat:
         self._broker = broker
         self._group = group
         self._schedule = schedule
-        self._next: Call | None = None
+        self._next: ScheduledCall | None = None
         self._next_at = 0.0
-        self._delivery: Call | None = None
+        self._delivery: ScheduledCall | None = None
         self._is_dispatching = False
         self._stored_before = -1
         self._noting: Steps[None] | None = None

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.runtime.loop import Clockwork
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Draining:
         self._schedule = Schedule(reactor)
         self._put_total = -1
         self._quiet_since = self._began = 0
-        self._looking: Call | None = None
+        self._looking: ScheduledCall | None = None
         self._drained: Deferred[None] | None = None
 
     def begin(self) -> Deferred[None]:

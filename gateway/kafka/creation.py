@@ -16,7 +16,7 @@ from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYT
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import on_topic
@@ -65,7 +65,7 @@ class Creation:
         check_configs(configs, limits_of(self._operations.store_options))
 
     def create(
-        self, call: Call, name: str, partitions: int, configs: Mapping[str, str | None]
+        self, call: KafkaCall, name: str, partitions: int, configs: Mapping[str, str | None]
     ) -> Deferred[None]:
         """Make a topic; the outcome fires once the name servers know it.
 
@@ -74,7 +74,7 @@ class Creation:
         permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Action.CREATE))
         return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
 
-    def create_for_client(self, call: Call, name: str) -> ErrorCode:
+    def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:
         """Make a topic that a client uses before it exists, and return the error if that is not possible."""
         options = self._operations.options
         if not options.auto_create_topic_enable:

@@ -170,7 +170,7 @@ def _no_secret(_: str) -> str:
 
 
 @dataclass(slots=True)
-class Call:
+class CommandCall:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
     `wait` lets seconds pass, `note` tells a person who looks on how far it is, `remark` adds a line to
@@ -195,8 +195,8 @@ class Call:
     """How the call ends when it comes to its end, where that is not as usual."""
 
 
-Run = Callable[[Call], Iterator[Row]]
-Text = Callable[[Call, Iterable[Row]], Iterator[str]]
+Run = Callable[[CommandCall], Iterator[Row]]
+Text = Callable[[CommandCall, Iterable[Row]], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from mqgateway.gateway.mqadmin.configuration import (
     known_profiles,
     seconds,
 )
-from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
+from mqgateway.gateway.mqadmin.connection import Connect, Connections, SocketStream, encrypted, plain
 from mqgateway.gateway.mqadmin.declaration import (
     MQADMIN,
-    Call,
     Catalogue,
     Command,
+    CommandCall,
     Given,
     Known,
     Notebook,
@@ -185,7 +185,7 @@ class Tool:
             chosen = configured(given, environment, read_file)
             connect = self._connect(chosen)
 
-            def soon(host: str, port: int, seconds: float) -> Stream:
+            def soon(host: str, port: int, seconds: float) -> SocketStream:
                 return connect(host, port, min(seconds, completion.SECONDS))
 
             known = chosen.name_servers or self._catalogue.name_servers
@@ -241,7 +241,7 @@ class Tool:
         is_dry = "dry-run" in given
         name_servers = chosen.name_servers or self._catalogue.name_servers
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
-        call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
+        call = CommandCall(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
         call.wait, call.ask_secret = around.wait, around.ask_secret
         call.remark = lambda text: around.complain(error_line(text, self._catalogue.program, "note"))
         call.notebook, call.profiles = around.notebook, around.profiles
@@ -283,7 +283,7 @@ class Tool:
         self._around.complain(f"{question} [y/N] ")
         return next(iter(self._around.lines), "").strip().lower() in ("y", "yes")
 
-    def _show_plan(self, command: Command, call: Call, rows: Sequence[Row]) -> None:
+    def _show_plan(self, command: Command, call: CommandCall, rows: Sequence[Row]) -> None:
         """What would be asked; of a command that changes nothing, what it found."""
         for one in call.servers.withheld:
             fields = " ".join(f"{name}={value}" for name, value in one["fields"].items())
@@ -294,7 +294,7 @@ class Tool:
                 self._around.write(text)
 
     def _show_json(
-        self, command: Command, call: Call, rows: Sequence[Row], failure: ClientError | None
+        self, command: Command, call: CommandCall, rows: Sequence[Row], failure: ClientError | None
     ) -> None:
         from mqgateway.gateway.mqadmin.rendering import as_json
 

@@ -38,9 +38,9 @@ from mqgateway.gateway.namesrv.registration import (
     LiveBroker,
     Mappings,
     Notice,
-    Refused,
     Registered,
     Registration,
+    RegistrationRefused,
     check_texts,
     read_mappings,
 )
@@ -98,7 +98,7 @@ class RouteTables:
         if said.broker_id not in addresses and len(said.topics) == 1:
             # A single changed topic is valid only after the broker's first, full registration.
             log.warning("broker %s (id %d) at %s has not registered", said.name, said.broker_id, said.address)
-            raise Refused("register broker failed")
+            raise RegistrationRefused("register broker failed")
         speaks = _speaks_for_group(said, addresses | {said.broker_id: said.address})
         changed = not addresses.get(said.broker_id) or self.is_changed(said.key, said.data_version)
         taken = (yield from self._changed_topics(said, changed)) if speaks else {}
@@ -154,7 +154,7 @@ class RouteTables:
             )
             if self._is_new_dispute(said, host):
                 log.error("A registration is refused: %s", why)
-            raise Refused(why)
+            raise RegistrationRefused(why)
 
     def _is_new_dispute(self, said: Registration, rival: str) -> bool:
         """Record that two brokers claim one name and id; return True for the first time."""
@@ -241,26 +241,28 @@ class RouteTables:
         check_texts(said, taken)
         most = self.options.max_brokers
         if said.key not in self.live and len(self.live) >= most:
-            raise Refused(f"too many brokers are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many brokers are registered, the limit is {most}")
         if said.cluster not in self.clusters and len(self.clusters) >= most:
-            raise Refused(f"too many clusters are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many clusters are registered, the limit is {most}")
         if said.name not in self.brokers and len(self.brokers) >= most:
-            raise Refused(f"too many broker names are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many broker names are registered, the limit is {most}")
         self._check_room(taken.keys(), [said.name])
         pairs_most = self.options.max_queue_data
         if mappings and self._mapped + sum(map(_weight, mappings.values())) > pairs_most:
-            raise Refused(f"too many queues of static topics are registered, the limit is {pairs_most}")
+            raise RegistrationRefused(
+                f"too many queues of static topics are registered, the limit is {pairs_most}"
+            )
 
     def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
         """Check the limits for topics of brokers, exactly only near the limits. Raises Refused."""
         most, pairs_most = self.options.max_topics, self.options.max_queue_data
         known = self.topic_queues
         if len(known) + len(topics) > most and len(known) + len(topics - known.keys()) > most:
-            raise Refused(f"too many topics are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many topics are registered, the limit is {most}")
         if self._pairs + len(topics) * len(brokers) > pairs_most:
             new = sum(broker not in known.get(topic, ()) for topic in topics for broker in brokers)
             if self._pairs + new > pairs_most:
-                raise Refused(f"too many queues are registered, the limit is {pairs_most}")
+                raise RegistrationRefused(f"too many queues are registered, the limit is {pairs_most}")
 
     def _leave_old_name(self, said: Registration) -> list[Notice]:
         """Remove a process from its old group if it registers under another broker name."""
@@ -471,7 +473,7 @@ class RouteTables:
             log.warning("topic %s is to be registered for unknown brokers %s", topic, unknown)
             return
         if len(topic) > NAME_LENGTH_MAX:
-            raise Refused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
+            raise RegistrationRefused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
         self._check_room({topic}, [one.broker_name for one in queues])
         for one in queues:
             self._put_queues(topic, one)

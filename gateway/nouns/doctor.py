@@ -21,7 +21,7 @@ from mqgateway.gateway.doctor.checks import IDLE_MILLIS, examine
 from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic, examined
 from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, lag, whom
 from mqgateway.gateway.nouns.transactions import open_halves
@@ -29,7 +29,7 @@ from mqgateway.gateway.nouns.transactions import open_halves
 _READABLE = 4
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     is_complete = call.summary["isComplete"]
     yield "group {group}: {least}{behind} messages wait; members: {members}, topics: {topics}\n".format_map(
@@ -54,7 +54,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     whom.CLUSTER,
     text=_text,
 )
-def diagnose(call: Call) -> Iterator[Row]:
+def diagnose(call: CommandCall) -> Iterator[Row]:
     """Ends with 5 where a cause was found."""
     group = gather(call, call.given.need("g"))
     call.summary.update(
@@ -87,7 +87,7 @@ class _Known:
     retries_behind: int = 0
 
 
-def gather(call: Call, name: str) -> Group:
+def gather(call: CommandCall, name: str) -> Group:
     """All that can be known of a group from outside. Raises `ClientError` where no name server answers."""
     known = _Known()
     brokers = whom.brokers(call)
@@ -124,7 +124,7 @@ def gather(call: Call, name: str) -> Group:
 # The group
 
 
-def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known) -> None:
+def _ask_broker(call: CommandCall, group: str, broker: str, address: str, known: _Known) -> None:
     """Each query by itself: one that fails does not hide what the others tell."""
     ask, part = call.servers.ask, call.servers.part
     with part(address):
@@ -157,7 +157,7 @@ def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known
         )
 
 
-def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
+def _member(call: CommandCall, group: str, client_id: str, known: _Known) -> Member:
     """What a member says of itself; only who it is when it says nothing."""
     language, address = known.clients[client_id]
     try:
@@ -171,7 +171,7 @@ def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
 
 
 def _topic(
-    call: Call, group: str, topic: str, known: _Known, halves: Sequence[int]
+    call: CommandCall, group: str, topic: str, known: _Known, halves: Sequence[int]
 ) -> tuple[Topic, list[Queue]]:
     """A topic as its brokers have it; `halves` are the times of its open transactions."""
     route = call.servers.ask_names(names.route(topic))
@@ -216,7 +216,7 @@ def _queue(place: Place, ends: TopicOffset, known: _Known) -> Queue:
     )
 
 
-def _tag_codes(call: Call, address: str, place: Place, begin: int) -> list[int]:
+def _tag_codes(call: CommandCall, address: str, place: Place, begin: int) -> list[int]:
     """The hash codes of the tags of a queue's messages from an offset on."""
     asked = messages.queue_entries(MessageQueue(*place), begin, SAMPLED_MESSAGES)
     told = call.servers.ask(asked, address)
@@ -227,7 +227,7 @@ def _tag_codes(call: Call, address: str, place: Place, begin: int) -> list[int]:
 
 
 def _open_transactions(
-    call: Call, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
+    call: CommandCall, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
 ) -> dict[str, list[int]]:
     """When the open half messages of these topics were born."""
     found: dict[str, list[int]] = {}
@@ -239,7 +239,7 @@ def _open_transactions(
     return found
 
 
-def _dead_letters(call: Call, group: str) -> tuple[int, int | None]:
+def _dead_letters(call: CommandCall, group: str) -> tuple[int, int | None]:
     """How many there are, and when the last one came."""
     route = call.servers.ask_names(names.route(DLQ_PREFIX + group))
     count, last = 0, 0

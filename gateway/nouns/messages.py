@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, operand
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.rendering import listed
 
@@ -33,7 +33,7 @@ def brief(row: Row) -> Row:
     }
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     hidden = ("body", "bodyBase64")
     for row in rows:
         shown = {name: value for name, value in row.items() if name not in hidden}
@@ -59,7 +59,7 @@ def _named(text: str) -> Iterator[None]:
     operand("i", "message-id", "message id: unique key or offset id"),
     text=_text,
 )
-def get(call: Call) -> Iterator[Row]:
+def get(call: CommandCall) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     topic, message_id = call.given.need("t"), call.given.need("i")
     with _named(f"there is no message {message_id} in the topic {topic}"):
@@ -75,7 +75,7 @@ def get(call: Call) -> Iterator[Row]:
     Option("l", "limit", "maximum number of messages of each broker (default: 64)"),
     text=_text,
 )
-def find(call: Call) -> Iterator[Row]:
+def find(call: CommandCall) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     given, now = call.given, call.now()
     begin, end = given.text("since"), given.text("until")

@@ -44,7 +44,7 @@ from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, RemotingError, TooManyInFlight
 from mqgateway.gateway.remoting.foreign import language
 from mqgateway.gateway.remoting.long_work import Work
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.runtime.loop import Timer, Transport
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 LostCallback = Callable[[Peer], None]
 
 
-class Connection:
+class RemotingConnection:
     """`Peer`, with the Twisted protocol beneath it and the push producer that its transport pauses.
 
     `on_made` and `on_gone` are called when the conversation starts and when it has ended. `address` may be
@@ -63,7 +63,7 @@ class Connection:
     transport: Transport  # set before any call
 
     def __init__(
-        self, terms: Terms, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
+        self, terms: ConnectionSettings, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
     ) -> None:
         self._terms = terms
         self._dispatcher = dispatcher
@@ -526,4 +526,4 @@ class Connection:
 
 
 # Twisted's TLS layer notifies objects that provide this interface of the end of the handshake.
-classImplements(Connection, IHandshakeListener)
+classImplements(RemotingConnection, IHandshakeListener)

@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
 from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
-from mqgateway.gateway.broker.replication.streams import Stream
+from mqgateway.gateway.broker.replication.streams import ReplicationStream
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
 from mqgateway.gateway.remoting.client import Ask
@@ -36,7 +36,7 @@ FOREVER = 2**62
 class Replication:
     """Both sides of a broker's replication, which use the same stream."""
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: Stream) -> None:
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: ReplicationStream) -> None:
         self._broker = broker
         self._stream = stream
         self._reactor = reactor

@@ -43,7 +43,7 @@ class Following(Protocol):
         ...
 
 
-class Stream(Protocol):
+class ReplicationStream(Protocol):
     """Interface of a stream."""
 
     retry_millis: int

@@ -31,11 +31,11 @@ from mqgateway.gateway.grpc.service.names import (
     millis_of,
 )
 from mqgateway.gateway.grpc.service.renewals import Key, Received, Renewals
-from mqgateway.gateway.grpc.service.sessions import Session, Sessions
+from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     status_of,
@@ -52,7 +52,7 @@ def delivery_of(handle: Handle, topic: str, group: str, lite_topic: str | None) 
 class Acknowledger:
     """Answers for one broker."""
 
-    def __init__(self, operations: Operations, handles: Handles, sessions: Sessions) -> None:
+    def __init__(self, operations: Operations, handles: Handles, sessions: ClientSessions) -> None:
         self._gate, self._pop = operations.gate, operations.pop
         self._options, self._steady = operations.options, operations.steady
         self._handles = handles
@@ -73,7 +73,7 @@ class Acknowledger:
         return gatherResults(asked).addCallback(_acknowledged)
 
     def _result(
-        self, session: Session | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
+        self, session: ClientSession | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
     ) -> v2.AckMessageResultEntry | Deferred[v2.AckMessageResultEntry]:
         def result(status: v2.Status) -> v2.AckMessageResultEntry:
             return v2.AckMessageResultEntry(
@@ -91,9 +91,9 @@ class Acknowledger:
         return result(OK)
 
     def _current(
-        self, session: Session | None, topic: str, group: str, message_id: str, text: str
+        self, session: ClientSession | None, topic: str, group: str, message_id: str, text: str
     ) -> Handle | Deferred[Handle]:
-        """The handle that counts for the one a client has; raises `Refused` for one that does not."""
+        """The handle that counts for the one a client has; raises `CallRefused` for one that does not."""
         given = self._handles.read(text, topic, group)
 
         def checked(handle: Handle) -> Handle:
@@ -142,7 +142,7 @@ class Acknowledger:
 
         def changed(receipt: Receipt | None) -> Handle:
             if receipt is None:
-                raise Refused(
+                raise CallRefused(
                     Code.INTERNAL_SERVER_ERROR, "changeInvisibleDuration failed: status is abnormal"
                 )
             return handle._replace(receipt=receipt)
@@ -190,7 +190,7 @@ class Acknowledger:
     def dead_letter(
         self, permit: Permit, handle: Handle, topic: str, group: str, lite_topic: str | None
     ) -> Deferred[None] | None:
-        """Move a message to the DLQ of its group, and acknowledge it. Raises `Refused`, `OperationError`."""
+        """Move a message to the DLQ of its group, and acknowledge it. Raises `CallRefused`, `OperationError`."""
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         try:

@@ -21,9 +21,9 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_group, checked_lite_topic, checked_topic
-from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.sessions import ClientSession
 from mqgateway.gateway.grpc.service.settings import lite_quota
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code
 
 QUOTA_SLACK = 300
 """Lite topics that a request may name beyond the quota of a client."""
@@ -48,18 +48,20 @@ class LiteSubscribers:
     def sync(
         self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
-        """Change the subscriptions of a client. Raises `Refused`."""
+        """Change the subscriptions of a client. Raises `CallRefused`."""
         options = self._operations.options
         topic, group = checked_topic(request.topic), checked_group(request.group)
         action = _ACTIONS.get(request.action)
         if action is None:
-            raise Refused(Code.BAD_REQUEST, f"there is no action {request.action}")
+            raise CallRefused(Code.BAD_REQUEST, f"there is no action {request.action}")
         if action is Action.PARTIAL_ADD:
             for name in request.lite_topic_set:
                 checked_lite_topic(name, options)
         quota = lite_quota(checked_bound(self._operations, group, topic))
         if len(request.lite_topic_set) > quota + QUOTA_SLACK >= QUOTA_SLACK:
-            raise Refused(Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}")
+            raise CallRefused(
+                Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}"
+            )
         if action is Action.PARTIAL_ADD:
             self._check_rate()
         change = SubscriptionChange(
@@ -68,7 +70,7 @@ class LiteSubscribers:
         changed = self._operations.clients.change_lite_subscriptions(permit, [change], client)
         return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=OK))
 
-    def left(self, session: Session, client: LiteClient) -> None:
+    def left(self, session: ClientSession, client: LiteClient) -> None:
         """Remove the subscriptions of a client that left."""
         subscriber = Subscriber(session.client_id, session.group)
         topics = [one.topic for one in session.subscriptions] or [""]
@@ -82,17 +84,17 @@ class LiteSubscribers:
             self._second, self._in_second = second, 0
         self._in_second += 1
         if self._in_second > self._operations.options.max_sync_lite_subscription_rate:
-            raise Refused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
+            raise CallRefused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
 
 
 def checked_bound(operations: Operations, group: str, topic: str) -> SubscriptionGroupConfig:
-    """Return the group, if it consumes the lite topics of this parent. Raises `Refused`."""
+    """Return the group, if it consumes the lite topics of this parent. Raises `CallRefused`."""
     config = operations.groups.find(group)
     if config is None:
-        raise Refused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
+        raise CallRefused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
     bound = operations.groups.bound_topic(group)
     if bound != topic:
-        raise Refused(
+        raise CallRefused(
             Code.ILLEGAL_TOPIC,
             f"lite group {group} is expected to bind topic {bound or 'null'}, but actual is {topic}",
         )

@@ -16,19 +16,19 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Principal, Use
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.call import Bidirectional, Call, Methods, ServerStream, Unary
+from mqgateway.gateway.grpc.call import Bidirectional, GrpcCall, Methods, ServerStream, Unary
 from mqgateway.gateway.grpc.service import access
 from mqgateway.gateway.grpc.service.acks import Acknowledger
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.handles import Handles
-from mqgateway.gateway.grpc.service.offsets import OffsetRequests
+from mqgateway.gateway.grpc.service.offsets import OffsetMethods
 from mqgateway.gateway.grpc.service.pushes import reconnect
 from mqgateway.gateway.grpc.service.receiving import Receivers, end
 from mqgateway.gateway.grpc.service.routes import Routes
 from mqgateway.gateway.grpc.service.sending import Senders
-from mqgateway.gateway.grpc.service.sessions import Session, Sessions
-from mqgateway.gateway.grpc.service.status import Code, Refused, status, status_of
-from mqgateway.gateway.grpc.service.telemetry import Clients, Refusal, Stream
+from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
+from mqgateway.gateway.grpc.service.status import CallRefused, Code, status, status_of
+from mqgateway.gateway.grpc.service.telemetry import Refusal, TelemetryClients, TelemetryStream
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 SERVICE = "apache.rocketmq.v2.MessagingService"
@@ -56,14 +56,14 @@ class Messaging:
         self._gate = operations.gate
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._handles = Handles(options.broker_name, options.receipt_handle_key)
-        self.sessions = Sessions(options)
+        self.sessions = ClientSessions(options)
         self.transactions = TransactionEnds(operations)
         self.acknowledger = Acknowledger(operations, self._handles, self.sessions)
-        self._clients = Clients(operations, self.sessions, self.transactions)
+        self._clients = TelemetryClients(operations, self.sessions, self.transactions)
         self._routes = Routes(operations, port)
         self._senders = Senders(operations, self.transactions)
         self._receivers = Receivers(operations, self._handles, self.acknowledger)
-        self._offsets = OffsetRequests(operations)
+        self._offsets = OffsetMethods(operations)
 
     def tick(self) -> None:
         """Renew received messages, and end the sessions of silent clients."""
@@ -118,7 +118,7 @@ class Messaging:
                 return answer_type(status=why, receipt_handle=request.receipt_handle)
             return answer_type(status=why)
 
-        def serve(request: Any, call: Call) -> Any:
+        def serve(request: Any, call: GrpcCall) -> Any:
             caller = Caller(call)
             try:
                 permit = self._admit(request, full_name, caller, use)
@@ -132,7 +132,7 @@ class Messaging:
 
         return Unary(request_type, serve)
 
-    def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
+    def _receive(self, request: v2.ReceiveMessageRequest, call: GrpcCall) -> Deferred[None] | None:
         def receive(caller: Caller, permit: Permit) -> Deferred[None] | None:
             session = self.sessions.of(caller, elapsed_millis(self._operations.clock))
             return self._receivers.receive(request, session, caller, permit)
@@ -142,7 +142,7 @@ class Messaging:
 
         return self._stream("ReceiveMessage", request, Caller(call), Use.RECEIVE, receive, refuse)
 
-    def _pull(self, request: v2.PullMessageRequest, call: Call) -> Deferred[None] | None:
+    def _pull(self, request: v2.PullMessageRequest, call: GrpcCall) -> Deferred[None] | None:
         def refuse(caller: Caller, why: v2.Status) -> None:
             caller.call.send(v2.PullMessageResponse(status=why))
             caller.call.finish()
@@ -176,7 +176,7 @@ class Messaging:
 
         return outcome.addErrback(failed)
 
-    def _telemetry(self, call: Call) -> Stream:
+    def _telemetry(self, call: GrpcCall) -> TelemetryStream:
         caller = Caller(call)
 
         def admit(command: v2.TelemetryCommand) -> Permit | Refusal:
@@ -186,18 +186,18 @@ class Messaging:
                 refusal: Refusal = _later(error, lambda why: why)
                 return refusal
 
-        return Stream(self._clients, caller, admit)
+        return TelemetryStream(self._clients, caller, admit)
 
     def _sync_lite(
         self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
         # A client without settings reads nothing; its subscriptions end as those of a silent client.
-        client = Session(caller, 0) if session is None else session
+        client = ClientSession(caller, 0) if session is None else session
         return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
     def _admit(self, request: Any, name: str, caller: Caller, use: Use) -> Permit:
-        """Admit a request. Raises `Refused`, `NotAdmitted`, `OperationError`."""
+        """Admit a request. Raises `CallRefused`, `NotAdmitted`, `OperationError`."""
         return self._gate.admit(
             Principal(caller, lambda: access.asker_of(caller, name)),
             use,
@@ -206,12 +206,12 @@ class Messaging:
         )
 
     def _check_client(self, caller: Caller) -> None:
-        """Refuse a request that does not name its client. Raises `Refused`."""
+        """Refuse a request that does not name its client. Raises `CallRefused`."""
         client_id = caller.client_id
         if not client_id.strip():
-            raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
+            raise CallRefused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
         if len(client_id) > self._operations.options.max_name_length:
-            raise Refused(Code.BAD_REQUEST, "the client id is too long")
+            raise CallRefused(Code.BAD_REQUEST, "the client id is too long")
 
 
 def _path(name: str) -> str:

@@ -44,12 +44,12 @@ from mqgateway.gateway.grpc.service.names import (
 )
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.renewals import Key, Received
-from mqgateway.gateway.grpc.service.sessions import Session, no_settings
+from mqgateway.gateway.grpc.service.sessions import ClientSession, no_settings
 from mqgateway.gateway.grpc.service.settings import group_of
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     status_of,
@@ -76,7 +76,7 @@ class Popped(NamedTuple):
 class Asked(NamedTuple):
     """A request to receive, and its client."""
 
-    session: Session
+    session: ClientSession
     caller: Caller
     permit: Permit
     group: SubscriptionGroupConfig
@@ -91,7 +91,7 @@ def subscription_of(topic: str, expression: v2.FilterExpression) -> Subscription
     return compile_subscription(topic, expression.expression, kind)
 
 
-def _of_lites(session: Session, wanted: Receive) -> ReceiveLite:
+def _of_lites(session: ClientSession, wanted: Receive) -> ReceiveLite:
     return ReceiveLite(
         session.client_id,
         wanted.group,
@@ -112,9 +112,9 @@ class Receivers:
         self._acknowledger = acknowledger
 
     def receive(
-        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
+        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller, permit: Permit
     ) -> Deferred[None] | None:
-        """Answer with messages, or that there are none, as soon as that is known. Raises `Refused`."""
+        """Answer with messages, or that there are none, as soon as that is known. Raises `CallRefused`."""
         asked = self._asked(request, session, caller, permit)
         caller.watch()
         pop = self._operations.pop
@@ -133,7 +133,7 @@ class Receivers:
         )
 
     def _asked(
-        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
+        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller, permit: Permit
     ) -> Asked:
         """Return the request, checked in RocketMQ's order. Raises `Refused`."""
         options = self._operations.options
@@ -150,7 +150,7 @@ class Receivers:
         try:
             subscription = subscription_of(topic, request.filter_expression)
         except FilterError as error:
-            raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+            raise CallRefused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
         self._check_topic(topic)
         if session.is_lite:
             self._check_lite(session)
@@ -158,7 +158,7 @@ class Receivers:
         if renews:
             most = min(most, self._acknowledger.renewals.room())
             if not most and request.batch_size > 0:
-                raise Refused(
+                raise CallRefused(
                     Code.TOO_MANY_REQUESTS,
                     "too many messages are renewed, no more are allowed (maxRenewedMessages)",
                 )
@@ -175,8 +175,8 @@ class Receivers:
         )
         return Asked(session, caller, permit, group, subscription, wanted, renews)
 
-    def _poll_time(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> int:
-        """Return the time to wait, ms: the client's, limited by its deadline. Raises `Refused`."""
+    def _poll_time(self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller) -> int:
+        """Return the time to wait, ms: the client's, limited by its deadline. Raises `CallRefused`."""
         options = self._operations.options
         shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
         longest = options.grpc_client_consumer_max_long_polling_timeout_millis
@@ -194,7 +194,7 @@ class Receivers:
         if left >= shortest:
             return left
         knows = caller.version >= ILLEGAL_POLLING_TIME_SINCE
-        raise Refused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
+        raise CallRefused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
 
     def _check_topic(self, topic: str) -> None:
         config = self._operations.topics.get(topic)
@@ -203,13 +203,13 @@ class Receivers:
         if not config.perm & self._operations.options.broker_permission & PERM_READ:
             raise refused_by_proxy(Code.FORBIDDEN, "no readable queue")
 
-    def _check_lite(self, session: Session) -> None:
+    def _check_lite(self, session: ClientSession) -> None:
         """Refuse a client of lite topics with too many messages that are not acknowledged."""
         if not session.has_stream:
-            raise Refused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
+            raise CallRefused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
         count = self._acknowledger.renewals.count(session)
         if count > self._operations.options.max_lite_renew_num_per_channel:
-            raise Refused(
+            raise CallRefused(
                 Code.FORBIDDEN,
                 f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
             )

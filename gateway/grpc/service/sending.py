@@ -48,8 +48,8 @@ from mqgateway.gateway.grpc.service.properties import (
 from mqgateway.gateway.grpc.service.routes import MIXED, type_of
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     topic_not_found,
@@ -86,14 +86,14 @@ class Senders:
     ) -> v2.SendMessageResponse | Deferred[v2.SendMessageResponse]:
         """Store one message, or several of one topic together."""
         if not request.messages:
-            raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
+            raise CallRefused(Code.MESSAGE_CORRUPTED, "no message to send")
         first = request.messages[0]
         topic = checked_topic(first.topic)
         now = permit.now
         prepared = [self._prepared(first, caller, now)]
         for message in request.messages[1:]:
             if message.topic != first.topic:
-                raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+                raise CallRefused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
             prepared.append(self._prepared(message, caller, now))
         config = self._writable(topic, prepared[0])
         sent = self._store(topic, config, prepared, permit)
@@ -120,13 +120,13 @@ class Senders:
         )
 
     def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
-        """Check a message and return it prepared. Raises `Refused`."""
+        """Check a message and return it prepared. Raises `CallRefused`."""
         options, body = self._operations.options, message.body
         if not body and options.enable_message_body_empty_check:
-            raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
+            raise CallRefused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
         most = self._operations.store_options.max_message_size
         if len(body) > most > 0:
-            raise Refused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
+            raise CallRefused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
         levels: tuple[int, ...] = ()
         if options.use_delay_level:
             levels = self._operations.topics.delays()
@@ -141,7 +141,7 @@ class Senders:
         return Prepared(system.message_id, properties, stored, sys_flag)
 
     def _writable(self, topic: str, message: Prepared) -> TopicConfig:
-        """Return the topic, if a message of this type may be sent to it. Raises `Refused`."""
+        """Return the topic, if a message of this type may be sent to it. Raises `CallRefused`."""
         config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
@@ -160,7 +160,7 @@ class Senders:
         if len(messages) > 1:
             for message in messages:
                 if PROPERTY_DELAY_TIME_LEVEL in message.properties:
-                    raise Refused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
+                    raise CallRefused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
             return self._produce.send_batch(permit, [_new(topic, message) for message in messages])
         new = _new(topic, messages[0])
         new.queue_id = _queue_of(new.properties, config.write_queue_nums)

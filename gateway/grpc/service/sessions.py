@@ -20,7 +20,7 @@ from mqgateway.gateway.broker.operations import NotAnswered
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import Caller
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 ANSWER_MILLIS = 5000
 """Time in which a client must answer a command. RocketMQ: `grpcProxyRelayRequestTimeoutInSeconds`."""
@@ -38,12 +38,12 @@ Answered = tuple[v2.Status, str]
 """A client's answer to a command: status, and a text it may send along."""
 
 
-def no_settings() -> Refused:
+def no_settings() -> CallRefused:
     """Return the refusal of a client that has not sent its settings."""
-    return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+    return CallRefused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
 
 
-class Session:
+class ClientSession:
     """One client; a `ClientConnection`. `heard_at` is monotonic time in ms."""
 
     def __init__(self, caller: Caller, now: int) -> None:
@@ -155,42 +155,42 @@ class Session:
             callback(self)
 
 
-class Sessions:
+class ClientSessions:
     """All sessions by client id; at most `maxGrpcClients`."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
-        self._known: dict[str, Session] = {}
+        self._known: dict[str, ClientSession] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def __iter__(self) -> Iterator[Session]:
+    def __iter__(self) -> Iterator[ClientSession]:
         return iter(list(self._known.values()))
 
-    def get(self, client_id: str) -> Session | None:
+    def get(self, client_id: str) -> ClientSession | None:
         """Return the session of a client."""
         return self._known.get(client_id)
 
-    def known(self, client_id: str) -> Session:
-        """Return the session of a client that has sent its settings. Raises `Refused`."""
+    def known(self, client_id: str) -> ClientSession:
+        """Return the session of a client that has sent its settings. Raises `CallRefused`."""
         session = self._known.get(client_id)
         if session is None or not session.has_settings:
             raise no_settings()
         return session
 
-    def of(self, caller: Caller, now: int) -> Session:
-        """Return the caller's session, or begin one. Raises `Refused` if there are too many."""
+    def of(self, caller: Caller, now: int) -> ClientSession:
+        """Return the caller's session, or begin one. Raises `CallRefused` if there are too many."""
         session = self._known.get(caller.client_id)
         if session is not None:
             session.heard(caller, now)
             return session
         most = self._options.max_grpc_clients
         if len(self._known) >= most:
-            raise Refused(
+            raise CallRefused(
                 Code.TOO_MANY_REQUESTS, f"{most} clients are known, no more are allowed (maxGrpcClients)"
             )
-        session = self._known[caller.client_id] = Session(caller, now)
+        session = self._known[caller.client_id] = ClientSession(caller, now)
         session.on_lost(self._forget)
         return session
 
@@ -202,5 +202,5 @@ class Sessions:
             if session.heard_at < oldest:
                 session.close("nothing was heard of the client for too long")
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: ClientSession) -> None:
         del self._known[session.client_id]

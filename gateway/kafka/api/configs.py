@@ -24,7 +24,7 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
 from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_response as incremental
@@ -85,7 +85,7 @@ class Configs:
             INCREMENTAL_ALTER_CONFIGS: self.alter_incrementally,
         }
 
-    def describe(self, call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    def describe(self, call: KafkaCall, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
         """Answer DescribeConfigs."""
         results = yield from mapped(
             lambda resource: self._describe(call, resource, request), request.resources, 1
@@ -93,7 +93,7 @@ class Configs:
         return DescribeConfigsResponse(results=results)
 
     def _describe(
-        self, call: Call, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+        self, call: KafkaCall, resource: DescribeConfigsResource, request: DescribeConfigsRequest
     ) -> DescribeConfigsResult:
         kind, name = resource.resource_type, resource.resource_name
         try:
@@ -117,7 +117,7 @@ class Configs:
             configs.append(row)
         return DescribeConfigsResult(0, None, kind, name, configs)
 
-    def _topic_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+    def _topic_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         topic = self._topic(call, name, Use.QUERY, Action.GET)
         attributes = topic.config.attributes
         for config in KAFKA_CONFIGS.values():
@@ -147,7 +147,7 @@ class Configs:
             return str(self._operations.store_options.min_in_sync_replicas)
         return kafka_config({}, name)
 
-    def _broker_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+    def _broker_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         self._check_broker(call, name, Use.QUERY, Action.GET)
         if not name:
             return  # nothing is set for all brokers of a cluster together
@@ -165,7 +165,7 @@ class Configs:
                 meaning,
             )
 
-    def alter(self, call: Call, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
+    def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
         """Answer AlterConfigs: what is not named gets its default."""
         results = []
         for resource in request.resources:
@@ -177,7 +177,7 @@ class Configs:
         return altered.AlterConfigsResponse(responses=results)
 
     def alter_incrementally(
-        self, call: Call, request: IncrementalAlterConfigsRequest
+        self, call: KafkaCall, request: IncrementalAlterConfigsRequest
     ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
         """Answer IncrementalAlterConfigs: what is not named stays as it is."""
         results = []
@@ -219,7 +219,7 @@ class Configs:
 
     def _try(
         self,
-        call: Call,
+        call: KafkaCall,
         kind: int,
         name: str,
         changes: Mapping[str, str | None],
@@ -241,7 +241,7 @@ class Configs:
         return ErrorCode.NONE, None
 
     def _change_topic(
-        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
+        self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
     ) -> None:
         topic = self._topic(call, name, Use.ADMINISTER, Action.UPDATE)
         check_configs(changes, limits_of(self._operations.store_options))
@@ -260,7 +260,7 @@ class Configs:
         self._operations.administration.put_topic(permit, config)
 
     def _change_broker(
-        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool
+        self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool
     ) -> None:
         self._check_broker(call, name, Use.CONFIGURE, Action.UPDATE)
         fixed = [key for key in changes if key not in CHANGEABLE]
@@ -276,7 +276,7 @@ class Configs:
             ]
             self._operations.administration.change_settings(permit, settings)
 
-    def _topic(self, call: Call, name: str, use: Use, action: Action) -> Topic:
+    def _topic(self, call: KafkaCall, name: str, use: Use, action: Action) -> Topic:
         """Return a topic that the client may see or change. Raises `Refusal`."""
         topic = self._topics.find(name)
         if topic is None:
@@ -288,7 +288,7 @@ class Configs:
             raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
         return topic
 
-    def _check_broker(self, call: Call, name: str, use: Use, action: Action) -> None:
+    def _check_broker(self, call: KafkaCall, name: str, use: Use, action: Action) -> None:
         if name and name != str(self._node.id):
             text = f"Unexpected broker id, expected {self._node.id} or empty string, but received {name}"
             raise Refusal(ErrorCode.INVALID_REQUEST, text)
@@ -299,7 +299,7 @@ class Configs:
 
 
 def broker_settings(
-    options: BrokerOptions, store_options: StoreOptions, node: Node, call: Call
+    options: BrokerOptions, store_options: StoreOptions, node: Node, call: KafkaCall
 ) -> dict[str, Shown]:
     """Return the settings of the broker that clients and tools read, by Kafka's names.
 

@@ -14,7 +14,7 @@ from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsRequest,
@@ -63,7 +63,7 @@ class TopicRequests:
             CREATE_PARTITIONS: self.add_partitions,
         }
 
-    def create(self, call: Call, request: CreateTopicsRequest) -> Steps[Answer]:
+    def create(self, call: KafkaCall, request: CreateTopicsRequest) -> Steps[Answer]:
         """Answer CreateTopics, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
         known: list[Deferred[None]] = []
@@ -78,7 +78,7 @@ class TopicRequests:
         return _after(known, CreateTopicsResponse(topics=results))
 
     def _create(
-        self, call: Call, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
+        self, call: KafkaCall, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
         try:
@@ -139,7 +139,7 @@ class TopicRequests:
                 text = f"The manual partition assignment includes brokers other than {self._node.id}."
                 raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
-    def delete(self, call: Call, request: DeleteTopicsRequest) -> Steps[Answer]:
+    def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
         withdrawn: list[Deferred[None]] = []
         wanted: Sequence[DeleteTopicState] = request.topics or [
@@ -149,7 +149,7 @@ class TopicRequests:
         return _after(withdrawn, DeleteTopicsResponse(responses=results))
 
     def _delete(
-        self, call: Call, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
+        self, call: KafkaCall, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
     ) -> DeletableTopicResult:
         if wanted.name is not None and wanted.topic_id != NO_UUID:
             text = "Topic name and topic ID can not both be specified."
@@ -178,7 +178,7 @@ class TopicRequests:
             return DeletableTopicResult(topic.name, topic.id, ErrorCode.INVALID_REQUEST, error.message)
         return DeletableTopicResult(topic.name, topic.id)
 
-    def add_partitions(self, call: Call, request: CreatePartitionsRequest) -> Steps[Answer]:
+    def add_partitions(self, call: KafkaCall, request: CreatePartitionsRequest) -> Steps[Answer]:
         """Answer CreatePartitions, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
         known: list[Deferred[None]] = []
@@ -201,7 +201,7 @@ class TopicRequests:
         return _after(known, CreatePartitionsResponse(results=results))
 
     def _add_partitions(
-        self, call: Call, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
+        self, call: KafkaCall, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
     ) -> None:
         topic = self._topics.find(wanted.name)
         if topic is None:

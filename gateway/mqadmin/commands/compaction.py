@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.mqadmin.commands.reading import as_java, told_of
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, UsageError, command
 
 
 @command(
@@ -15,7 +15,7 @@ from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Usag
     Option("f", "file", "file under compaction/compactionLog of a store", values=Known.FILE),
     text=lambda call, rows: (f"{as_java(row, with_body=False)}\n" for row in rows),
 )
-def dump(call: Call) -> Iterator[Row]:
+def dump(call: CommandCall) -> Iterator[Row]:
     """Up to where no message follows. Raises `UsageError` for a file that cannot be read."""
     path = Path(call.given.need("f"))
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
 
 _CONTAINER = Option("c", "brokerContainerAddr", "container as host:port", required=True)
@@ -21,7 +21,7 @@ _START_SECONDS = 20.0
     _CONTAINER,
     text=each("add broker to {container} success\n"),
 )
-def add(call: Call) -> Iterator[Row]:
+def add(call: CommandCall) -> Iterator[Row]:
     """Standard: `AddBrokerSubCommand`."""
     container, path = call.given.need("c"), call.given.need("b")
     call.servers.change(replicas.add_broker(path), container, _START_SECONDS)
@@ -34,7 +34,7 @@ def add(call: Call) -> Iterator[Row]:
     _CONTAINER,
     text=each("remove broker from {container} success\n"),
 )
-def remove(call: Call) -> Iterator[Row]:
+def remove(call: CommandCall) -> Iterator[Row]:
     """Standard: `RemoveBrokerSubCommand`."""
     container, parts = call.given.need("c"), call.given.need("b").split(":")
     if len(parts) != 3 or not parts[2].strip().isdecimal():

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.codec.bodies import ReplicaIdentity
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
@@ -18,7 +18,7 @@ _CONTROLLERS = Option("a", "controllerAddress", "controllers as host:port, separ
 _BROKER_NAME = Option("bn", "brokerName", "broker set", required=True, values=Known.BROKER)
 
 
-def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _metadata_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#ControllerGroup\t{group}\n#ControllerLeaderId\t{leaderId}"
@@ -30,7 +30,7 @@ def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getControllerMetaData", _CONTROLLER, text=_metadata_text)
-def metadata(call: Call) -> Iterator[Row]:
+def metadata(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetControllerMetaDataSubCommand`."""
     found = call.servers.ask(replicas.controllers(), call.given.need("a"))
     yield {
@@ -41,19 +41,19 @@ def metadata(call: Call) -> Iterator[Row]:
     }
 
 
-def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _settings_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("============{controller}============\n", row)
         for name, value in sorted(row["settings"].items()):
             yield shown("{name:<50}=  {value}\n", {"name": name, "value": value})
 
 
-def _addresses(call: Call) -> list[str]:
+def _addresses(call: CommandCall) -> list[str]:
     return split_addresses(call.given.need("a"))
 
 
 @command("getControllerConfig", _CONTROLLERS, text=_settings_text)
-def settings(call: Call) -> Iterator[Row]:
+def settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetControllerConfigSubCommand`."""
     for address in _addresses(call):
         with call.servers.part(address):
@@ -61,7 +61,7 @@ def settings(call: Call) -> Iterator[Row]:
             yield {"controller": address, "settings": found}
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = [row["controller"] for row in rows]
     if found:
         told = {"all": found, "key": call.given.need("k"), "value": call.given.need("v")}
@@ -75,7 +75,7 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("v", "value", "new value", required=True),
     text=_update_text,
 )
-def update_settings(call: Call) -> Iterator[Row]:
+def update_settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateControllerConfigSubCommand`."""
     key, value = call.given.need("k"), call.given.need("v")
     for address in _addresses(call):
@@ -86,7 +86,7 @@ def update_settings(call: Call) -> Iterator[Row]:
             yield {"controller": address, "key": key, "value": value}
 
 
-def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _elect_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#ClusterName\t{cluster}\n#BrokerName\t{brokerName}\n#BrokerMasterAddr\t{masterAddress}"
@@ -104,7 +104,7 @@ def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("c", "clusterName", "cluster of the broker set", required=True, values=Known.CLUSTER),
     text=_elect_text,
 )
-def elect(call: Call) -> Iterator[Row]:
+def elect(call: CommandCall) -> Iterator[Row]:
     """Standard: `ReElectMasterSubCommand`: the controller that leads is asked."""
     given = call.given
     cluster, name = given.need("c"), given.need("bn")
@@ -132,7 +132,7 @@ def elect(call: Call) -> Iterator[Row]:
     flag("l", "cleanLivingBroker", "include live replicas"),
     text=each("clear broker {brokerName} metadata from controller success! \n"),
 )
-def clean(call: Call) -> Iterator[Row]:
+def clean(call: CommandCall) -> Iterator[Row]:
     """Standard: `CleanControllerBrokerMetaSubCommand`."""
     given = call.given
     cluster, name, living_too = given.text("c") or "", given.need("bn"), "l" in given
@@ -162,7 +162,7 @@ _REPLICA = (
 )
 
 
-def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _in_sync_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#brokerName\t{brokerName}\n#MasterBrokerId\t{masterBrokerId}\n#MasterAddr\t{masterAddress}"
@@ -187,7 +187,7 @@ def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_in_sync_text,
 )
-def in_sync(call: Call) -> Iterator[Row]:
+def in_sync(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetSyncStateSetSubCommand`."""
     name, cluster = call.given.text("b"), call.given.text("c")
     if name is None and cluster is None:
@@ -206,7 +206,7 @@ def in_sync(call: Call) -> Iterator[Row]:
         }
 
 
-def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _epoch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#clusterName\t{cluster}\n#brokerName\t{brokerName}\n#brokerAddr\t{broker}\n#brokerId\t{brokerId}",
@@ -227,7 +227,7 @@ def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_epoch_text,
 )
-def epochs(call: Call) -> Iterator[Row]:
+def epochs(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetBrokerEpochSubCommand`; the last part ends where the log does."""
     name = call.given.text("b")
     groups = [call.servers.named(name)] if name is not None else call.servers.members(call.given.need("c"))

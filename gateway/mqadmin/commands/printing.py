@@ -15,7 +15,7 @@ from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import java
 from mqgateway.gateway.mqadmin.times import millis_of
 
@@ -34,7 +34,7 @@ def _message_text(row: Row, charset: str, with_body: bool) -> str:
     return f"MSGID: {row['msgId']} {reading.as_java(row)} BODY: {body}\n"
 
 
-def _span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
+def _span(call: CommandCall, queue: MessageQueue, address: str) -> tuple[int, int]:
     """From which offset to which a queue is read."""
     given = call.given
     ends = []
@@ -45,7 +45,7 @@ def _span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
     return ends[0], ends[1]
 
 
-def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _all_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     charset, with_body = call.given.text("c") or "UTF-8", call.given.truth("d", True)
     for row in rows:
         if "minOffset" in row:
@@ -70,7 +70,7 @@ def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_all_text,
 )
-def all_queues(call: Call) -> Iterator[Row]:
+def all_queues(call: CommandCall) -> Iterator[Row]:
     """Standard: `PrintMessageSubCommand`."""
     topic, parent = call.given.need("t"), call.given.text("l")
     route = call.servers.route(parent or topic)
@@ -91,7 +91,7 @@ def all_queues(call: Call) -> Iterator[Row]:
             yield {"queue": shown_as, "isEnd": True}
 
 
-def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _queue_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     given = call.given
     charset, with_body = given.text("c") or "UTF-8", given.truth("d")
     for row in rows:
@@ -115,7 +115,7 @@ def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_queue_text,
 )
-def one_queue(call: Call) -> Iterator[Row]:
+def one_queue(call: CommandCall) -> Iterator[Row]:
     """Standard: `PrintMessageByQueueCommand`; the rows are the messages, with `-p` or without."""
     given = call.given
     queue = MessageQueue(given.need("t"), given.need("a"), given.number("i", 0))
@@ -132,14 +132,14 @@ def one_queue(call: Call) -> Iterator[Row]:
         call.summary["tags"] = dict(counts.most_common())
 
 
-def _address(call: Call, queue: MessageQueue) -> str:
+def _address(call: CommandCall, queue: MessageQueue) -> str:
     address = reading.addresses(call, queue.topic).get(queue.broker_name)
     if address is None:
         raise NoBroker(f"the broker {queue.broker_name} does not have the topic {queue.topic}")
     return address
 
 
-def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _consumed_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if "text" in row:
             yield f"{row['text']}\n"
@@ -164,7 +164,7 @@ def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_consumed_text,
 )
-def consume(call: Call) -> Iterator[Row]:
+def consume(call: CommandCall) -> Iterator[Row]:
     """Standard: `ConsumeMessageCommand`."""
     given = call.given
     topic, left = given.need("t"), given.number("c", 128)
@@ -187,7 +187,7 @@ def consume(call: Call) -> Iterator[Row]:
         yield from _consumed(call, queue, address, begin, end)
 
 
-def _check_consume(call: Call, count: int) -> None:
+def _check_consume(call: CommandCall, count: int) -> None:
     given, now = call.given, call.now()
     if count <= 0:
         raise UsageError("Please input a positive messageNumber!")
@@ -202,7 +202,7 @@ def _check_consume(call: Call, count: int) -> None:
         raise UsageError("Please make sure that the beginTimestamp is less than or equal to the endTimestamp")
 
 
-def _consume_span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
+def _consume_span(call: CommandCall, queue: MessageQueue, address: str) -> tuple[int, int]:
     ends = []
     for key, question in (("s", messages.min_offset(queue)), ("e", messages.max_offset(queue))):
         millis = millis_of(call.given.text(key) or "0", call.now())
@@ -212,7 +212,7 @@ def _consume_span(call: Call, queue: MessageQueue, address: str) -> tuple[int, i
     return ends[0], ends[1]
 
 
-def _consume_queue(call: Call, queue: MessageQueue, left: int) -> Iterator[Row]:
+def _consume_queue(call: CommandCall, queue: MessageQueue, left: int) -> Iterator[Row]:
     address = _address(call, queue)
     begin, end = _consume_span(call, queue, address)
     offset = call.given.number("o", 0)
@@ -226,7 +226,7 @@ def _consume_queue(call: Call, queue: MessageQueue, left: int) -> Iterator[Row]:
     yield from _consumed(call, queue, address, begin, end)
 
 
-def _consumed(call: Call, queue: MessageQueue, address: str, begin: int, end: int) -> Iterator[Row]:
+def _consumed(call: CommandCall, queue: MessageQueue, address: str, begin: int, end: int) -> Iterator[Row]:
     """The messages from one offset to another, the last one too."""
     group = call.given.text("g") or reading.TOOLS_GROUP
     shown_as = reading.queue_text(queue)

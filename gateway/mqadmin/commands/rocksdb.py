@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import nothing, shown
 from mqgateway.gateway.mqadmin.servers import master_of
 
@@ -25,7 +25,7 @@ _NAME_SERVERS = "name servers as host:port, separated by ';'"
 _NO_FILES = "RocksDB files are not supported here: have their broker export them as JSON with"
 
 
-def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _checks_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if row["checkStatus"] == _CHECK_FAILED:
             yield shown("{brokerName} check error, please check log... errInfo: {checkResult}\n", row)
@@ -41,7 +41,7 @@ def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
     text=_checks_text,
 )
-def check_queues(call: Call) -> Iterator[Row]:
+def check_queues(call: CommandCall) -> Iterator[Row]:
     """Standard: `CheckRocksdbCqWriteProgressCommand`, which asks all clusters."""
     since = call.given.number("cf", call.now() - _MONTH_MILLIS)
     question = broker.check_rocksdb_queues(call.given.text("t") or "", since)
@@ -51,7 +51,7 @@ def check_queues(call: Call) -> Iterator[Row]:
             yield {"brokerName": one.broker_name, **found}
 
 
-def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _exports_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     whom = "broker" if "c" not in call.given else "all brokers in cluster"
     yield f"Use [rpc mode] call {whom} to export to json file \n"
     for _ in rows:
@@ -71,7 +71,7 @@ def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("t", "configType", "table (default: all)", values=TABLES),
     text=_exports_text,
 )
-def export_tables(call: Call) -> Iterator[Row]:
+def export_tables(call: CommandCall) -> Iterator[Row]:
     """Standard: `RocksDBConfigToJsonCommand`."""
     given = call.given
     wanted = given.text("t")
@@ -99,7 +99,7 @@ def export_tables(call: Call) -> Iterator[Row]:
     Option("t", "configType", "type of entries", required=True, values=TABLES[:2]),
     text=nothing,
 )
-def show_tables(call: Call) -> Iterator[Row]:
+def show_tables(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportMetadataInRocksDBCommand`."""
     path = call.given.need("p")
     if not Path(path).exists():

@@ -17,7 +17,7 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin import static_plan
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
 from mqgateway.gateway.mqadmin.servers import master_of
 from mqgateway.gateway.mqadmin.static_plan import Placed, Plan
@@ -45,7 +45,7 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
     _TOPIC,
     text=_TEXT,
 )
-def update(call: Call) -> Iterator[Row]:
+def update(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateStaticTopicSubCommand`."""
     topic, queues = call.given.need("t"), call.given.number("qn", 0)
     info = call.servers.clusters()
@@ -69,7 +69,7 @@ def update(call: Call) -> Iterator[Row]:
     _TOPIC,
     text=_TEXT,
 )
-def remap(call: Call) -> Iterator[Row]:
+def remap(call: CommandCall) -> Iterator[Row]:
     """New brokers may be written to first, then old ones not any more; then the offsets are settled, and new
     brokers told of them, and at last all others. Standard: `MQAdminUtils.remappingStaticTopic`."""
     topic = call.given.need("t")
@@ -90,7 +90,7 @@ def remap(call: Call) -> Iterator[Row]:
     call.summary["epoch"] = plan.epoch
 
 
-def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator[Row]:
+def _settled(call: CommandCall, plan: Plan, broker: str, info: ClusterInfo) -> Iterator[Row]:
     """From where on queues lie at their new brokers."""
     moving = list(plan.moving(broker))
     table = call.servers.ask(topics.stats(plan.topic), _master(info, broker)).offset_table if moving else {}
@@ -104,7 +104,7 @@ def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator
         yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
 
 
-def _tell(call: Call, plan: Plan, brokers: list[str], info: ClusterInfo) -> None:
+def _tell(call: CommandCall, plan: Plan, brokers: list[str], info: ClusterInfo) -> None:
     """Each of the brokers what it is to have."""
     masters = {name: _master(info, name) for name in plan.brokers}
     is_forced = call.given.truth("fr")
@@ -114,7 +114,7 @@ def _tell(call: Call, plan: Plan, brokers: list[str], info: ClusterInfo) -> None
         call.servers.change(question, masters[name])
 
 
-def _targets(call: Call, info: ClusterInfo) -> set[str]:
+def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
     """The names of the brokers that are to have the queues. Raises `NoBroker`."""
     if (given := call.given.text("b")) is not None:
         found = {one.strip() for one in given.split(",")}
@@ -128,7 +128,7 @@ def _targets(call: Call, info: ClusterInfo) -> set[str]:
     return found
 
 
-def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
+def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Placed]:
     """What each broker has of the topic. Raises `ClientError` where one has it, but not as a static one."""
     found = {}
     for name in sorted(info.broker_addr_table):
@@ -157,7 +157,7 @@ def _neighbours(plan: Plan, info: ClusterInfo) -> list[str]:
     return sorted({name for names in clusters for name in names})
 
 
-def _from_file(call: Call, topic: str) -> Plan:
+def _from_file(call: CommandCall, topic: str) -> Plan:
     """The mapping of a file. Raises `UsageError`, `ClientError`."""
     path = call.given.need("mf")
     try:
@@ -170,7 +170,7 @@ def _from_file(call: Call, topic: str) -> Plan:
     return plan
 
 
-def _kept(call: Call, topic: str, brokers: dict[str, Placed], after: Plan) -> Iterator[Row]:
+def _kept(call: CommandCall, topic: str, brokers: dict[str, Placed], after: Plan) -> Iterator[Row]:
     """Files of how it was and how it is to be, with which `-mf` goes on or back; none in a dry run."""
     if call.is_dry:
         return

@@ -17,7 +17,7 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
@@ -40,11 +40,11 @@ def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
     return added, removed
 
 
-def _configured(call: Call) -> TopicConfig:
+def _configured(call: CommandCall) -> TopicConfig:
     return TopicConfig.from_json(call.summary["topicConfig"])
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     is_broker = "b" in call.given
     for row in rows:
         told = shown("create topic to {broker} success.\n", row)
@@ -71,7 +71,7 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("w", "writeQueueNums", "number of write queues (default: 8)"),
     text=_update_text,
 )
-def update(call: Call) -> Iterator[Row]:
+def update(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicSubCommand`."""
     given = call.given
     added, removed = attributes_of(given.text("a"))
@@ -95,7 +95,7 @@ def update(call: Call) -> Iterator[Row]:
         yield {"broker": broker, "topic": config.topic_name, "orderConf": order}
 
 
-def _set_order(call: Call, config: TopicConfig) -> str:
+def _set_order(call: CommandCall, config: TopicConfig) -> str:
     """Let name servers know that each broker has so many queues in order; what was set."""
     count = config.write_queue_nums
     if (cluster := call.given.text("c")) is not None:
@@ -114,7 +114,7 @@ def _set_order(call: Call, config: TopicConfig) -> str:
     return told
 
 
-def put_order(call: Call, topic: str, order: str) -> None:
+def put_order(call: CommandCall, topic: str, order: str) -> None:
     """Tell all name servers on which brokers' queues an ordered topic lies."""
     call.servers.change_names(names.put_value(ORDER_NAMESPACE, topic, order))
 
@@ -142,7 +142,7 @@ def read_list(path: str) -> list[dict[str, Any]]:
     ),
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
-def update_list(call: Call) -> Iterator[Row]:
+def update_list(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicListSubCommand`."""
     try:
         configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
@@ -154,7 +154,7 @@ def update_list(call: Call) -> Iterator[Row]:
             yield {"broker": broker, "topics": [one.topic_name for one in configs]}
 
 
-def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("delete topic [{topic}] from cluster [{cluster}] success.\n", row)
         yield shown("delete topic [{topic}] from NameServer success.\n", row)
@@ -166,21 +166,21 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_delete_text,
 )
-def delete(call: Call) -> Iterator[Row]:
+def delete(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteTopicSubCommand`."""
     topic, cluster = call.given.need("t"), call.given.need("c")
     delete_everywhere(call, topic, cluster)
     yield {"topic": topic, "cluster": cluster}
 
 
-def delete_everywhere(call: Call, topic: str, cluster: str) -> None:
+def delete_everywhere(call: CommandCall, topic: str, cluster: str) -> None:
     """Delete a topic at the masters of a cluster, and let name servers forget it."""
     for broker in call.servers.masters(cluster):
         call.servers.change(topics.delete(topic), broker)
     call.servers.change_names(names.forget_topic(topic, cluster))
 
 
-def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _perm_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if row["before"] == row["perm"] and "b" in call.given:
             yield "new perm equals to the old one!\n"
@@ -197,7 +197,7 @@ def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_perm_text,
 )
-def update_permission(call: Call) -> Iterator[Row]:
+def update_permission(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicPermSubCommand`."""
     topic, perm = call.given.need("t"), call.given.number("p", 6)
     route = call.servers.route(topic)
@@ -224,7 +224,7 @@ _ORDER_TEXTS = {
 }
 
 
-def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _order_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(_ORDER_TEXTS[row["method"]], row)
 
@@ -236,7 +236,7 @@ def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
     text=_order_text,
 )
-def update_order(call: Call) -> Iterator[Row]:
+def update_order(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateOrderConfCommand`."""
     topic, method = call.given.need("t"), call.given.need("m")
     order = call.given.text("v")

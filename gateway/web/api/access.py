@@ -12,7 +12,7 @@ from mqgateway.gateway.access.policies import Action, PolicyType, parse_resource
 from mqgateway.gateway.access.users import UserStatus, UserType, by_name
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, page_of
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
@@ -20,7 +20,7 @@ from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 T = TypeVar("T")
 
 
-def users(console: Console, call: Call) -> dict[str, Any]:
+def users(console: Console, call: WebCall) -> dict[str, Any]:
     """List users with their policies, without passwords. `isOn` is false if callers are not authenticated."""
     if console.operations.access is None:
         return {"isOn": False, "rows": [], "total": 0, "cursor": ""}
@@ -62,7 +62,7 @@ def _policies(access: Administration, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def create_user(console: Console, call: Call) -> dict[str, Any]:
+def create_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Create a user."""
     body = call.body
     _carry_out(
@@ -78,7 +78,7 @@ def create_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": body["user"]}
 
 
-def change_user(console: Console, call: Call) -> dict[str, Any]:
+def change_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Change what is given of a user."""
     body, name = call.body, call.path["user"]
     _carry_out(
@@ -94,7 +94,7 @@ def change_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def delete_user(console: Console, call: Call) -> dict[str, Any]:
+def delete_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete a user with the policies; callers cannot delete themselves."""
     name = call.path["user"]
     if name == call.caller.user:
@@ -105,7 +105,7 @@ def delete_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def put_policy(console: Console, call: Call) -> dict[str, Any]:
+def put_policy(console: Console, call: WebCall) -> dict[str, Any]:
     """Let a user do something with a resource, or forbid it; an entry of the same resource is replaced."""
     body, name = call.body, call.path["user"]
     call.before = _carry_out(console, lambda access: _policies(access, name))
@@ -121,7 +121,7 @@ def put_policy(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def delete_policy(console: Console, call: Call) -> dict[str, Any]:
+def delete_policy(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete the policy entry of a resource."""
     name, query = call.path["user"], call.query
     resource = parse_resource(query["resource"])
@@ -133,7 +133,7 @@ def delete_policy(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def decision(console: Console, call: Call) -> dict[str, Any]:
+def decision(console: Console, call: WebCall) -> dict[str, Any]:
     """Check if a user may perform an action from an address; show the entry that decides."""
     query = call.query
     resource, action = parse_resource(query["resource"]), by_name(Action, query["action"])

@@ -15,7 +15,7 @@ from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.server import OpenConnection
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
@@ -23,7 +23,7 @@ from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 ROWS_A_LOOK = 256
 
 
-async def connections(console: Console, call: Call) -> dict[str, Any]:
+async def connections(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of connections; `age` and `quiet`, how long they are open and silent, in ms."""
     query, breathe = call.query, console.turns()
     members = _members(console.operations.clients)
@@ -46,7 +46,7 @@ async def connections(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def close(console: Console, call: Call) -> dict[str, Any]:
+def close(console: Console, call: WebCall) -> dict[str, Any]:
     """Close a connection; its client usually comes back by itself."""
     text, server = call.path["connection"], console.server
     one = next((one for one in server.connections() if str(one.number) == text), None)

@@ -22,7 +22,7 @@ from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic
 from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.web.api.needs import of_group
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Role, Route
 from mqgateway.gateway.web.scan import settled
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 MEMBERS_ASKED_MAX, TOPICS_MAX, HALVES_MAX = 64, 64, 256
 
 
-async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
+async def diagnosis(console: Console, call: WebCall) -> dict[str, Any]:
     """Diagnose a group: causes first, each with its remedy in English, and with the values in its sentences
     for a page in another language. Members are queried."""
     operations, name = console.operations, call.path["group"]
@@ -71,7 +71,7 @@ def _told(client: Client, is_answered: bool, answer: Any) -> Member:
     return Member(client.client_id, client.language)
 
 
-async def _gathered(console: Console, call: Call, permit: Permit, members: list[Member]) -> Group:
+async def _gathered(console: Console, call: WebCall, permit: Permit, members: list[Member]) -> Group:
     """Collect the evidence of the broker's tables alongside that of the members."""
     operations, name, breathe = console.operations, call.path["group"], console.turns()
     config, online = operations.groups.get(name), operations.clients.consumers(name)

@@ -20,7 +20,7 @@ from mqgateway.gateway.broker.operations import MayUse, Use
 from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 from mqgateway.gateway.web.scan import QueueSource, Wanted, scan, settled
@@ -30,7 +30,7 @@ KEY_MAX = 64
 BUDGET_MAX = 100_000
 
 
-async def search(console: Console, call: Call) -> dict[str, Any]:
+async def search(console: Console, call: WebCall) -> dict[str, Any]:
     """Messages of a topic that fit; `scanned` were read, `left` are still to be read from `cursor` on."""
     query = call.query
     if query["topic"] not in console.operations.topics:
@@ -58,14 +58,14 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
     return {"rows": rows, "scanned": found.scanned, "left": found.left, "cursor": found.cursor}
 
 
-async def by_key(console: Console, call: Call) -> dict[str, Any]:
+async def by_key(console: Console, call: WebCall) -> dict[str, Any]:
     """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
     found = (await _by_key(console, call, topic, key)).records
     return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
 
 
-async def message(console: Console, call: Call) -> dict[str, Any]:
+async def message(console: Console, call: WebCall) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
     offsets = console.operations.offsets
@@ -82,7 +82,7 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def trace(console: Console, call: Call) -> dict[str, Any]:
+async def trace(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the trace records of a message; times are in ms since the epoch."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
     topic = console.operations.options.msg_trace_topic_name
@@ -105,13 +105,13 @@ async def trace(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def _by_key(console: Console, call: Call, topic: str, key: str) -> QueryResult:
+async def _by_key(console: Console, call: WebCall, topic: str, key: str) -> QueryResult:
     permit = console.permit(call, Use.QUERY)
     found: QueryResult = await settled(console.operations.queries.by_key(permit, topic, key, KEY_MAX))
     return found
 
 
-def _may_read(console: Console, call: Call) -> MayUse:
+def _may_read(console: Console, call: WebCall) -> MayUse:
     """Return what decides whether the caller may read messages of a topic."""
 
     def may_use(topic: str) -> bool:
@@ -124,7 +124,7 @@ def _may_read(console: Console, call: Call) -> MayUse:
     return may_use
 
 
-async def find(console: Console, call: Call, message_id: str, may_use: MayUse | None) -> StoredMessage:
+async def find(console: Console, call: WebCall, message_id: str, may_use: MayUse | None) -> StoredMessage:
     """Return the message with an id of ours. Raises `ApiError`, and `OperationError` for a refusal."""
     try:
         offset = parse_offset_message_id(message_id)[2]

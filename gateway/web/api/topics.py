@@ -17,7 +17,7 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NewMessage, Operations, SendOutcome, Use
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
@@ -51,7 +51,7 @@ def _matches(operations: Operations, config: TopicConfig, wanted: str, search: s
     return kind == wanted if wanted != USERS else kind not in ("RETRY", "DLQ", "SYSTEM")
 
 
-async def topics(console: Console, call: Call) -> dict[str, Any]:
+async def topics(console: Console, call: WebCall) -> dict[str, Any]:
     """List topics."""
     operations, query, breathe = console.operations, call.query, console.turns()
     sort = query["sort"]
@@ -103,7 +103,7 @@ def _row(operations: Operations, config: TopicConfig, groups: int) -> dict[str, 
     }
 
 
-def topic(console: Console, call: Call) -> dict[str, Any]:
+def topic(console: Console, call: WebCall) -> dict[str, Any]:
     """One topic: its settings, queues, routes, groups, and who sends to it now."""
     operations, name = console.operations, call.path["topic"]
     known = operations.topics
@@ -154,20 +154,20 @@ def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
     ]
 
 
-async def create_topic(console: Console, call: Call) -> dict[str, Any]:
+async def create_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Create a topic; refused where there is one of this name."""
     if call.body["topic"] in console.operations.topics:
         raise ApiError(409, f"there is a topic {call.body['topic']} already")
     return await _put_topic(console, call, call.body["topic"], None)
 
 
-async def change_topic(console: Console, call: Call) -> dict[str, Any]:
+async def change_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Change a topic: what is not given stays."""
     name = call.path["topic"]
     return await _put_topic(console, call, name, console.operations.topics.known(name))
 
 
-async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig | None) -> dict[str, Any]:
+async def _put_topic(console: Console, call: WebCall, name: str, known: TopicConfig | None) -> dict[str, Any]:
     permit = console.permit(call, Use.ADMINISTER)
     body, before = call.body, known or TopicConfig(name, 8, 8)
     attributes: Mapping[str, Any] = body["attributes"] or {}
@@ -192,7 +192,7 @@ def _given(value: Any, otherwise: Any) -> Any:
     return otherwise if value is None else value
 
 
-def delete_topic(console: Console, call: Call) -> dict[str, Any]:
+def delete_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete a topic with all its messages and offsets on this broker."""
     permit = console.permit(call, Use.ADMINISTER)
     name = call.path["topic"]
@@ -204,7 +204,7 @@ def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     return {"topic": name}
 
 
-async def send_message(console: Console, call: Call) -> dict[str, Any]:
+async def send_message(console: Console, call: WebCall) -> dict[str, Any]:
     """Store a message in an existing topic, as a producer would."""
     name, body = call.path["topic"], call.body
     console.operations.topics.known(name)
@@ -223,7 +223,7 @@ async def send_message(console: Console, call: Call) -> dict[str, Any]:
     return sent(await put(console, call, message))
 
 
-async def put(console: Console, call: Call, message: NewMessage) -> SendOutcome:
+async def put(console: Console, call: WebCall, message: NewMessage) -> SendOutcome:
     """Store a message. Raises `ApiError`, `OperationError`."""
     stored: SendOutcome = await settled(
         console.operations.produce.send(console.permit(call, Use.SEND), message)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine.errors import StoreUnavailable
-from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.raft.files.properties import MemberProperties
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
@@ -60,7 +60,9 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
 
         def walk_since(part: LedgerFiles) -> Walk:
             seen.append(part.starts[0] if part.starts else -1)
-            return LedgerWalk(part, Findings(), Noted(), lambda _: True, lambda done, _: stop(done))
+            return LedgerWalk(
+                part, Findings(), MemberProperties(), lambda _: True, lambda done, _: stop(done)
+            )
 
         def stop(done: int) -> None:
             if stop_at >= 0 and done >= stop_at:

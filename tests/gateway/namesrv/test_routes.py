@@ -6,7 +6,7 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
-from mqgateway.gateway.namesrv.registration import Leaving, Notice, Refused
+from mqgateway.gateway.namesrv.registration import Leaving, Notice, RegistrationRefused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     HA,
@@ -107,7 +107,7 @@ def test_single_changed_topic_of_known_broker_is_added(tables: RouteTables) -> N
 
 
 def test_single_topic_of_unknown_broker_is_refused(tables: RouteTables) -> None:
-    with pytest.raises(Refused, match="register broker failed"):
+    with pytest.raises(RegistrationRefused, match="register broker failed"):
         tables.register(says("T1"), NOW)
     assert not tables.brokers and not tables.clusters and not tables.live and not tables.topic_queues
 
@@ -450,7 +450,7 @@ def test_single_topic_with_unknown_broker_is_ignored(tables: RouteTables) -> Non
 
 def test_single_topic_with_oversized_name_is_refused(tables: RouteTables) -> None:
     tables.register(says(), NOW)
-    with pytest.raises(Refused, match="characters"):
+    with pytest.raises(RegistrationRefused, match="characters"):
         tables.put_topic("T" * 2000, [queues("b1")])
 
 

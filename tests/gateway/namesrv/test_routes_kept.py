@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.namesrv.lookup import encoded_route, find_route
-from mqgateway.gateway.namesrv.registration import Leaving, Refused, Registered, Registration
+from mqgateway.gateway.namesrv.registration import Leaving, Registered, Registration, RegistrationRefused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     NOW,
@@ -199,7 +199,7 @@ def test_kept_route_equals_a_new_one(
                 break
             try:
                 next(going)
-            except (Refused, StopIteration):
+            except (RegistrationRefused, StopIteration):
                 going = None
         if not isinstance(step, Registration):
             step(tables)
@@ -231,7 +231,7 @@ def test_repeated_registration_equals_a_full_one(
                 answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, "", now)
             try:
                 answers.append(answer or tables.register(said, now))
-            except Refused as refused:
+            except RegistrationRefused as refused:
                 answers.append(str(refused))
         assert len(set(map(repr, answers))) <= 1
         assert (quick.topic_queues, quick.brokers) == (slow.topic_queues, slow.brokers)

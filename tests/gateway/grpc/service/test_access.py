@@ -16,7 +16,7 @@ from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.access import needs_of
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 from tests.support.gateway.grpc.messaging import Service, message
 
 TIME = "20261124T235959Z"
@@ -164,7 +164,7 @@ def test_needs_of_requests(request_: Any, standard: list[Need], strict: list[Nee
     ],
 )
 def test_a_request_that_does_not_say_what_it_is_about(request_: Any, what: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         needs_of(request_, False)
     assert refused.value.message == what
 

@@ -30,9 +30,9 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
 )
 from mqgateway.gateway.kafka.codec.plans import encode_into
 from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
-from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
+from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from tests.support.gateway.broker.helpers import InlineRunner
 from tests.support.gateway.broker.operating import OperatedBroker
 
@@ -83,11 +83,11 @@ class Side:
             self.put(name, {**KAFKA, **attributes})
         self.put(ROCKETMQ, {})
         operations = Operations(self.broker, InlineRunner(self.operated.memory), turn=OpenTurn())
-        self.service = Service(operations, Node(operations, "kafka.example", 9092))
+        self.service = KafkaService(operations, Node(operations, "kafka.example", 9092))
         self.repeats = 0
         self.noted: list[str] = []
         self.connection = Connection()
-        self.dispatcher = Dispatcher(
+        self.dispatcher = KafkaDispatcher(
             operations,
             self.service.handlers,
             seconds=self.clock.monotonic,
@@ -116,7 +116,7 @@ class Side:
         """Return the answer to a request, None for none, or why it ends its connection."""
         try:
             _, reply, _ = self.dispatcher.dispatch(frame, cast(Any, self.connection), HOST)
-        except Refused as refused:
+        except UnservableRequest as refused:
             return str(refused)
         found: list[Any] = []
         if isinstance(reply, Deferred):
