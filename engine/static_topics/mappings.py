@@ -26,7 +26,7 @@ PIECES_MAX = 1000
 
 
 @dataclass(slots=True)
-class TopicMapping:
+class TopicQueueMappingDetail:
     """What one broker knows of a static topic: the pieces of queues that it has, or had, by queue."""
 
     topic: str
@@ -91,10 +91,10 @@ class TopicMapping:
         }
 
 
-class Mappings(ConfigTable[TopicMapping]):
+class Mappings(ConfigTable[TopicQueueMappingDetail]):
     """All mappings of a broker, by topic."""
 
-    entry = TopicMapping
+    entry = TopicQueueMappingDetail
     member = "topicQueueMappingInfoMap"
 
     def __init__(
@@ -108,7 +108,7 @@ class Mappings(ConfigTable[TopicMapping]):
         return None
 
     @property
-    def table(self) -> Mapping[str, TopicMapping]:
+    def table(self) -> Mapping[str, TopicQueueMappingDetail]:
         """The mappings by topic."""
         return self._table
 
@@ -120,7 +120,7 @@ class Mappings(ConfigTable[TopicMapping]):
     def _count_pieces(self) -> None:
         self.piece_count = sum(mapping.piece_count for mapping in self._table.values())
 
-    def put(self, *configs: TopicMapping) -> None:
+    def put(self, *configs: TopicQueueMappingDetail) -> None:
         """As `ConfigTable.put`."""
         for mapping in configs:
             self.piece_count += mapping.piece_count - self._pieces_of(mapping.topic)
@@ -130,7 +130,7 @@ class Mappings(ConfigTable[TopicMapping]):
         known = self._table.get(topic)
         return 0 if known is None else known.piece_count
 
-    def update(self, mapping: TopicMapping, *, force: bool = False) -> None:
+    def update(self, mapping: TopicQueueMappingDetail, *, force: bool = False) -> None:
         """Take a mapping over; pieces that it does not tell of stay. Raises `MappingRefused`.
 
         Standard: `updateTopicQueueMapping`.
@@ -148,7 +148,7 @@ class Mappings(ConfigTable[TopicMapping]):
         self._check_size(whole)
         self.put(whole)
 
-    def _check_size(self, mapping: TopicMapping) -> None:
+    def _check_size(self, mapping: TopicQueueMappingDetail) -> None:
         most = self._options.max_queues_per_topic
         if any(not 0 <= number < most for number in mapping.queues):
             raise MappingRefused(
@@ -158,7 +158,7 @@ class Mappings(ConfigTable[TopicMapping]):
         if pieces > self._options.max_queue_pieces:
             raise MappingRefused(f"{pieces} pieces of queues are too many (maxQueuePieces)")
 
-    def _check(self, mapping: TopicMapping, old: TopicMapping) -> None:
+    def _check(self, mapping: TopicQueueMappingDetail, old: TopicQueueMappingDetail) -> None:
         if mapping.epoch < old.epoch:
             raise MappingRefused(f"Can't accept data with small epoch {mapping.epoch} < {old.epoch}")
         if mapping.scope != old.scope:

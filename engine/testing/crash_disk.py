@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from mqgateway.engine.disk import File, FileSystem, Part, Window
+from mqgateway.engine.disk import File, FileSystem, MappedRegion, Window
 from mqgateway.engine.testing.inode import Inode
 
 _KEPT_OPERATIONS = 40
@@ -135,7 +135,7 @@ class CrashFile:
     def read_ready(self, offset: int, size: int) -> bytes | None:
         return self.read(offset, size) if self.is_ready(offset, size) else None
 
-    def part(self, offset: int, size: int) -> Part | None:
+    def part(self, offset: int, size: int) -> MappedRegion | None:
         return _CrashPart(self, offset, size)
 
     def read_ahead(self, offset: int, size: int) -> None:

@@ -18,7 +18,7 @@ from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.ha.replicas import Replicas
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import OptionSet
 from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.store.log import Log
@@ -69,7 +69,7 @@ def build_broker(
     table of clients calls `on_notice`.
     """
     options, clock, tables = environment.options, environment.clock, Tables(environment)
-    role = Role.initial(
+    role = ReplicationRole.initial(
         environment.store_options.broker_role,
         options.broker_id,
         is_told=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
@@ -140,7 +140,7 @@ def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
 
 def _store(
     environment: Environment,
-    role: Role,
+    role: ReplicationRole,
     topics: TopicTable,
     on_arrivals: Callable[[list[Arrival]], None],
     commit_log: Log | None,

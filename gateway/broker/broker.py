@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mqgateway.engine.configuration import Configuration
     from mqgateway.engine.delays import DelaySchedule
-    from mqgateway.engine.ha.role import Role
+    from mqgateway.engine.ha.role import ReplicationRole
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
     from mqgateway.engine.topic_retention import TopicRetention
@@ -37,7 +37,7 @@ class Broker:
 
     environment: Environment
     configuration: Configuration
-    role: Role
+    role: ReplicationRole
     store: MessageStore
     tables: Tables
     stats: BrokerStats

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
@@ -73,7 +73,7 @@ def transaction(wanted: Transaction) -> Json:
     }
 
 
-def _operation(one: Put | Delete | Range) -> Json:
+def _operation(one: Put | Delete | KeyRange) -> Json:
     if isinstance(one, Put):
         value = b64encode(one.value).decode()
         return {"request_put": {"key": _text(one.key), "value": value, "lease": str(one.lease)}}

@@ -11,7 +11,7 @@ from itertools import islice
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC
-from mqgateway.engine.meters import Incoming, Labels, Meters
+from mqgateway.engine.meters import Labels, MessageSizes, Meters
 from mqgateway.engine.names import is_system_group
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import columns_in_parts, in_parts
@@ -138,7 +138,7 @@ class BrokerReading:
 
     # What went through it.
 
-    def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[Incoming]]]:
+    def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[MessageSizes]]]:
         """What came in, by topic and message type; some at a time, or none to give way."""
         self._broker.stats.settle()
         for labels, part in columns_in_parts(self.meters.incoming, SERIES_A_STEP):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mqgateway.engine.meters import Distribution, Incoming, Labels
+from mqgateway.engine.meters import Distribution, Labels, MessageSizes
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.lag import GroupLag
 from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples
@@ -71,7 +71,7 @@ def on_local_disk(_: BrokerReading, labels: Labels) -> Labels:
     return (*LOCAL, *labels)
 
 
-def of_incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
+def of_incoming(value: Callable[[MessageSizes], float | Distribution]) -> Read:
     """Return a reader of a value of stored messages, for each topic and type."""
 
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:

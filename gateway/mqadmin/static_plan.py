@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.errors import ClientError
@@ -32,13 +32,13 @@ class Placed:
     """What a broker has of a topic: how many queues, and which pieces of the topic's own."""
 
     config: TopicConfig
-    mapping: TopicMapping
+    mapping: TopicQueueMappingDetail
 
     @classmethod
     def empty(cls, topic: str, broker: str, total: int, epoch: int) -> Self:
         """Nothing yet."""
         config = TopicConfig(topic, read_queue_nums=0, write_queue_nums=0)
-        return cls(config, TopicMapping(topic, broker, total, epoch))
+        return cls(config, TopicQueueMappingDetail(topic, broker, total, epoch))
 
     def add_queue(self) -> int:
         """Give the broker one more; its number there."""
@@ -72,7 +72,9 @@ class Plan:
         """Raises `ClientError`."""
         try:
             brokers = {
-                name: Placed(TopicConfig.from_json(one), TopicMapping.from_json(one["mappingDetail"]))
+                name: Placed(
+                    TopicConfig.from_json(one), TopicQueueMappingDetail.from_json(one["mappingDetail"])
+                )
                 for name, one in told["brokerConfigMap"].items()
             }
             into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())

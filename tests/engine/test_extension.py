@@ -33,7 +33,7 @@ from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
-from mqgateway.engine.store.reader import Reader
+from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
 from mqgateway.engine.unique_keys import lone_unique_key
@@ -460,7 +460,7 @@ def test_records_are_chosen(
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
     inspection = Inspection(log, False)
     expansion = Expansion(inspection.report)
-    reader = Reader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
+    reader = QueueReader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
     data = b"".join(UNIT.pack(*unit) for unit in units)
     chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)
     with in_python(reader_module):

@@ -7,7 +7,7 @@ belongs to a data version: a request with another version starts at the first na
 
 from typing import Any, NamedTuple, TypeVar
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -33,7 +33,7 @@ class TopicPage(NamedTuple):
     total: int
     configs: dict[str, TopicConfig]
     version: DataVersion
-    mappings: dict[str, TopicMapping]
+    mappings: dict[str, TopicQueueMappingDetail]
     mapping_version: DataVersion
 
 

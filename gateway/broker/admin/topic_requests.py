@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.attributes import AttributeRefused, parse_changes
@@ -66,7 +66,7 @@ def update_static_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, CreateTopicRequestHeader)
     try:
-        mapping = TopicMapping.from_json(lenient_json.loads(call.body))
+        mapping = TopicQueueMappingDetail.from_json(lenient_json.loads(call.body))
     except (ValueError, ConfigError, MappingRefused) as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     config = _config(header, {})

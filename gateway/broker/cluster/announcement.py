@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.data_version import DataVersion
@@ -64,7 +64,7 @@ class Announcement:
         options: BrokerOptions,
         topics: TopicTable,
         mappings: Mappings,
-        role: Role,
+        role: ReplicationRole,
         reachable: Reachable,
     ) -> None:
         self._options = options

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
 
-from mqgateway.engine.ha.role import Role, RoleKind, RoleState
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind, RoleState
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.topics import TopicTable
@@ -61,7 +61,7 @@ class Registration:
         caller: Caller,
         clockwork: Clockwork,
         *,
-        role: Role,
+        role: ReplicationRole,
         reachable: Reachable,
     ) -> None:
         self._options = options

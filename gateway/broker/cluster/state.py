@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
@@ -23,7 +23,7 @@ class ClusterState:
         self,
         environment: Environment,
         tables: Tables,
-        role: Role,
+        role: ReplicationRole,
         client: RemotingClient,
         clockwork: Clockwork,
     ) -> None:

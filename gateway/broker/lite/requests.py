@@ -5,7 +5,7 @@ RocketMQ: `PopLiteMessageProcessor`, `LiteSubscriptionCtlProcessor`.
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, message_count_info
 from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -97,7 +97,7 @@ def _change(body: LiteSubscription) -> SubscriptionChange:
         Subscriber(body.client_id or "", body.group or ""),
         body.topic or "",
         body.lite_topic_set,
-        None if option is None else Start(option.type, option.value),
+        None if option is None else SubscriptionStart(option.type, option.value),
     )
 
 

@@ -13,7 +13,12 @@ from twisted.internet.defer import Deferred, gatherResults
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.lite.names import light_queue
-from mqgateway.engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
+from mqgateway.engine.lite.subscriptions import (
+    NotForWildcards,
+    Subscriber,
+    SubscriptionQuotaExceeded,
+    SubscriptionStart,
+)
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.route_cache import Found
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -38,7 +43,7 @@ class SubscriptionChange(NamedTuple):
     subscriber: Subscriber
     topic: str
     lite_topics: Collection[str]
-    start: Start | None = None
+    start: SubscriptionStart | None = None
 
     @property
     def adds(self) -> bool:
@@ -70,7 +75,7 @@ def _change_all(
     for change in changes:
         try:
             _change(broker, client, change, queues_by_parent.get(change.topic))
-        except QuotaExceeded as refusal:
+        except SubscriptionQuotaExceeded as refusal:
             why = f"org.apache.rocketmq.broker.lite.LiteQuotaException: {refusal}"
             raise OperationError(Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, why) from None
         except NotForWildcards as refusal:

@@ -24,7 +24,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS
 from mqgateway.engine.producers.batch import of_header
-from mqgateway.engine.producers.state import Duplicate, ProducerFigures, Refusal
+from mqgateway.engine.producers.state import BatchRefusal, Duplicate, ProducerFigures
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import messages_of
@@ -209,13 +209,13 @@ class Batches:
         verdict = self._broker.store.producers.check(topic, queue_id, producer)
         if verdict is None:
             return None
-        if verdict is Refusal.OUT_OF_ORDER:
+        if verdict is BatchRefusal.OUT_OF_ORDER:
             raise OutOfOrder(
                 Reason.ILLEGAL_OPERATION,
                 f"Out of order sequence number for producer {producer.producer_id} in queue {queue_id} of "
                 f"topic {topic}: {producer.first_sequence}",
             )
-        if verdict is Refusal.OLD_EPOCH:
+        if verdict is BatchRefusal.OLD_EPOCH:
             raise OldEpoch(
                 Reason.ILLEGAL_OPERATION,
                 f"Epoch {producer.epoch} of producer {producer.producer_id} is older than its last one",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
-from mqgateway.engine.ha.admission import Admission
+from mqgateway.engine.ha.admission import SlaveAdmission
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
@@ -50,7 +50,7 @@ class Replication:
             reactor,
             stream,
         )
-        self.admission = Admission(
+        self.admission = SlaveAdmission(
             broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
         )
         self.doors = self.server.entrance = SlaveDoors(

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members, lenient_json
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
@@ -217,13 +217,13 @@ def queue_ends(
     return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
 
 
-def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicMapping]:
+def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicQueueMappingDetail]:
     """Return a broker's mapping of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
     asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
 
-    def read(body: bytes) -> TopicMapping:
-        return TopicMapping.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
+    def read(body: bytes) -> TopicQueueMappingDetail:
+        return TopicQueueMappingDetail.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
 
     return _read_body(asked, read)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import (
     Action,
@@ -101,10 +101,10 @@ def checked_bound(operations: Operations, group: str, topic: str) -> Subscriptio
     return config
 
 
-def _start(request: v2.SyncLiteSubscriptionRequest) -> Start | None:
+def _start(request: v2.SyncLiteSubscriptionRequest) -> SubscriptionStart | None:
     """Return the position at which new subscriptions start."""
     option = request.offset_option
     kind = option.WhichOneof("offset_type") if request.HasField("offset_option") else None
     if kind is None:
         return None
-    return Start(kind.upper(), getattr(option, kind))
+    return SubscriptionStart(kind.upper(), getattr(option, kind))

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters import SubscriptionData
+from mqgateway.engine.filters import TopicSubscription
 from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.gateway.broker.operations import (
     OperationError,
@@ -128,7 +128,7 @@ class OffsetMethods:
             longest = min(longest, int(remaining * 1000) - DEADLINE_RESERVE_MILLIS)
         return max(0, min(millis_of(request.long_polling_timeout), longest))
 
-    def _give(self, caller: Caller, subscription: SubscriptionData, outcome: PullOutcome) -> None:
+    def _give(self, caller: Caller, subscription: TopicSubscription, outcome: PullOutcome) -> None:
         call = caller.call
         if outcome.status is PullStatus.FOUND:
             call.send(v2.PullMessageResponse(status=status(Code.OK)))

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters import SQL92_TYPE, TAG_TYPE, SubscriptionData, compile_subscription
+from mqgateway.engine.filters import SQL92_TYPE, TAG_TYPE, TopicSubscription, compile_subscription
 from mqgateway.engine.message import PROPERTY_LITE_TOPIC, PROPERTY_TAGS, StoredMessage
 from mqgateway.engine.pop import Receipt, kind_of
 from mqgateway.engine.pop.names import MESSAGES_MAX, NORMAL, ORDER_REVIVE_QUEUE
@@ -80,12 +80,12 @@ class Asked(NamedTuple):
     caller: Caller
     permit: Permit
     group: SubscriptionGroupConfig
-    subscription: SubscriptionData
+    subscription: TopicSubscription
     wanted: Receive
     renews: bool
 
 
-def subscription_of(topic: str, expression: v2.FilterExpression) -> SubscriptionData:
+def subscription_of(topic: str, expression: v2.FilterExpression) -> TopicSubscription:
     """Return the subscription of a filter expression. Raises `FilterError`."""
     kind = SQL92_TYPE if expression.type == v2.FilterType.SQL else TAG_TYPE
     return compile_subscription(topic, expression.expression, kind)
@@ -298,7 +298,7 @@ class Receivers:
         return True
 
 
-def is_tagged(subscription: SubscriptionData, stored: StoredMessage) -> bool:
+def is_tagged(subscription: TopicSubscription, stored: StoredMessage) -> bool:
     """Return True if a message has a subscribed tag, of which the store compared only hashes."""
     return not subscription.tags_set or stored.properties.get(PROPERTY_TAGS) in subscription.tags_set
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -139,7 +139,7 @@ def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Place
         if mapping is None:
             raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:
-            found[name] = Placed(config, TopicMapping.from_json(mapping))
+            found[name] = Placed(config, TopicQueueMappingDetail.from_json(mapping))
         except ConfigError as error:
             raise ClientError(f"broker {name}: cannot read the mapping: {error}") from None
     return found

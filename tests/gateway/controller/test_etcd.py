@@ -10,11 +10,11 @@ import pytest
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
@@ -45,7 +45,9 @@ def test_invalid_endpoint_is_refused(text: str) -> None:
 
 
 def test_transaction_is_encoded() -> None:
-    wanted = Transaction({"a": 5, "b": 0}, [Put("a", b"b", 7), Delete("b")], [Range("a"), Range("a", "b", 9)])
+    wanted = Transaction(
+        {"a": 5, "b": 0}, [Put("a", b"b", 7), Delete("b")], [KeyRange("a"), KeyRange("a", "b", 9)]
+    )
     a, b = b64encode(b"a").decode(), b64encode(b"b").decode()
     assert etcd.transaction(wanted) == {
         "compare": [

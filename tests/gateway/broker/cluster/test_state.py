@@ -4,7 +4,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import BrokerOptions, BrokerRole, StoreOptions
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -28,7 +28,7 @@ class Scene:
         self.answers: list[Deferred[RemotingCommand]] = []
         self.time = Clock()
         self.tables = Tables(environment)
-        role = Role.initial(BrokerRole.ASYNC_MASTER, 0)
+        role = ReplicationRole.initial(BrokerRole.ASYNC_MASTER, 0)
         self.cluster = ClusterState(environment, self.tables, role, self, self.time)
 
     def request(

@@ -3,7 +3,7 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, Receipt
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
@@ -14,7 +14,7 @@ from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.liting import INVISIBLE, PARENT, LiteBroker, queue
 from tests.support.gateway.broker.pop_requests import RECEIVE_LITE, delivery, receive_lite
 
-ALL = Start("POLICY", 1)
+ALL = SubscriptionStart("POLICY", 1)
 
 
 class Client:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.operations import Operations, Permit, Use
@@ -59,7 +59,7 @@ class Scripted:
         self.memory = MemoryBroker()
         self.context = self.memory.context
         broker = self.memory.broker
-        broker.role = Role(kind, 0 if kind is RoleKind.MASTER else 1)
+        broker.role = ReplicationRole(kind, 0 if kind is RoleKind.MASTER else 1)
         broker.store.gate = None if broker.role.is_master and is_ready else closed_gate(kind)
         if kind is RoleKind.ACTING:
             broker.pop.away = cast(Any, self)

@@ -14,7 +14,7 @@ from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.operations import Operations
@@ -173,7 +173,7 @@ def batch(draw: st.DrawFn, now: int) -> bytes:
     data = build_batch(
         given_records,
         base_timestamp=draw(st.sampled_from([now, now, -1, 0])),
-        compression=draw(st.sampled_from([Compression.NONE] * 5 + [Compression.GZIP])),
+        compression=draw(st.sampled_from([CompressionType.NONE] * 5 + [CompressionType.GZIP])),
         flags=draw(flags),
         base_offset=draw(st.sampled_from([0] * 9 + [1])),
         producer_id=producer,

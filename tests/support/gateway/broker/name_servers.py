@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.steps import run
@@ -77,7 +77,7 @@ class World:
         self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
         self.address, self.ha_address = "10.0.0.1:10911", "10.0.0.1:10912"
-        self.role = Role(
+        self.role = ReplicationRole(
             RoleKind.SLAVE if self.options.broker_id else RoleKind.MASTER, self.options.broker_id
         )
         self.mappings = Mappings(
