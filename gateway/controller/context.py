@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.controller.controller import Controller
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.controller.peers import ControllerPeer
 
 
@@ -18,5 +18,5 @@ class ControllerContext:
     configuration: Configuration
     group: str
     peers: list[ControllerPeer]
-    access: Administration | None = None
+    access: AccessAdministration | None = None
     """Users and policies; None without access control."""

@@ -71,7 +71,7 @@ class BatchRefused(Exception):
         self.records = records
 
 
-class Rules(NamedTuple):
+class BatchRules(NamedTuple):
     """Demands of a topic's settings on a batch. Times in ms, sizes in bytes."""
 
     size_max: int
@@ -82,9 +82,9 @@ class Rules(NamedTuple):
     needs_keys: bool
 
 
-def rules_of(topic: Topic) -> Rules:
+def rules_of(topic: Topic) -> BatchRules:
     """Return the rules of a topic."""
-    return Rules(
+    return BatchRules(
         int(topic.setting(MAX_MESSAGE_BYTES)),
         int(topic.setting("message.timestamp.before.max.ms")),
         int(topic.setting("message.timestamp.after.max.ms")),
@@ -94,7 +94,7 @@ def rules_of(topic: Topic) -> Rules:
     )
 
 
-def checked(data: memoryview, rules: Rules, version: int, now: int) -> Batch:
+def checked(data: memoryview, rules: BatchRules, version: int, now: int) -> Batch:
     """Return the batch that is to be stored. Raises `BatchRefused`.
 
     `version` is that of the Produce request, `now` the wall time in ms.
@@ -178,7 +178,7 @@ def _check_header(batch: Batch) -> None:
 
 
 def _check_times(
-    batch: Batch, records: bytes | memoryview, walk: RecordsCheck, rules: Rules, now: int
+    batch: Batch, records: bytes | memoryview, walk: RecordsCheck, rules: BatchRules, now: int
 ) -> None:
     if batch.base_timestamp == NO_TIMESTAMP:
         return
@@ -211,7 +211,7 @@ def _bad_records(records: Sequence[BatchIndexAndErrorMessage]) -> BatchRefused:
 
 
 def _changed(
-    batch: Batch, records: bytes | memoryview, kind: CompressionType, rules: Rules, now: int
+    batch: Batch, records: bytes | memoryview, kind: CompressionType, rules: BatchRules, now: int
 ) -> Batch:
     """Return the batch with the time and the compression of the topic; the same one if nothing changes."""
     attributes = batch.attributes & ~LOG_APPEND_TIME

@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.gateway.client.errors import BadArgument, ClientError, TimedOut, Unreachable
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.runtime.name_servers import address_fault
 
@@ -107,7 +107,7 @@ class ServerConnection:
             raise TimedOut(f"{self._address} did not answer within {seconds:g} s") from None
         except OSError as error:
             raise Unreachable(f"{self._address}: {_reason(error)}") from None
-        except CodecError as error:
+        except ProtocolError as error:
             raise ClientError(f"{self._address}: {error}") from None
 
     def close(self) -> None:

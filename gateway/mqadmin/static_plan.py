@@ -48,7 +48,7 @@ class Placed:
 
 
 @dataclass(slots=True)
-class Plan:
+class StaticTopicPlan:
     """A topic as it is to be; `into` are the brokers that get queues, `out_of` those that lose some."""
 
     topic: str
@@ -125,14 +125,16 @@ def round_up(offset: int) -> int:
     return (blocks + (1 if rest < BLOCK // 2 else 2)) * BLOCK
 
 
-def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+def created(
+    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int
+) -> StaticTopicPlan:
     """A topic of that many queues, on these brokers and those that have it. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
     if queues < len(known):
         raise ClientError(f"a static topic cannot lose queues: {topic} has {len(known)}, not {queues}")
     if queues == len(known):
         raise ClientError(f"{topic} has {queues} queues already; nothing to do")
-    plan = Plan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
+    plan = StaticTopicPlan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
     counts = Counter(dict.fromkeys({*targets, *brokers}, 0))
     counts.update(broker for broker, _ in known.values())
     for number in range(len(known), queues):
@@ -145,10 +147,10 @@ def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[st
     return _finished(plan, queues)
 
 
-def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> StaticTopicPlan:
     """All queues on these brokers, with as few moves as may be. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
-    plan = Plan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
+    plan = StaticTopicPlan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
     for number, broker in _goals(known, targets).items():
         old, _ = known[number]
         if broker not in plan.brokers:
@@ -162,7 +164,7 @@ def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now
     return _finished(plan, len(known))
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: StaticTopicPlan) -> None:
     """Raises `ClientError` for one that contradicts itself."""
     _known(plan.topic, plan.brokers)
 
@@ -196,7 +198,7 @@ def _goals(known: _Led, targets: Iterable[str]) -> dict[int, str]:
     return dict(zip(homeless, sorted(shares.elements()), strict=True))
 
 
-def _finished(plan: Plan, total: int) -> Plan:
+def _finished(plan: StaticTopicPlan, total: int) -> StaticTopicPlan:
     for one in plan.brokers.values():
         one.mapping.epoch = plan.epoch
         one.mapping.total_queues = total

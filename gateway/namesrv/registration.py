@@ -1,6 +1,6 @@
 """Data types of broker registration, passed between requests and tables.
 
-`Registration` and `Leaving` are inputs, `Registered` and `Notice` results; `LiveBroker` is the state of a
+`Registration` and `Leaving` are inputs, `RegistrationResult` and `MinBrokerIdNotice` results; `LiveBroker` is the state of a
 registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and by
 `read_mappings`. If any part is invalid, the whole registration is refused.
 RocketMQ: `RouteInfoManager`, `TopicConfig`, `TopicQueueMappingInfo`.
@@ -87,7 +87,7 @@ class Registration:
         return BrokerKey(self.cluster, self.address)
 
 
-class Notice(NamedTuple):
+class MinBrokerIdNotice(NamedTuple):
     """Notification of `receivers` that the minimum broker id of their group has changed."""
 
     receivers: tuple[str, ...]
@@ -99,12 +99,12 @@ class Notice(NamedTuple):
 
 
 @dataclass(slots=True)
-class Registered:
+class RegistrationResult:
     """Result of a registration: the master's address (for slaves), notices to send, and a warning."""
 
     master_address: str | None = None
     ha_address: str | None = None
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[MinBrokerIdNotice] = field(default_factory=list)
     warning: str = ""
 
 

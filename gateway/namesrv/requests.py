@@ -40,9 +40,9 @@ from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import (
     BrokerKey,
     Leaving,
-    Registered,
     Registration,
     RegistrationRefused,
+    RegistrationResult,
     read_queues,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -136,7 +136,7 @@ def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
 
 def _register(
     namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader, fingerprint: int
-) -> Steps[Registered]:
+) -> Steps[RegistrationResult]:
     if header.body_crc32 and header.body_crc32 != zlib.crc32(call.body) & 0x7FFFFFFF:
         log.warning("the registration of %s is damaged: wrong checksum", header.broker_name)
         raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")

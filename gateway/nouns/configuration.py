@@ -7,7 +7,7 @@ from typing import Any
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import NoBroker
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, flag, operand
 from mqgateway.gateway.nouns import FOUND
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -36,8 +36,8 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
 
 @command(
     "config diff",
-    operand("a", "broker", "first broker as host:port", values=Known.ADDRESS),
-    operand("o", "other", "second broker as host:port", values=Known.ADDRESS),
+    operand("a", "broker", "first broker as host:port", values=NameKind.ADDRESS),
+    operand("o", "other", "second broker as host:port", values=NameKind.ADDRESS),
     flag("", "all", "include settings that normally differ: names, addresses, paths"),
     text=table("key", "here", "there", nothing="no differences"),
 )

@@ -21,8 +21,8 @@ from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.sends import Sender
 from mqgateway.gateway.mqadmin.declaration import (
     CommandCall,
-    Known,
-    Option,
+    CommandOption,
+    NameKind,
     Row,
     UsageError,
     command,
@@ -38,13 +38,13 @@ from mqgateway.gateway.remedies.replays import copied_properties, origin_of
 REPLAY_OF = "REPLAY_OF"
 """Ours: the id of the dead letter that a message is a copy of."""
 _FILTERS = (
-    Option("", "tag", "select messages with this tag"),
-    Option("", "key", "select messages with this key"),
-    Option("", "origin", "select messages from this original topic", values=Known.TOPIC),
-    Option("", "contains", "select messages with this text in the body"),
-    Option("", "since", f"first time of becoming a dead letter: {TIME}"),
-    Option("", "until", f"end of that time, exclusive: {TIME}"),
-    Option("l", "limit", "maximum number of messages"),
+    CommandOption("", "tag", "select messages with this tag"),
+    CommandOption("", "key", "select messages with this key"),
+    CommandOption("", "origin", "select messages from this original topic", values=NameKind.TOPIC),
+    CommandOption("", "contains", "select messages with this text in the body"),
+    CommandOption("", "since", f"first time of becoming a dead letter: {TIME}"),
+    CommandOption("", "until", f"end of that time, exclusive: {TIME}"),
+    CommandOption("l", "limit", "maximum number of messages"),
 )
 
 
@@ -58,7 +58,7 @@ def _list_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "dlq list",
-    operand("g", "group", "consumer group", required=False, values=Known.GROUP),
+    operand("g", "group", "consumer group", required=False, values=NameKind.GROUP),
     *_FILTERS,
     text=_list_text,
 )
@@ -81,9 +81,9 @@ def list_letters(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "dlq replay",
-    operand("g", "group", "consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=NameKind.GROUP),
     *_FILTERS,
-    Option(
+    CommandOption(
         "", "to", "target: group (default) for this group only, origin for the original topics, or a topic"
     ),
     flag("y", "yes", "do not ask for confirmation"),

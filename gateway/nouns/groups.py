@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, flag, operand
 from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
@@ -62,7 +62,7 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 
 @command(
     "group members",
-    operand("g", "group", "consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=NameKind.GROUP),
     whom.CLUSTER,
     text=table("clientId", "address", "language", "version", "subscribes", nothing="no member is connected"),
 )

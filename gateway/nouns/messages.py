@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.rendering import listed
 
@@ -55,7 +55,7 @@ def _named(text: str) -> Iterator[None]:
 
 @command(
     "message get",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     operand("i", "message-id", "message id: unique key or offset id"),
     text=_text,
 )
@@ -68,11 +68,11 @@ def get(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "message find",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     operand("k", "key", "key"),
-    Option("", "since", f"first store time: {TIME}"),
-    Option("", "until", f"end of the store time, exclusive: {TIME}"),
-    Option("l", "limit", "maximum number of messages of each broker (default: 64)"),
+    CommandOption("", "since", f"first store time: {TIME}"),
+    CommandOption("", "until", f"end of the store time, exclusive: {TIME}"),
+    CommandOption("l", "limit", "maximum number of messages of each broker (default: 64)"),
     text=_text,
 )
 def find(call: CommandCall) -> Iterator[Row]:

@@ -19,8 +19,8 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.declaration import (
     CommandCall,
-    Known,
-    Option,
+    CommandOption,
+    NameKind,
     Row,
     UsageError,
     command,
@@ -34,8 +34,8 @@ from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 
-_GROUP = operand("g", "group", "consumer group", values=Known.GROUP)
-_TOPIC = operand("t", "topic", "topic", values=Known.TOPIC)
+_GROUP = operand("g", "group", "consumer group", values=NameKind.GROUP)
+_TOPIC = operand("t", "topic", "topic", values=NameKind.TOPIC)
 _YES = flag("y", "yes", "do not ask for confirmation")
 _RESET_SECONDS = 15.0
 NOTES_MAX = 100
@@ -48,7 +48,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
 @command(
     "offset show",
     _GROUP,
-    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
     whom.CLUSTER,
     text=lag.with_anomalies(
         table(
@@ -95,13 +95,13 @@ def show(call: CommandCall) -> Iterator[Row]:
     "offset reset",
     _GROUP,
     _TOPIC,
-    Option(
+    CommandOption(
         "",
         "to",
         "target: first, last, now, an offset, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00",
     ),
-    Option("", "by", "number of messages to move forward; negative: backward"),
-    Option("q", "queue", "limit to this queue, as broker-a:3"),
+    CommandOption("", "by", "number of messages to move forward; negative: backward"),
+    CommandOption("q", "queue", "limit to this queue, as broker-a:3"),
     _YES,
     text=_PLAN,
 )

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 
 from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.mqadmin.configuration import seconds
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed
 from mqgateway.gateway.nouns.rendering import listed, table
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-_NAME = operand("p", "name", "name of the profile", values=Known.PROFILE)
+_NAME = operand("p", "name", "name of the profile", values=NameKind.PROFILE)
 
 
 @command(

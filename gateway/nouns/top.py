@@ -16,7 +16,7 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import seconds
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, command
 from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.rendering import table
 
@@ -52,8 +52,8 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "top",
     whom.CLUSTER,
-    Option("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
-    Option("r", "rows", f"maximum number of rows (default: {ROWS})"),
+    CommandOption("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
+    CommandOption("r", "rows", f"maximum number of rows (default: {ROWS})"),
     text=_text,
     every=0.1,
     is_live=True,

@@ -8,7 +8,15 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.borrowed import borrow
@@ -64,7 +72,7 @@ def _describe_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topic describe",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     whom.CLUSTER,
     text=_describe_text,
 )

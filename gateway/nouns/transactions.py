@@ -20,7 +20,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -33,7 +33,7 @@ READ_MAX = 10_000
 
 @command(
     "transaction list",
-    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
     whom.CLUSTER,
     text=table(
         "topic",
@@ -97,7 +97,9 @@ def _read(call: CommandCall, queue: MessageQueue, address: str, begin: int) -> I
     operand(
         "i", "offset-id", "message id from `transaction list` or from the topic TRANS_CHECK_MAX_TIME_TOPIC"
     ),
-    Option("b", "brokerAddr", "broker of the message, as host:port", required=True, values=Known.ADDRESS),
+    CommandOption(
+        "b", "brokerAddr", "broker of the message, as host:port", required=True, values=NameKind.ADDRESS
+    ),
     text=listed,
 )
 def resume(call: CommandCall) -> Iterator[Row]:

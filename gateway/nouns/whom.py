@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind
 from mqgateway.gateway.mqadmin.servers import reachable
 
-CLUSTER = Option("c", "cluster", "limit to the brokers of this cluster", values=Known.CLUSTER)
+CLUSTER = CommandOption("c", "cluster", "limit to the brokers of this cluster", values=NameKind.CLUSTER)
 
 
 def brokers(call: CommandCall) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ from mqgateway.gateway.codec.command import (
     decode_command,
     encode_command,
 )
-from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
+from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
@@ -118,7 +118,7 @@ class RemotingConnection:
         self._touched = True
         try:
             payloads = self._cutter.feed(data)
-        except CodecError as error:
+        except ProtocolError as error:
             self._break_off(str(error), data)
             return
         if payloads:
@@ -168,7 +168,7 @@ class RemotingConnection:
             times.begin()
         try:
             self._serve(payloads)
-        except CodecError as error:
+        except ProtocolError as error:
             self._break_off(str(error))
         finally:
             if ours:
@@ -368,12 +368,12 @@ class RemotingConnection:
         return answer
 
     def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
-        """Send a request without a Deferred; raises `RemotingError` or `CodecError` if it was not sent."""
+        """Send a request without a Deferred; raises `RemotingError` or `ProtocolError` if it was not sent."""
         self._check_writable()
         command.opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
         try:
             frame = encode_command(command)
-        except CodecError:
+        except ProtocolError:
             self._exchange.forget(command.opaque)
             raise
         self._write(frame)

@@ -43,7 +43,7 @@ class Reset:
     before: dict[int, int]
 
 
-class Counts(NamedTuple):
+class ConsoleFigures(NamedTuple):
     """Figures of the broker at a time of the monotonic clock, in s."""
 
     seconds: float
@@ -140,11 +140,11 @@ class Console:
         self.rings.add(self.now() / 1000, self.figures(self._counted))
         self._counted = self.counts()
 
-    def counts(self) -> Counts:
+    def counts(self) -> ConsoleFigures:
         """Return the figures of now."""
-        return Counts(self.clock.monotonic(), self.operations.administration.figures())
+        return ConsoleFigures(self.clock.monotonic(), self.operations.administration.figures())
 
-    def figures(self, before: Counts) -> dict[str, float]:
+    def figures(self, before: ConsoleFigures) -> dict[str, float]:
         """Return rates a second since earlier counts, and the numbers that are none."""
         counts = self.counts()
         seconds, old, new = max(counts.seconds - before.seconds, 0.001), before.figures, counts.figures

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.needs import Need
@@ -43,7 +43,7 @@ def check(options: BrokerOptions) -> None:
 class Entrance:
     """Lets people in. The options have passed `check`."""
 
-    def __init__(self, options: BrokerOptions, access: Administration | None, clock: Clock) -> None:
+    def __init__(self, options: BrokerOptions, access: AccessAdministration | None, clock: Clock) -> None:
         self._options = options
         self._access = access if options.authentication_enabled else None
         self._roles = read_roles(options.console_roles)

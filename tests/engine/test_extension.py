@@ -44,7 +44,7 @@ from mqgateway.gateway.client.message import ReceivedMessage, queue_of
 from mqgateway.gateway.codec import command, fields
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from mqgateway.gateway.codec.errors import CodecError, HeaderError
+from mqgateway.gateway.codec.errors import HeaderError, ProtocolError
 from mqgateway.gateway.codec.fields import Header, request_headers
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.support.engine.store.stores import Bench
@@ -693,7 +693,7 @@ def read(payload: bytes) -> RemotingCommand | str:
         found = decode_command(payload)
         found.ext_fields = dict(found.ext_fields)
         return found
-    except CodecError as error:
+    except ProtocolError as error:
         return str(error)
 
 

@@ -11,8 +11,8 @@ from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
 from mqgateway.gateway.broker.operations import (
-    Action,
     LiteFind,
+    LiteTopicChange,
     Operations,
     Permit,
     PopLiteOutcome,
@@ -93,7 +93,7 @@ def control(operations: Operations, permit: Permit, call: Call) -> Deferred[Repl
 def _change(body: LiteSubscription) -> SubscriptionChange:
     option = body.offset_option
     return SubscriptionChange(
-        Action[body.action],
+        LiteTopicChange[body.action],
         Subscriber(body.client_id or "", body.group or ""),
         body.topic or "",
         body.lite_topic_set,

@@ -20,7 +20,7 @@ from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions, Subsc
 from mqgateway.engine.pop import OrderKey, Orders
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.gateway.broker.cluster.route_cache import Found, RouteCache
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.tables import Tables
 
@@ -43,7 +43,7 @@ class LiteState:
 
     def __init__(
         self,
-        environment: Environment,
+        environment: BrokerEnvironment,
         tables: Tables,
         store: MessageStore,
         route_cache: RouteCache,

@@ -9,7 +9,7 @@ from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.unique_keys import UniqueKeys
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.produce.durability import Durability
 
 
@@ -20,7 +20,7 @@ class ProduceState:
     """
 
     def __init__(
-        self, environment: Environment, store: MessageStore, role: ReplicationRole, replicas: Replicas
+        self, environment: BrokerEnvironment, store: MessageStore, role: ReplicationRole, replicas: Replicas
     ) -> None:
         clock, address = environment.clock, environment.store_host[:-4]
         self.durability = Durability(

@@ -50,7 +50,7 @@ MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 Tell = Callable[[str, RemotingCommand], None]
 
 
-class Membership:
+class BrokerMembership:
     """Membership of this broker. `ask` sends requests, `tell` one-way requests to other servers."""
 
     def __init__(

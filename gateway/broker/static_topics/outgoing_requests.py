@@ -17,7 +17,7 @@ from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullRequest, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus, PullRequest
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.refusals import CODES
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
@@ -51,10 +51,10 @@ H = TypeVar("H", bound=Header)
 T = TypeVar("T")
 
 PULLED = {
-    int(ResponseCode.SUCCESS): PullStatus.FOUND,
-    int(ResponseCode.PULL_NOT_FOUND): PullStatus.NOT_FOUND,
-    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullStatus.RETRY_IMMEDIATELY,
-    int(ResponseCode.PULL_OFFSET_MOVED): PullStatus.OFFSET_MOVED,
+    int(ResponseCode.SUCCESS): PullOutcomeStatus.FOUND,
+    int(ResponseCode.PULL_NOT_FOUND): PullOutcomeStatus.NOT_FOUND,
+    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullOutcomeStatus.RETRY_IMMEDIATELY,
+    int(ResponseCode.PULL_OFFSET_MOVED): PullOutcomeStatus.OFFSET_MOVED,
 }
 """Response codes of answers that contain the queue's offsets."""
 REASONS = {code: reason for reason, code in CODES.items()}

@@ -17,7 +17,7 @@ from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import AUTHORIZATION, DATE_TIME, Caller
+from mqgateway.gateway.grpc.service.caller import AUTHORIZATION, DATE_TIME, CallConnection
 from mqgateway.gateway.grpc.service.sessions import CONSUMERS, LITE_CONSUMERS
 from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
@@ -32,7 +32,7 @@ class Signed(NamedTuple):
     signature: bytes
 
 
-def signed_by(caller: Caller) -> Signed:
+def signed_by(caller: CallConnection) -> Signed:
     """Return the credentials in the headers. Raises `CallRefused` if the headers cannot be parsed."""
     headers = caller.call.metadata
     text = headers.get(AUTHORIZATION, "")
@@ -61,7 +61,7 @@ def _unauthorized(message: str) -> CallRefused:
     return CallRefused(Code.UNAUTHORIZED, message)
 
 
-def asker_of(caller: Caller, name: str) -> Asker:
+def asker_of(caller: CallConnection, name: str) -> Asker:
     """Return the credentials of a call whose request has this name. Raises `CallRefused`."""
     signed = signed_by(caller)
 

@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.operations import (
     then,
 )
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
 from mqgateway.gateway.grpc.service.names import (
     check_invisible_time,
@@ -60,7 +60,7 @@ class Acknowledger:
         self.renewals = Renewals(operations, self._renew)
 
     def acknowledge(
-        self, request: v2.AckMessageRequest, caller: Caller, permit: Permit
+        self, request: v2.AckMessageRequest, caller: CallConnection, permit: Permit
     ) -> v2.AckMessageResponse | Deferred[v2.AckMessageResponse]:
         """Messages were consumed; each has a result of its own."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -108,7 +108,7 @@ class Acknowledger:
         return self._pop.acknowledge(permit, delivery_of(handle, topic, group, lite_topic))
 
     def change(
-        self, request: v2.ChangeInvisibleDurationRequest, caller: Caller, permit: Permit
+        self, request: v2.ChangeInvisibleDurationRequest, caller: CallConnection, permit: Permit
     ) -> v2.ChangeInvisibleDurationResponse | Deferred[v2.ChangeInvisibleDurationResponse]:
         """A message is to come again at another time."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -166,7 +166,7 @@ class Acknowledger:
         )
 
     def forward(
-        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: Caller, permit: Permit
+        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: CallConnection, permit: Permit
     ) -> v2.ForwardMessageToDeadLetterQueueResponse | Deferred[v2.ForwardMessageToDeadLetterQueueResponse]:
         """A message is given up."""
         topic, group = checked_topic(request.topic), checked_group(request.group)

@@ -29,7 +29,7 @@ def language_of(text: str) -> str:
     return name if name in _LANGUAGES else LanguageCode.OTHER.name
 
 
-class Caller:
+class CallConnection:
     """A call, as a `ClientConnection` that is lost when the call ends."""
 
     def __init__(self, call: GrpcCall) -> None:

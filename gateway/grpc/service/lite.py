@@ -12,8 +12,8 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import (
-    Action,
     LiteClient,
+    LiteTopicChange,
     Operations,
     Permit,
     SubscriptionChange,
@@ -30,10 +30,10 @@ QUOTA_SLACK = 300
 SECOND_MILLIS = 1000
 
 _ACTIONS = {
-    v2.LiteSubscriptionAction.PARTIAL_ADD: Action.PARTIAL_ADD,
-    v2.LiteSubscriptionAction.PARTIAL_REMOVE: Action.PARTIAL_REMOVE,
-    v2.LiteSubscriptionAction.COMPLETE_ADD: Action.COMPLETE_ADD,
-    v2.LiteSubscriptionAction.COMPLETE_REMOVE: Action.COMPLETE_REMOVE,
+    v2.LiteSubscriptionAction.PARTIAL_ADD: LiteTopicChange.PARTIAL_ADD,
+    v2.LiteSubscriptionAction.PARTIAL_REMOVE: LiteTopicChange.PARTIAL_REMOVE,
+    v2.LiteSubscriptionAction.COMPLETE_ADD: LiteTopicChange.COMPLETE_ADD,
+    v2.LiteSubscriptionAction.COMPLETE_REMOVE: LiteTopicChange.COMPLETE_REMOVE,
 }
 
 
@@ -54,7 +54,7 @@ class LiteSubscribers:
         action = _ACTIONS.get(request.action)
         if action is None:
             raise CallRefused(Code.BAD_REQUEST, f"there is no action {request.action}")
-        if action is Action.PARTIAL_ADD:
+        if action is LiteTopicChange.PARTIAL_ADD:
             for name in request.lite_topic_set:
                 checked_lite_topic(name, options)
         quota = lite_quota(checked_bound(self._operations, group, topic))
@@ -62,7 +62,7 @@ class LiteSubscribers:
             raise CallRefused(
                 Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}"
             )
-        if action is Action.PARTIAL_ADD:
+        if action is LiteTopicChange.PARTIAL_ADD:
             self._check_rate()
         change = SubscriptionChange(
             action, Subscriber(client_id, group), topic, frozenset(request.lite_topic_set), _start(request)
@@ -74,7 +74,7 @@ class LiteSubscribers:
         """Remove the subscriptions of a client that left."""
         subscriber = Subscriber(session.client_id, session.group)
         topics = [one.topic for one in session.subscriptions] or [""]
-        change = SubscriptionChange(Action.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
+        change = SubscriptionChange(LiteTopicChange.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
         permit = self._operations.gate.internal(Use.CONNECT)
         self._operations.clients.change_lite_subscriptions(permit, [change], client)
 

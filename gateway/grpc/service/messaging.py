@@ -19,7 +19,7 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Bidirectional, GrpcCall, Methods, ServerStream, Unary
 from mqgateway.gateway.grpc.service import access
 from mqgateway.gateway.grpc.service.acks import Acknowledger
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handles
 from mqgateway.gateway.grpc.service.offsets import OffsetMethods
 from mqgateway.gateway.grpc.service.pushes import reconnect
@@ -37,7 +37,7 @@ TICK_SECONDS = 1.0
 
 NO_CLIENT = status(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
-Answer = Callable[[Any, Caller, Permit], Any]
+Answer = Callable[[Any, CallConnection, Permit], Any]
 
 
 class Messaging:
@@ -119,7 +119,7 @@ class Messaging:
             return answer_type(status=why)
 
         def serve(request: Any, call: GrpcCall) -> Any:
-            caller = Caller(call)
+            caller = CallConnection(call)
             try:
                 permit = self._admit(request, full_name, caller, use)
                 outcome = answer(request, caller, permit)
@@ -133,33 +133,33 @@ class Messaging:
         return Unary(request_type, serve)
 
     def _receive(self, request: v2.ReceiveMessageRequest, call: GrpcCall) -> Deferred[None] | None:
-        def receive(caller: Caller, permit: Permit) -> Deferred[None] | None:
+        def receive(caller: CallConnection, permit: Permit) -> Deferred[None] | None:
             session = self.sessions.of(caller, elapsed_millis(self._operations.clock))
             return self._receivers.receive(request, session, caller, permit)
 
-        def refuse(caller: Caller, why: v2.Status) -> None:
+        def refuse(caller: CallConnection, why: v2.Status) -> None:
             end(caller, why, self._operations)
 
-        return self._stream("ReceiveMessage", request, Caller(call), Use.RECEIVE, receive, refuse)
+        return self._stream("ReceiveMessage", request, CallConnection(call), Use.RECEIVE, receive, refuse)
 
     def _pull(self, request: v2.PullMessageRequest, call: GrpcCall) -> Deferred[None] | None:
-        def refuse(caller: Caller, why: v2.Status) -> None:
+        def refuse(caller: CallConnection, why: v2.Status) -> None:
             caller.call.send(v2.PullMessageResponse(status=why))
             caller.call.finish()
 
-        def pull(caller: Caller, permit: Permit) -> Deferred[None] | None:
+        def pull(caller: CallConnection, permit: Permit) -> Deferred[None] | None:
             return self._offsets.pull(request, caller, permit)
 
-        return self._stream("PullMessage", request, Caller(call), Use.PULL, pull, refuse)
+        return self._stream("PullMessage", request, CallConnection(call), Use.PULL, pull, refuse)
 
     def _stream(
         self,
         name: str,
         request: Any,
-        caller: Caller,
+        caller: CallConnection,
         use: Use,
-        serve: Callable[[Caller, Permit], Deferred[None] | None],
-        refuse: Callable[[Caller, v2.Status], None],
+        serve: Callable[[CallConnection, Permit], Deferred[None] | None],
+        refuse: Callable[[CallConnection, v2.Status], None],
     ) -> Deferred[None] | None:
         """Serve a call with a stream of answers, which ends with the status of a failure, if there is one."""
         try:
@@ -177,7 +177,7 @@ class Messaging:
         return outcome.addErrback(failed)
 
     def _telemetry(self, call: GrpcCall) -> TelemetryStream:
-        caller = Caller(call)
+        caller = CallConnection(call)
 
         def admit(command: v2.TelemetryCommand) -> Permit | Refusal:
             try:
@@ -189,14 +189,14 @@ class Messaging:
         return TelemetryStream(self._clients, caller, admit)
 
     def _sync_lite(
-        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
+        self, request: v2.SyncLiteSubscriptionRequest, caller: CallConnection, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
         # A client without settings reads nothing; its subscriptions end as those of a silent client.
         client = ClientSession(caller, 0) if session is None else session
         return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
-    def _admit(self, request: Any, name: str, caller: Caller, use: Use) -> Permit:
+    def _admit(self, request: Any, name: str, caller: CallConnection, use: Use) -> Permit:
         """Admit a request. Raises `CallRefused`, `NotAdmitted`, `OperationError`."""
         return self._gate.admit(
             Principal(caller, lambda: access.asker_of(caller, name)),
@@ -205,7 +205,7 @@ class Messaging:
             lambda: self._check_client(caller),
         )
 
-    def _check_client(self, caller: Caller) -> None:
+    def _check_client(self, caller: CallConnection) -> None:
         """Refuse a request that does not name its client. Raises `CallRefused`."""
         client_id = caller.client_id
         if not client_id.strip():

@@ -16,13 +16,13 @@ from mqgateway.gateway.broker.operations import (
     Operations,
     Permit,
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
     Reason,
     then,
 )
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic, is_time, millis_of
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.receiving import is_tagged, records_in, subscription_of
@@ -38,7 +38,9 @@ class OffsetMethods:
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
 
-    def pull(self, request: v2.PullMessageRequest, caller: Caller, permit: Permit) -> Deferred[None] | None:
+    def pull(
+        self, request: v2.PullMessageRequest, caller: CallConnection, permit: Permit
+    ) -> Deferred[None] | None:
         """Return messages from an offset on, or the offset to continue from. Raises `CallRefused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
@@ -121,16 +123,16 @@ class OffsetMethods:
             raise CallRefused(Code.BAD_REQUEST, f"topic {topic} has no queue {queue.id} that is read")
         return topic
 
-    def _poll_time(self, request: v2.PullMessageRequest, caller: Caller) -> int:
+    def _poll_time(self, request: v2.PullMessageRequest, caller: CallConnection) -> int:
         longest = self._operations.options.grpc_client_consumer_max_long_polling_timeout_millis
         remaining = caller.call.remaining()
         if remaining is not None:
             longest = min(longest, int(remaining * 1000) - DEADLINE_RESERVE_MILLIS)
         return max(0, min(millis_of(request.long_polling_timeout), longest))
 
-    def _give(self, caller: Caller, subscription: TopicSubscription, outcome: PullOutcome) -> None:
+    def _give(self, caller: CallConnection, subscription: TopicSubscription, outcome: PullOutcome) -> None:
         call = caller.call
-        if outcome.status is PullStatus.FOUND:
+        if outcome.status is PullOutcomeStatus.FOUND:
             call.send(v2.PullMessageResponse(status=status(Code.OK)))
             for stored in records_in(outcome.body):
                 if not is_tagged(subscription, stored):  # another tag with the same hash
@@ -140,7 +142,7 @@ class OffsetMethods:
                     self._operations.options.max_inflated_body,
                 )
                 call.send(v2.PullMessageResponse(message=received_message(stored, now, inflated_max)))
-        elif outcome.status is PullStatus.OFFSET_MOVED:
+        elif outcome.status is PullOutcomeStatus.OFFSET_MOVED:
             why = status(Code.ILLEGAL_OFFSET, f"the queue goes on at {outcome.next_offset}")
             call.send(v2.PullMessageResponse(status=why))
         else:

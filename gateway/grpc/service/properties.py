@@ -91,7 +91,7 @@ _DELAYED = frozenset(
 _NUMBER_DIGITS_MAX = 18
 
 
-class Sending(NamedTuple):
+class SendContext(NamedTuple):
     """Context in which a message is stored: the time (wall clock, ms), the peer as `ip:port`, and the
     delay levels in ms.
     """
@@ -101,7 +101,7 @@ class Sending(NamedTuple):
     levels: tuple[int, ...]
 
 
-def stored_properties(message: v2.Message, options: BrokerOptions, sending: Sending) -> dict[str, str]:
+def stored_properties(message: v2.Message, options: BrokerOptions, sending: SendContext) -> dict[str, str]:
     """Return the properties of a client's message as they are stored. Raises `CallRefused`."""
     system = message.system_properties
     properties = _user_properties(message, options)
@@ -198,7 +198,7 @@ def _illegal_group(message: str) -> CallRefused:
 
 
 def _set_delay(
-    properties: dict[str, str], time: v2.Timestamp, options: BrokerOptions, sending: Sending
+    properties: dict[str, str], time: v2.Timestamp, options: BrokerOptions, sending: SendContext
 ) -> None:
     due = millis_of(time)
     most, ahead = options.max_delay_time_mills, due - sending.now
@@ -212,7 +212,7 @@ def _set_delay(
     properties[PROPERTY_TIMER_DELIVER_MS] = str(due)
 
 
-def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: Sending) -> None:
+def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: SendContext) -> None:
     """Set the origin and the birth time of a message, and its trace."""
     for name, value in (
         (PROPERTY_TRACE_CONTEXT, system.trace_context),

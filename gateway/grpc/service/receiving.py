@@ -33,7 +33,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.acks import Acknowledger
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
 from mqgateway.gateway.grpc.service.names import (
     check_invisible_time,
@@ -73,11 +73,11 @@ class Popped(NamedTuple):
     times: int
 
 
-class Asked(NamedTuple):
+class ReceiveCall(NamedTuple):
     """A request to receive, and its client."""
 
     session: ClientSession
-    caller: Caller
+    caller: CallConnection
     permit: Permit
     group: SubscriptionGroupConfig
     subscription: TopicSubscription
@@ -112,7 +112,11 @@ class Receivers:
         self._acknowledger = acknowledger
 
     def receive(
-        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller, permit: Permit
+        self,
+        request: v2.ReceiveMessageRequest,
+        session: ClientSession,
+        caller: CallConnection,
+        permit: Permit,
     ) -> Deferred[None] | None:
         """Answer with messages, or that there are none, as soon as that is known. Raises `CallRefused`."""
         asked = self._asked(request, session, caller, permit)
@@ -133,8 +137,12 @@ class Receivers:
         )
 
     def _asked(
-        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller, permit: Permit
-    ) -> Asked:
+        self,
+        request: v2.ReceiveMessageRequest,
+        session: ClientSession,
+        caller: CallConnection,
+        permit: Permit,
+    ) -> ReceiveCall:
         """Return the request, checked in RocketMQ's order. Raises `Refused`."""
         options = self._operations.options
         group = group_of(self._operations, session.group if session.has_settings else request.group.name)
@@ -173,9 +181,11 @@ class Receivers:
             is_ordered=group.consume_message_orderly,
             attempt_id=request.attempt_id if request.HasField("attempt_id") else None,
         )
-        return Asked(session, caller, permit, group, subscription, wanted, renews)
+        return ReceiveCall(session, caller, permit, group, subscription, wanted, renews)
 
-    def _poll_time(self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: Caller) -> int:
+    def _poll_time(
+        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: CallConnection
+    ) -> int:
         """Return the time to wait, ms: the client's, limited by its deadline. Raises `CallRefused`."""
         options = self._operations.options
         shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
@@ -214,7 +224,7 @@ class Receivers:
                 f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
             )
 
-    def _give(self, asked: Asked, outcome: PopOutcome | PopLiteOutcome) -> None:
+    def _give(self, asked: ReceiveCall, outcome: PopOutcome | PopLiteOutcome) -> None:
         """Answer with the messages of a pop."""
         caller, call = asked.caller, asked.caller.call
         if outcome.status is PollingStatus.POLLING_FULL:
@@ -249,7 +259,7 @@ class Receivers:
         call.send(*answers, _given_out(self._operations))
         call.finish()
 
-    def _renew(self, asked: Asked, one: Popped, message_id: str, text: str) -> None:
+    def _renew(self, asked: ReceiveCall, one: Popped, message_id: str, text: str) -> None:
         wanted = asked.wanted
         received = Received(
             wanted.group,
@@ -282,7 +292,7 @@ class Receivers:
                     before = find.counts.get(stored.queue_offset, 0) or before
                 yield Popped(stored, handle, before)
 
-    def _is_wanted(self, asked: Asked, one: Popped) -> bool:
+    def _is_wanted(self, asked: ReceiveCall, one: Popped) -> bool:
         """Return True if a message is for the client; others are acknowledged or dead-lettered here."""
         topic, name = asked.wanted.topic, asked.wanted.group
         lite_topic = _lite_topic(one.stored)
@@ -316,12 +326,12 @@ def _lite_topic(stored: StoredMessage) -> str | None:
     return stored.properties.get(PROPERTY_LITE_TOPIC)
 
 
-def _refuse(caller: Caller, failure: Failure) -> Failure | None:
+def _refuse(caller: CallConnection, failure: Failure) -> Failure | None:
     """Return the failure; None if the client has left."""
     return failure if caller.is_open else None
 
 
-def end(caller: Caller, why: v2.Status, operations: Operations) -> None:
+def end(caller: CallConnection, why: v2.Status, operations: Operations) -> None:
     """Answer with a status and no messages."""
     caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(operations))
     caller.call.finish()

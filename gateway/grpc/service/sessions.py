@@ -19,7 +19,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.operations import NotAnswered
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 ANSWER_MILLIS = 5000
@@ -46,7 +46,7 @@ def no_settings() -> CallRefused:
 class ClientSession:
     """One client; a `ClientConnection`. `heard_at` is monotonic time in ms."""
 
-    def __init__(self, caller: Caller, now: int) -> None:
+    def __init__(self, caller: CallConnection, now: int) -> None:
         self.client_id = caller.client_id
         self.language, self.version = caller.language, caller.version
         self.address, self.host_bytes = caller.address, caller.host_bytes
@@ -57,7 +57,7 @@ class ClientSession:
         self.is_open = True
         self.was_told_again = False
         """True once the settings were sent to the client with a heartbeat."""
-        self._stream: Caller | None = None
+        self._stream: CallConnection | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0
         self._asked: dict[str, tuple[int, Deferred[Answered]]] = {}
@@ -90,13 +90,13 @@ class ClientSession:
         """True if a command can be sent to the client now."""
         return self._stream is not None and self._stream.is_open
 
-    def heard(self, caller: Caller, now: int) -> None:
+    def heard(self, caller: CallConnection, now: int) -> None:
         """Note a call of the client."""
         self.heard_at = now
         self.language, self.version = caller.language, caller.version
         self.address, self.host_bytes = caller.address, caller.host_bytes
 
-    def speak_by(self, stream: Caller) -> None:
+    def speak_by(self, stream: CallConnection) -> None:
         """Send commands by this call, a Telemetry, from now on."""
         stream.watch()
         self._stream = stream
@@ -179,7 +179,7 @@ class ClientSessions:
             raise no_settings()
         return session
 
-    def of(self, caller: Caller, now: int) -> ClientSession:
+    def of(self, caller: CallConnection, now: int) -> ClientSession:
         """Return the caller's session, or begin one. Raises `CallRefused` if there are too many."""
         session = self._known.get(caller.client_id)
         if session is not None:

@@ -17,7 +17,7 @@ from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
-    Client,
+    GroupClient,
     OperationError,
     Operations,
     Permit,
@@ -31,7 +31,7 @@ from mqgateway.gateway.codec.bodies.heartbeat import (
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.grpc import NAME, v2
 from mqgateway.gateway.grpc.call import CallFailed, Status
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.lite import LiteSubscribers, checked_bound
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic
 from mqgateway.gateway.grpc.service.pushes import GrpcOutgoing
@@ -73,7 +73,7 @@ class TelemetryClients:
         """Return the way to a client."""
         return GrpcOutgoing(self._operations, session, self._transactions.asked)
 
-    def settings(self, settings: v2.Settings, caller: Caller, permit: Permit) -> ClientSession:
+    def settings(self, settings: v2.Settings, caller: CallConnection, permit: Permit) -> ClientSession:
         """Take a client's settings: it becomes a member of its groups, and gets commands by this stream.
 
         Raises `CallRefused`, and `OperationError`.
@@ -103,13 +103,15 @@ class TelemetryClients:
         told = answered(self._operations, session.settings)
         return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
-    def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
+    def answered(self, caller: CallConnection, nonce: str, status: v2.Status, text: str) -> None:
         """Take a client's answer to a command."""
         session = self._sessions.get(caller.client_id)
         if session is not None:
             session.answer(nonce, status, text)
 
-    def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller, permit: Permit) -> v2.HeartbeatResponse:
+    def heartbeat(
+        self, request: v2.HeartbeatRequest, caller: CallConnection, permit: Permit
+    ) -> v2.HeartbeatResponse:
         """Take a client's heartbeat. Raises `CallRefused`, and `OperationError`.
 
         The first heartbeat sends the client its settings again: Node's client (1.0.8) waits for them only
@@ -128,7 +130,7 @@ class TelemetryClients:
         return v2.HeartbeatResponse(status=OK)
 
     def terminate(
-        self, request: v2.NotifyClientTerminationRequest, caller: Caller, permit: Permit
+        self, request: v2.NotifyClientTerminationRequest, caller: CallConnection, permit: Permit
     ) -> v2.NotifyClientTerminationResponse:
         """Remove a client that leaves. Raises `CallRefused`."""
         session = self._sessions.get(caller.client_id)
@@ -142,7 +144,7 @@ class TelemetryClients:
             checked_group(request.group)
         return v2.NotifyClientTerminationResponse(status=OK)
 
-    def lost(self, caller: Caller) -> None:
+    def lost(self, caller: CallConnection) -> None:
         """End the stream of a client. A client of lite topics sends them again when it is back."""
         session = self._sessions.get(caller.client_id)
         if session is not None and session.is_lite and not session.has_stream:
@@ -207,10 +209,12 @@ class TelemetryClients:
             heartbeat.producer_data_set = [ProducerData(name) for name in published]
         outgoing = self.outgoing(session)
 
-        def client(client_id: str) -> Client:
+        def client(client_id: str) -> GroupClient:
             release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
             version, may_use = CURRENT_VERSION, published.__contains__
-            return Client(session, client_id, session.language, version, outgoing, NAME, release, may_use)
+            return GroupClient(
+                session, client_id, session.language, version, outgoing, NAME, release, may_use
+            )
 
         self._clients.register(permit, session, heartbeat, client)
 
@@ -236,7 +240,7 @@ class TelemetryStream:
     def __init__(
         self,
         clients: TelemetryClients,
-        caller: Caller,
+        caller: CallConnection,
         admit: Callable[[v2.TelemetryCommand], Permit | Refusal],
     ) -> None:
         self._clients = clients

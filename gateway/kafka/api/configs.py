@@ -43,7 +43,7 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from mqgateway.gateway.kafka.creation import Refusal, check_configs, limits_of
+from mqgateway.gateway.kafka.creation import CreationRejected, check_configs, limits_of
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
@@ -102,8 +102,8 @@ class Configs:
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
             else:
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
-        except Refusal as refusal:
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except CreationRejected as refusal:
             return DescribeConfigsResult(refusal.code, str(refusal), kind, name)
         wanted = None if resource.configuration_keys is None else set(resource.configuration_keys)
         configs = []
@@ -187,31 +187,31 @@ class Configs:
             try:
                 changes = self._changes(kind, name, resource)
                 code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
-            except Refusal as refusal:
+            except CreationRejected as refusal:
                 code, text = refusal.code, str(refusal)
             results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
         return incremental.IncrementalAlterConfigsResponse(responses=results)
 
     def _changes(self, kind: int, name: str, resource: AlterConfigsResource) -> dict[str, str | None]:
-        """Return the new values; None is the default. Raises `Refusal`."""
+        """Return the new values; None is the default. Raises `CreationRejected`."""
         changes: dict[str, str | None] = {}
         topic = self._topics.find(name) if kind == TOPIC_RESOURCE else None
         for config in resource.configs:
             key, operation, value = config.name, config.config_operation, config.value
             if key in changes:
                 text = f"Error due to duplicate config keys: {key}"
-                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation not in (SET, DELETE, APPEND, SUBTRACT):
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
             if operation != DELETE and value is None:
                 text = f"Null value not supported for : {key}"
-                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation in (APPEND, SUBTRACT):
                 known = KAFKA_CONFIGS.get(key)
                 word = "append" if operation == APPEND else "subtract"
                 if known is None or known.kind != LIST:
                     text = f"Config value {word} is not allowed for config key: {key}"
-                    raise Refusal(ErrorCode.INVALID_CONFIG, text)
+                    raise CreationRejected(ErrorCode.INVALID_CONFIG, text)
                 before = kafka_config(topic.config.attributes if topic else {}, key)
                 value = _changed_list(before, value or "", operation)
             changes[key] = None if operation == DELETE else value
@@ -233,8 +233,8 @@ class Configs:
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
             else:
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
-        except Refusal as refusal:
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except CreationRejected as refusal:
             return refusal.code, str(refusal)
         except OperationError as error:
             return ErrorCode.INVALID_CONFIG, error.message
@@ -266,7 +266,7 @@ class Configs:
         fixed = [key for key in changes if key not in CHANGEABLE]
         if fixed:
             text = f"Cannot update these configs dynamically: Set({', '.join(sorted(fixed))})"
-            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Action.UPDATE))
         before = broker_settings(BrokerOptions(), StoreOptions(), self._node, call)
         if not only_check:
@@ -277,25 +277,25 @@ class Configs:
             self._operations.administration.change_settings(permit, settings)
 
     def _topic(self, call: KafkaCall, name: str, use: Use, action: Action) -> Topic:
-        """Return a topic that the client may see or change. Raises `Refusal`."""
+        """Return a topic that the client may see or change. Raises `CreationRejected`."""
         topic = self._topics.find(name)
         if topic is None:
             text = "This server does not host this topic-partition."
-            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+            raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
             call.admit(use, on_topic(topic.store_name, action))
         except NotAdmitted as error:
-            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
+            raise CreationRejected(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
         return topic
 
     def _check_broker(self, call: KafkaCall, name: str, use: Use, action: Action) -> None:
         if name and name != str(self._node.id):
             text = f"Unexpected broker id, expected {self._node.id} or empty string, but received {name}"
-            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         try:
             call.admit(use, on_cluster(self._operations, action))
         except NotAdmitted as error:
-            raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
+            raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
 
 
 def broker_settings(

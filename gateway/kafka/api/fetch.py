@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import PART, Steps, in_parts, run
 from mqgateway.gateway.broker.operations import Operations, Permit, Use
-from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, Position, ReadBatches
+from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, ReadBatches, ReadPosition
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import FETCH
@@ -126,7 +126,7 @@ class _Sorted:
         self.context = context
         self.is_committed = is_committed
         self.refused: list[Data] = []
-        self.positions: list[Position] = []
+        self.positions: list[ReadPosition] = []
         self.keys: list[Key] = []
 
     def add(self, topic: Topic, key: Key, partition: FetchPartition) -> None:
@@ -136,7 +136,7 @@ class _Sorted:
             self.refused.append((key, problem))
             return
         limit = max(1, partition.partition_max_bytes)
-        self.positions.append(Position(topic.store_name, key[1], partition.fetch_offset, limit))
+        self.positions.append(ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit))
         self.keys.append(key)
 
 

@@ -43,8 +43,8 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupR
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group import Group, State
-from mqgateway.gateway.kafka.coordinator.member import Client
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.node import Node
@@ -163,14 +163,14 @@ class Groups:
         if error:
             shaped(JoinGroupResponse(error_code=error, member_id=request.member_id))
         else:
-            client = Client(call.client_id, f"/{_host(call)}")
+            client = RequestSender(call.client_id, f"/{_host(call)}")
             self._coordinator.membership.join(request, client, call.version, shaped)
         return waiting
 
     def _join_error(self, group_id: str) -> ErrorCode:
         """Return why a group accepts no members of Kafka's: RocketMQ's are in it, or it cannot be made."""
         group = self._coordinator.groups.get(group_id)
-        is_empty = group is None or group.state is State.EMPTY
+        is_empty = group is None or group.state is GroupState.EMPTY
         if is_empty and self._coordinator.shared.has_members(group_id):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return self._access.create_error(group_id)
@@ -240,7 +240,7 @@ class Groups:
 
     def _foreign_state(self, group_id: str) -> str:
         """Return the state of a group that only RocketMQ's clients use."""
-        state = State.STABLE if self._coordinator.shared.has_members(group_id) else State.EMPTY
+        state = GroupState.STABLE if self._coordinator.shared.has_members(group_id) else GroupState.EMPTY
         return str(state.value)
 
     def _is_allowed(self, call: KafkaCall) -> bool:
@@ -266,13 +266,13 @@ class Groups:
         if group is not None:
             described.group_state = group.state.value
             described.protocol_type = group.protocol_type or ""
-            is_stable = group.state is State.STABLE
+            is_stable = group.state is GroupState.STABLE
             described.protocol_data = (group.protocol or "") if is_stable else ""
             described.members = _members(group, is_stable)
         elif self._coordinator.shared.has_group(group_id):
             described.group_state = self._foreign_state(group_id)
         else:
-            described.group_state = State.DEAD.value
+            described.group_state = GroupState.DEAD.value
             if call.version >= NOT_FOUND_SINCE:
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
                 described.error_message = f"Group {group_id} not found."

@@ -39,7 +39,7 @@ from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import WRITING
 from mqgateway.gateway.kafka.topics import Topic, Topics
-from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked, rules_of
+from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked, rules_of
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
@@ -58,7 +58,7 @@ class _Place(NamedTuple):
 
     topic: Topic
     permit: Permit
-    rules: Rules
+    rules: BatchRules
 
 
 class Produce:
@@ -67,7 +67,7 @@ class Produce:
     def __init__(self, operations: Operations, topics: Topics) -> None:
         self._batches = operations.batches
         self._topics = topics
-        self._rules: dict[str, tuple[Topic, Rules]] = {}
+        self._rules: dict[str, tuple[Topic, BatchRules]] = {}
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""

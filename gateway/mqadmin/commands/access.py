@@ -11,19 +11,19 @@ from mqgateway.gateway.client import admin_access as access
 from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, headed, shown
 
-_USER = Option("u", "username", "user name", required=True)
-_SUBJECT = Option("s", "subject", "subject, as User:alice", required=True)
-_FROM = Option("f", "fromBroker", "source broker as host:port", required=True, values=Known.ADDRESS)
-_TO = Option("t", "toBroker", "target broker as host:port", required=True, values=Known.ADDRESS)
+_USER = CommandOption("u", "username", "user name", required=True)
+_SUBJECT = CommandOption("s", "subject", "subject, as User:alice", required=True)
+_FROM = CommandOption("f", "fromBroker", "source broker as host:port", required=True, values=NameKind.ADDRESS)
+_TO = CommandOption("t", "toBroker", "target broker as host:port", required=True, values=NameKind.ADDRESS)
 _POLICY = (
-    Option("a", "actions", "actions: Pub, Sub, Create and so on, separated by ','", required=True),
+    CommandOption("a", "actions", "actions: Pub, Sub, Create and so on, separated by ','", required=True),
     *targets.one_of(),
-    Option("d", "decision", "decision: Allow or Deny", required=True, values=("Allow", "Deny")),
-    Option("i", "sourceIp", "source addresses, separated by ','"),
-    Option("r", "resources", "resources, as Topic:orders*, separated by ','", required=True),
+    CommandOption("d", "decision", "decision: Allow or Deny", required=True, values=("Allow", "Deny")),
+    CommandOption("i", "sourceIp", "source addresses, separated by ','"),
+    CommandOption("r", "resources", "resources, as Topic:orders*, separated by ','", required=True),
     _SUBJECT,
 )
 
@@ -38,8 +38,8 @@ def _parts(text: str | None) -> list[str] | None:
 @command(
     "createUser",
     *targets.one_of(),
-    Option("p", "password", "password", required=True),
-    Option("t", "userType", "user type: Super or Normal", values=("Super", "Normal")),
+    CommandOption("p", "password", "password", required=True),
+    CommandOption("t", "userType", "user type: Super or Normal", values=("Super", "Normal")),
     _USER,
     text=each("create user to {broker} success.\n"),
 )
@@ -54,9 +54,9 @@ def create_user(call: CommandCall) -> Iterator[Row]:
 @command(
     "updateUser",
     *targets.one_of(),
-    Option("p", "password", "password", group="what"),
-    Option("s", "userStatus", "status: enable or disable", group="what", values=("enable", "disable")),
-    Option("t", "userType", "user type: Super or Normal", group="what", values=("Super", "Normal")),
+    CommandOption("p", "password", "password", group="what"),
+    CommandOption("s", "userStatus", "status: enable or disable", group="what", values=("enable", "disable")),
+    CommandOption("t", "userType", "user type: Super or Normal", group="what", values=("Super", "Normal")),
     _USER,
     text=each("update user to {broker} success.\n"),
 )
@@ -108,7 +108,7 @@ def _users_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getUser",
     *targets.one_of(),
-    Option("u", "username", "user name"),
+    CommandOption("u", "username", "user name"),
     text=_users_text,
 )
 def user(call: CommandCall) -> Iterator[Row]:
@@ -124,7 +124,7 @@ def user(call: CommandCall) -> Iterator[Row]:
 @command(
     "listUser",
     *targets.one_of(),
-    Option("f", "filter", "text that user names must contain"),
+    CommandOption("f", "filter", "text that user names must contain"),
     text=_users_text,
 )
 def users(call: CommandCall) -> Iterator[Row]:
@@ -142,7 +142,7 @@ def users(call: CommandCall) -> Iterator[Row]:
     "copyUser",
     _FROM,
     _TO,
-    Option("u", "usernames", "user names, separated by ',' (default: all)"),
+    CommandOption("u", "usernames", "user names, separated by ',' (default: all)"),
     text=each("copy user of {username} from {from} to {to} success.\n"),
 )
 def copy_users(call: CommandCall) -> Iterator[Row]:
@@ -201,7 +201,7 @@ def update_acl(call: CommandCall) -> Iterator[Row]:
 @command(
     "deleteAcl",
     *targets.one_of(),
-    Option("r", "resources", "resource whose policy is deleted (default: all)"),
+    CommandOption("r", "resources", "resource whose policy is deleted (default: all)"),
     _SUBJECT,
     text=each("delete acl to {broker} success.\n"),
 )
@@ -245,7 +245,7 @@ def _acl_rows(acl: AclInfo) -> Iterator[Row]:
 @command(
     "getAcl",
     *targets.one_of(),
-    Option("s", "subject", "subject, as User:alice"),
+    CommandOption("s", "subject", "subject, as User:alice"),
     text=_acls_text,
 )
 def acl(call: CommandCall) -> Iterator[Row]:
@@ -260,8 +260,8 @@ def acl(call: CommandCall) -> Iterator[Row]:
 @command(
     "listAcl",
     *targets.one_of(),
-    Option("r", "resource", "text that resources must contain"),
-    Option("s", "subject", "text that subjects must contain"),
+    CommandOption("r", "resource", "text that resources must contain"),
+    CommandOption("s", "subject", "text that subjects must contain"),
     text=_acls_text,
 )
 def acls(call: CommandCall) -> Iterator[Row]:
@@ -277,7 +277,7 @@ def acls(call: CommandCall) -> Iterator[Row]:
 @command(
     "copyAcl",
     _FROM,
-    Option("s", "subjects", "subjects, separated by ',' (default: all)"),
+    CommandOption("s", "subjects", "subjects, separated by ',' (default: all)"),
     _TO,
     text=each("copy acl of {subject} from {from} to {to} success.\n"),
 )

@@ -11,16 +11,24 @@ from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 
 @command(
     "updateBrokerConfig",
-    Option("a", "updateAllBroker", "with -c: true to include slaves", values=TRUTH),
+    CommandOption("a", "updateAllBroker", "with -c: true to include slaves", values=TRUTH),
     *targets.either(),
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=each("update broker config success, {broker}\n"),
 )
 def update_settings(call: CommandCall) -> Iterator[Row]:
@@ -115,8 +123,8 @@ def clean_topics(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "resetMasterFlushOffset",
-    Option("b", "brokerAddr", "slave as host:port", values=Known.ADDRESS),
-    Option("o", "offset", "offset in the commit log"),
+    CommandOption("b", "brokerAddr", "slave as host:port", values=NameKind.ADDRESS),
+    CommandOption("o", "offset", "offset in the commit log"),
     text=each("reset master flush offset to {offset} success\n"),
 )
 def reset_flush_offset(call: CommandCall) -> Iterator[Row]:
@@ -133,7 +141,9 @@ _ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
 @command(
     "switchTimerEngine",
     *targets.one_of(),
-    Option("e", "engineType", "timer engine: F for files, R for RocksDB", required=True, values=("F", "R")),
+    CommandOption(
+        "e", "engineType", "timer engine: F for files, R for RocksDB", required=True, values=("F", "R")
+    ),
     text=each("switchTimerEngine to {engine} success, {broker}\n"),
 )
 def switch_timers(call: CommandCall) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import Connection, ConsumerConnection
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -47,8 +47,8 @@ def _producers_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "producerConnection",
-    Option("g", "producerGroup", "producer group", required=True),
-    Option("t", "topic", "topic that the group sends to", required=True, values=Known.TOPIC),
+    CommandOption("g", "producerGroup", "producer group", required=True),
+    CommandOption("t", "topic", "topic that the group sends to", required=True, values=NameKind.TOPIC),
     text=_producers_text,
 )
 def producer_connections(call: CommandCall) -> Iterator[Row]:
@@ -86,8 +86,8 @@ def _consumers_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerConnection",
-    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
+    CommandOption("b", "brokerAddr", "broker to query, as host:port", values=NameKind.ADDRESS),
+    CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP),
     text=_consumers_text,
 )
 def consumer_connections(call: CommandCall) -> Iterator[Row]:
@@ -105,7 +105,7 @@ def consumer_connections(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "producer",
-    Option("b", "broker", "broker as host:port", required=True, values=Known.ADDRESS),
+    CommandOption("b", "broker", "broker as host:port", required=True, values=NameKind.ADDRESS),
     text=each(
         "producer group ({group}) instance : clientId={clientId},remoteIP={clientAddr}, "
         "language={language}, version={versionNumber}, lastUpdateTimestamp={lastUpdateTimestamp}\n"

@@ -6,10 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, pretty, second, shown
 
-_GROUP = Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP)
+_GROUP = CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP)
 _MOMENTS = (("lastColdReadTimeMills", "lastColdReadTimeFormat"), ("createTimeMills", "createTimeFormat"))
 
 
@@ -39,7 +46,7 @@ def info(call: CommandCall) -> Iterator[Row]:
     "updateColdDataFlowCtrGroupConfig",
     *targets.either(),
     _GROUP,
-    Option("v", "threshold", "bytes in 5 s", required=True),
+    CommandOption("v", "threshold", "bytes in 5 s", required=True),
     text=each("updateColdDataFlowCtrGroupConfig success, {broker}\n"),
 )
 def limit(call: CommandCall) -> Iterator[Row]:
@@ -68,7 +75,7 @@ def unlimit(call: CommandCall) -> Iterator[Row]:
 @command(
     "setCommitLogReadAheadMode",
     *targets.either(),
-    Option(
+    CommandOption(
         "m",
         "commitLogReadAheadMode",
         "0 to enable read-ahead, 1 to disable it",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
 
-_CONTAINER = Option("c", "brokerContainerAddr", "container as host:port", required=True)
+_CONTAINER = CommandOption("c", "brokerContainerAddr", "container as host:port", required=True)
 _START_SECONDS = 20.0
 """A broker is answered for once it has started, or ended in good order."""
 
 
 @command(
     "addBroker",
-    Option(
+    CommandOption(
         "b", "brokerConfigPath", "configuration file of the broker on the container's host", required=True
     ),
     _CONTAINER,
@@ -30,7 +30,7 @@ def add(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "removeBroker",
-    Option("b", "brokerIdentity", "broker as clusterName:brokerName:brokerId", required=True),
+    CommandOption("b", "brokerIdentity", "broker as clusterName:brokerName:brokerId", required=True),
     _CONTAINER,
     text=each("remove broker from {container} success\n"),
 )

@@ -9,13 +9,23 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.codec.bodies import ReplicaIdentity
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
-_CONTROLLER = Option("a", "controllerAddress", "controller as host:port", required=True)
-_CONTROLLERS = Option("a", "controllerAddress", "controllers as host:port, separated by ';'", required=True)
-_BROKER_NAME = Option("bn", "brokerName", "broker set", required=True, values=Known.BROKER)
+_CONTROLLER = CommandOption("a", "controllerAddress", "controller as host:port", required=True)
+_CONTROLLERS = CommandOption(
+    "a", "controllerAddress", "controllers as host:port, separated by ';'", required=True
+)
+_BROKER_NAME = CommandOption("bn", "brokerName", "broker set", required=True, values=NameKind.BROKER)
 
 
 def _metadata_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
@@ -71,8 +81,8 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateControllerConfig",
     _CONTROLLERS,
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=_update_text,
 )
 def update_settings(call: CommandCall) -> Iterator[Row]:
@@ -99,9 +109,9 @@ def _elect_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "electMaster",
     _CONTROLLER,
-    Option("b", "brokerId", "id of the replica", required=True),
+    CommandOption("b", "brokerId", "id of the replica", required=True),
     _BROKER_NAME,
-    Option("c", "clusterName", "cluster of the broker set", required=True, values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "cluster of the broker set", required=True, values=NameKind.CLUSTER),
     text=_elect_text,
 )
 def elect(call: CommandCall) -> Iterator[Row]:
@@ -126,9 +136,9 @@ def elect(call: CommandCall) -> Iterator[Row]:
 @command(
     "cleanBrokerMetadata",
     _CONTROLLER,
-    Option("b", "brokerControllerIdsToClean", "ids of the replicas, separated by ';' (default: all)"),
+    CommandOption("b", "brokerControllerIdsToClean", "ids of the replicas, separated by ';' (default: all)"),
     _BROKER_NAME,
-    Option("c", "clusterName", "cluster of the broker set; optional with -l", values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "cluster of the broker set; optional with -l", values=NameKind.CLUSTER),
     flag("l", "cleanLivingBroker", "include live replicas"),
     text=each("clear broker {brokerName} metadata from controller success! \n"),
 )
@@ -176,15 +186,15 @@ def _in_sync_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getSyncStateSet",
-    Option(
+    CommandOption(
         "a",
         "controllerAddress",
         "controllers as host:port, separated by ';'; the first is queried",
         required=True,
     ),
-    Option("b", "brokerName", "broker set", values=Known.BROKER),
-    Option("c", "clusterName", "all broker sets of this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("b", "brokerName", "broker set", values=NameKind.BROKER),
+    CommandOption("c", "clusterName", "all broker sets of this cluster", values=NameKind.CLUSTER),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_in_sync_text,
 )
 def in_sync(call: CommandCall) -> Iterator[Row]:
@@ -222,9 +232,11 @@ def _epoch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getBrokerEpoch",
-    Option("b", "brokerName", "broker set", group="where", values=Known.BROKER),
-    Option("c", "clusterName", "all broker sets of this cluster", group="where", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("b", "brokerName", "broker set", group="where", values=NameKind.BROKER),
+    CommandOption(
+        "c", "clusterName", "all broker sets of this cluster", group="where", values=NameKind.CLUSTER
+    ),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_epoch_text,
 )
 def epochs(call: CommandCall) -> Iterator[Row]:

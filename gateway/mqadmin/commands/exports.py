@@ -22,8 +22,8 @@ from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import (
     TRUTH,
     CommandCall,
-    Known,
-    Option,
+    CommandOption,
+    NameKind,
     Row,
     UsageError,
     command,
@@ -32,7 +32,9 @@ from mqgateway.gateway.mqadmin.declaration import (
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 FOLDER = "/tmp/rocketmq/export"
-_CLUSTER = Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER)
+_CLUSTER = CommandOption(
+    "c", "clusterName", "all brokers of this cluster", required=True, values=NameKind.CLUSTER
+)
 _SECONDS = 10.0
 _SYSTEM_TOPICS = frozenset(
     (
@@ -142,9 +144,9 @@ def _merge(
 
 @command(
     "exportMetadata",
-    Option("b", "brokerAddr", "broker as host:port; requires -t or -g", values=Known.ADDRESS),
-    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("b", "brokerAddr", "broker as host:port; requires -t or -g", values=NameKind.ADDRESS),
+    CommandOption("c", "clusterName", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     flag("g", "subscriptionGroup", "export groups only"),
     flag("s", "specialTopic", "include retry and dead-letter topics"),
     flag("t", "topic", "export topics only"),
@@ -179,7 +181,7 @@ def metadata(call: CommandCall) -> Iterator[Row]:
 @command(
     "exportConfigs",
     _CLUSTER,
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     text=_written,
 )
 def configs(call: CommandCall) -> Iterator[Row]:
@@ -203,7 +205,7 @@ def configs(call: CommandCall) -> Iterator[Row]:
 @command(
     "exportMetrics",
     _CLUSTER,
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     text=_written,
 )
 def metrics(call: CommandCall) -> Iterator[Row]:
@@ -305,9 +307,9 @@ def _pops_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "exportPopRecord",
-    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
-    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("d", "dryRun", "true to change nothing (dry run)", values=TRUTH),
+    CommandOption("b", "brokerAddr", "broker as host:port", values=NameKind.ADDRESS),
+    CommandOption("c", "clusterName", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("d", "dryRun", "true to change nothing (dry run)", values=TRUTH),
     text=_pops_text,
 )
 def pops(call: CommandCall) -> Iterator[Row]:

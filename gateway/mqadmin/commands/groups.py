@@ -17,11 +17,19 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.commands.topics import attributes_of, delete_everywhere, read_list
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-GROUP = Option("g", "groupName", "consumer group", required=True, values=Known.GROUP)
+GROUP = CommandOption("g", "groupName", "consumer group", required=True, values=NameKind.GROUP)
 
 _RETRY_POLICIES = {
     "exponentialRetryPolicy": "ExponentialRetryPolicy",
@@ -52,29 +60,29 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateSubGroup",
-    Option(
+    CommandOption(
         "a",
         "notifyConsumerIdsChanged",
         "notify members when a member joins or leaves: true or false",
         values=TRUTH,
     ),
     *targets.either(),
-    Option("d", "consumeBroadcastEnable", "allow broadcasting: true or false", values=TRUTH),
+    CommandOption("d", "consumeBroadcastEnable", "allow broadcasting: true or false", values=TRUTH),
     GROUP,
-    Option("i", "brokerId", "id of the broker to read from"),
-    Option(
+    CommandOption("i", "brokerId", "id of the broker to read from"),
+    CommandOption(
         "m",
         "consumeFromMinEnable",
         "allow starting at the oldest message: true or false",
         values=TRUTH,
     ),
-    Option("o", "consumeMessageOrderly", "consume in order: true or false", values=TRUTH),
-    Option("p", "groupRetryPolicy", "retry policy as JSON"),
-    Option("q", "retryQueueNums", "number of queues of the retry topic"),
-    Option("r", "retryMaxTimes", "maximum number of retries of a message"),
-    Option("s", "consumeEnable", "allow consumption: true or false", values=TRUTH),
-    Option("w", "whichBrokerWhenConsumeSlowly", "id of the broker to read from when the group lags"),
-    Option("", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
+    CommandOption("o", "consumeMessageOrderly", "consume in order: true or false", values=TRUTH),
+    CommandOption("p", "groupRetryPolicy", "retry policy as JSON"),
+    CommandOption("q", "retryQueueNums", "number of queues of the retry topic"),
+    CommandOption("r", "retryMaxTimes", "maximum number of retries of a message"),
+    CommandOption("s", "consumeEnable", "allow consumption: true or false", values=TRUTH),
+    CommandOption("w", "whichBrokerWhenConsumeSlowly", "id of the broker to read from when the group lags"),
+    CommandOption("", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     text=_update_text,
 )
 def update(call: CommandCall) -> Iterator[Row]:
@@ -116,12 +124,12 @@ def _list_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateSubGroupList",
     *targets.one_of(),
-    Option(
+    CommandOption(
         "f",
         "filename",
         "file with a JSON array of groups, in the format of subscriptionGroup.json",
         required=True,
-        values=Known.FILE,
+        values=NameKind.FILE,
     ),
     text=_list_text,
 )
@@ -148,7 +156,7 @@ def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     "deleteSubGroup",
     *targets.either(),
     GROUP,
-    Option("r", "removeOffset", "delete the group's offsets as well: true or false", values=TRUTH),
+    CommandOption("r", "removeOffset", "delete the group's offsets as well: true or false", values=TRUTH),
     text=_delete_text,
 )
 def delete(call: CommandCall) -> Iterator[Row]:
@@ -175,9 +183,9 @@ def _mode_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     "setConsumeMode",
     *targets.either(),
     GROUP,
-    Option("m", "mode", "consumption mode: PULL or POP", required=True, values=("PULL", "POP")),
-    Option("q", "popShareQueueNum", "number of other clients that share a queue in POP mode"),
-    Option("t", "topicName", "topic", required=True, values=Known.TOPIC),
+    CommandOption("m", "mode", "consumption mode: PULL or POP", required=True, values=("PULL", "POP")),
+    CommandOption("q", "popShareQueueNum", "number of other clients that share a queue in POP mode"),
+    CommandOption("t", "topicName", "topic", required=True, values=NameKind.TOPIC),
     text=_mode_text,
 )
 def set_mode(call: CommandCall) -> Iterator[Row]:

@@ -9,14 +9,14 @@ from mqgateway.engine.lenient_json import dumps
 from mqgateway.gateway.client import admin_lite as lite
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
 T = TypeVar("T")
 
-_PARENT = Option("p", "parentTopic", "parent topic", required=True, values=Known.TOPIC)
-_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
+_PARENT = CommandOption("p", "parentTopic", "parent topic", required=True, values=NameKind.TOPIC)
+_GROUP = CommandOption("g", "group", "consumer group", required=True, values=NameKind.GROUP)
 
 
 def _time(millis: int | None, otherwise: str) -> str:
@@ -128,7 +128,7 @@ def _topic_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteTopicInfo",
-    Option("l", "liteTopic", "lite topic", required=True),
+    CommandOption("l", "liteTopic", "lite topic", required=True),
     _PARENT,
     flag("s", "showClientId", "include clients"),
     text=_topic_text,
@@ -171,7 +171,7 @@ def _client_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteClientInfo",
-    Option("c", "clientId", "client id", required=True),
+    CommandOption("c", "clientId", "client id", required=True),
     _GROUP,
     _PARENT,
     flag("s", "showDetail", "include lite topics"),
@@ -234,8 +234,8 @@ def _worst(found: Iterable[Row]) -> Iterator[str]:
 @command(
     "getLiteGroupInfo",
     _GROUP,
-    Option("k", "topK", "maximum number of lite topics of each broker (default: 20)"),
-    Option("l", "liteTopic", "lite topic"),
+    CommandOption("k", "topK", "maximum number of lite topics of each broker (default: 20)"),
+    CommandOption("l", "liteTopic", "lite topic"),
     _PARENT,
     text=_group_text,
 )
@@ -276,8 +276,8 @@ def _dispatch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "triggerLiteDispatch",
-    Option("b", "brokerName", "broker name (default: all brokers)", values=Known.BROKER),
-    Option("c", "clientId", "client id (default: all clients)"),
+    CommandOption("b", "brokerName", "broker name (default: all brokers)", values=NameKind.BROKER),
+    CommandOption("c", "clientId", "client id (default: all clients)"),
     _GROUP,
     _PARENT,
     text=_dispatch_text,

@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, Pr
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.reading import queue_text
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -150,9 +150,9 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerStatus",
-    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
-    Option("i", "clientId", "client id: print this member only, write no file"),
+    CommandOption("b", "brokerAddr", "broker to query, as host:port", values=NameKind.ADDRESS),
+    CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP),
+    CommandOption("i", "clientId", "client id: print this member only, write no file"),
     flag("s", "jstack", "include the stacks of the member's threads"),
     text=_text,
 )

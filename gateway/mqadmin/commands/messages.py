@@ -22,8 +22,8 @@ from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
 from mqgateway.gateway.mqadmin.declaration import (
     TRUTH,
     CommandCall,
-    Known,
-    Option,
+    CommandOption,
+    NameKind,
     Row,
     UsageError,
     command,
@@ -31,11 +31,11 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
 
-_ID = Option("i", "msgId", "message id", required=True)
-_FORMAT = Option("f", "bodyFormat", "print the body in this character set")
-_BEGIN = Option("b", "beginTimestamp", "first store time, in ms since the epoch")
+_ID = CommandOption("i", "msgId", "message id", required=True)
+_FORMAT = CommandOption("f", "bodyFormat", "print the body in this character set")
+_BEGIN = CommandOption("b", "beginTimestamp", "first store time, in ms since the epoch")
 _HOUR_MILLIS = 3_600_000
-_END = Option("e", "endTimestamp", "last store time, in ms since the epoch")
+_END = CommandOption("e", "endTimestamp", "last store time, in ms since the epoch")
 
 # A message and what became of it
 
@@ -166,13 +166,13 @@ def _pushed(call: CommandCall, group: str, client_id: str, message: ReceivedMess
 @command(
     "queryMsgById",
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
+    CommandOption("d", "clientId", "with -g: id of the client that consumes the message now"),
     _FORMAT,
-    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
-    Option("i", "msgId", "message ids, separated by ','", required=True),
-    Option("s", "sendMessage", "true to send the message again", values=TRUTH),
+    CommandOption("g", "consumerGroup", "with -d: consumer group of the client", values=NameKind.GROUP),
+    CommandOption("i", "msgId", "message ids, separated by ','", required=True),
+    CommandOption("s", "sendMessage", "true to send the message again", values=TRUTH),
     TOPIC,
-    Option("u", "unitName", "with -s: accepted without effect"),
+    CommandOption("u", "unitName", "with -s: accepted without effect"),
     text=_with_id_text,
 )
 def with_id(call: CommandCall) -> Iterator[Row]:
@@ -206,11 +206,11 @@ def _with_unique_key_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[st
     "queryMsgByUniqueKey",
     flag("a", "showAll", "print all messages with the id, up to 32"),
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
-    Option("e", "endTime", "last store time, in ms since the epoch"),
-    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
+    CommandOption("d", "clientId", "with -g: id of the client that consumes the message now"),
+    CommandOption("e", "endTime", "last store time, in ms since the epoch"),
+    CommandOption("g", "consumerGroup", "with -d: consumer group of the client", values=NameKind.GROUP),
     _ID,
-    Option("s", "startTime", "first store time, in ms since the epoch"),
+    CommandOption("s", "startTime", "first store time, in ms since the epoch"),
     TOPIC,
     text=_with_unique_key_text,
 )
@@ -232,10 +232,10 @@ def with_unique_key(call: CommandCall) -> Iterator[Row]:
     _BEGIN,
     CLUSTER_ROUTE,
     _END,
-    Option("k", "msgKey", "key", required=True),
-    Option("l", "lastKey", "position to continue from, for brokers with an index in a database"),
-    Option("m", "maxNum", "maximum number of messages of each broker (default: 64)"),
-    Option("p", "keyType", "K to search by key, T by tag", values=("K", "T")),
+    CommandOption("k", "msgKey", "key", required=True),
+    CommandOption("l", "lastKey", "position to continue from, for brokers with an index in a database"),
+    CommandOption("m", "maxNum", "maximum number of messages of each broker (default: 64)"),
+    CommandOption("p", "keyType", "K to search by key, T by tag", values=("K", "T")),
     TOPIC,
     text=headed(
         ("#Message ID", "#QID", "#Offset", "#IndexKey"),
@@ -262,11 +262,13 @@ def with_key(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "queryMsgByOffset",
-    Option("b", "brokerName", "broker of the queue", required=True, values=Known.BROKER),
+    CommandOption("b", "brokerName", "broker of the queue", required=True, values=NameKind.BROKER),
     _FORMAT,
-    Option("i", "queueId", "queue id", required=True),
-    Option("o", "offset", "offset", required=True),
-    Option("r", "routeTopic", "topic whose route is used instead of the topic's", values=Known.TOPIC),
+    CommandOption("i", "queueId", "queue id", required=True),
+    CommandOption("o", "offset", "offset", required=True),
+    CommandOption(
+        "r", "routeTopic", "topic whose route is used instead of the topic's", values=NameKind.TOPIC
+    ),
     TOPIC,
     text=_with_id_text,
 )
@@ -308,13 +310,13 @@ def _entries_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryCq",
-    Option(
-        "b", "broker", "broker as host:port (default: the first broker of the topic)", values=Known.ADDRESS
+    CommandOption(
+        "b", "broker", "broker as host:port (default: the first broker of the topic)", values=NameKind.ADDRESS
     ),
-    Option("c", "count", "number of entries (default: 10)"),
-    Option("g", "consumer", "consumer group", values=Known.GROUP),
-    Option("i", "index", "offset of the first message", required=True),
-    Option("q", "queue", "queue id", required=True),
+    CommandOption("c", "count", "number of entries (default: 10)"),
+    CommandOption("g", "consumer", "consumer group", values=NameKind.GROUP),
+    CommandOption("i", "index", "offset of the first message", required=True),
+    CommandOption("q", "queue", "queue id", required=True),
     TOPIC,
     text=_entries_text,
 )

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, Text, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, Text, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-_NAMESPACE = Option("s", "namespace", "namespace of the key", required=True)
-_KEY = Option("k", "key", "key", required=True)
+_NAMESPACE = CommandOption("s", "namespace", "namespace of the key", required=True)
+_KEY = CommandOption("k", "key", "key", required=True)
 
 
 @command(
     "updateKvConfig",
     _KEY,
     _NAMESPACE,
-    Option("v", "value", "value", required=True),
+    CommandOption("v", "value", "value", required=True),
     text=each("create or update kv config to namespace success.\n"),
 )
 def put_value(call: CommandCall) -> Iterator[Row]:
@@ -56,7 +56,7 @@ def _permission(call: CommandCall, question: Callable[[str], Question[int]]) -> 
             yield {"nameServer": address, "brokerName": name, "topics": count}
 
 
-_BROKER_NAME = Option("b", "brokerName", "broker name", required=True, values=Known.BROKER)
+_BROKER_NAME = CommandOption("b", "brokerName", "broker name", required=True, values=NameKind.BROKER)
 
 
 @command(
@@ -100,8 +100,8 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateNamesrvConfig",
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=_update_text,
 )
 def update_settings(call: CommandCall) -> Iterator[Row]:

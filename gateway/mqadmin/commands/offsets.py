@@ -15,13 +15,13 @@ from mqgateway.gateway.codec.bodies import MessageQueue, OffsetWrapper
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
 
-_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
-_FORCE = Option("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
+_GROUP = CommandOption("g", "group", "consumer group", required=True, values=NameKind.GROUP)
+_FORCE = CommandOption("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
 _RESET_SECONDS = 15.0
 _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
 _PLAN = (
@@ -67,13 +67,13 @@ def _reset_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "resetOffsetByTime",
-    Option("b", "broker", "with -q: broker as host:port", values=Known.ADDRESS),
+    CommandOption("b", "broker", "with -q: broker as host:port", values=NameKind.ADDRESS),
     CLUSTER_ROUTE,
     _FORCE,
     _GROUP,
-    Option("o", "offset", "with -b and -q: offset"),
-    Option("q", "queue", "with -b: queue id"),
-    Option(
+    CommandOption("o", "offset", "with -b and -q: offset"),
+    CommandOption("q", "queue", "with -b: queue id"),
+    CommandOption(
         "s", "timestamp", "target time: now, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS", required=True
     ),
     TOPIC,
@@ -177,9 +177,9 @@ def skip(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "cloneGroupOffset",
-    Option("d", "destGroup", "group to move", required=True, values=Known.GROUP),
-    Option("o", "offline", "accepted without effect, as in Apache's mqadmin"),
-    Option("s", "srcGroup", "group to copy the offsets from", required=True, values=Known.GROUP),
+    CommandOption("d", "destGroup", "group to move", required=True, values=NameKind.GROUP),
+    CommandOption("o", "offline", "accepted without effect, as in Apache's mqadmin"),
+    CommandOption("s", "srcGroup", "group to copy the offsets from", required=True, values=NameKind.GROUP),
     TOPIC,
     text=each("clone group offset success. srcGroup[{from}], destGroup=[{to}], topic[{topic}]\n"),
 )

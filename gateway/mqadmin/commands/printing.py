@@ -15,15 +15,23 @@ from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import java
 from mqgateway.gateway.mqadmin.times import millis_of
 
 _TIME = "ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
-_BEGIN = Option("b", "beginTimestamp ", f"first store time: {_TIME}")
-_END = Option("e", "endTimestamp ", f"end of the store time, exclusive: {_TIME}")
-_CHARSET = Option("c", "charsetName ", "character set of the bodies (default: UTF-8)")
-_TAGS = Option("s", "subExpression ", "tags to select, as TagA || TagB")
+_BEGIN = CommandOption("b", "beginTimestamp ", f"first store time: {_TIME}")
+_END = CommandOption("e", "endTimestamp ", f"end of the store time, exclusive: {_TIME}")
+_CHARSET = CommandOption("c", "charsetName ", "character set of the bodies (default: UTF-8)")
+_TAGS = CommandOption("s", "subExpression ", "tags to select, as TagA || TagB")
 
 
 def _message_text(row: Row, charset: str, with_body: bool) -> str:
@@ -63,9 +71,9 @@ def _all_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     "printMsg",
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "false to omit bodies", values=TRUTH),
+    CommandOption("d", "printBody ", "false to omit bodies", values=TRUTH),
     _END,
-    Option("l", "lmqParentTopic", "parent topic of a lite topic", values=Known.TOPIC),
+    CommandOption("l", "lmqParentTopic", "parent topic of a lite topic", values=NameKind.TOPIC),
     _TAGS,
     TOPIC,
     text=_all_text,
@@ -103,14 +111,14 @@ def _queue_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "printMsgByQueue",
-    Option("a", "brokerName ", "broker of the queue", required=True, values=Known.BROKER),
+    CommandOption("a", "brokerName ", "broker of the queue", required=True, values=NameKind.BROKER),
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "true to print bodies", values=TRUTH),
+    CommandOption("d", "printBody ", "true to print bodies", values=TRUTH),
     _END,
-    Option("f", "calculate", "true to count messages by tag", values=TRUTH),
-    Option("i", "queueId ", "queue id", required=True),
-    Option("p", "print msg", "true to print messages", values=TRUTH),
+    CommandOption("f", "calculate", "true to count messages by tag", values=TRUTH),
+    CommandOption("i", "queueId ", "queue id", required=True),
+    CommandOption("p", "print msg", "true to print messages", values=TRUTH),
     _TAGS,
     TOPIC,
     text=_queue_text,
@@ -149,18 +157,18 @@ def _consumed_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumeMessage",
-    Option("b", "brokerName", "broker of the queue", values=Known.BROKER),
-    Option("c", "MessageNumber", "number of messages (default: 128)"),
+    CommandOption("b", "brokerName", "broker of the queue", values=NameKind.BROKER),
+    CommandOption("c", "MessageNumber", "number of messages (default: 128)"),
     _END,
-    Option(
+    CommandOption(
         "g",
         "consumerGroup",
         "consumer group to read as; its offsets do not change",
-        values=Known.GROUP,
+        values=NameKind.GROUP,
     ),
-    Option("i", "queueId", "with -b: queue id"),
-    Option("o", "offset", "with -i: offset of the first message"),
-    Option("s", "beginTimestamp ", f"first store time: {_TIME}"),
+    CommandOption("i", "queueId", "with -b: queue id"),
+    CommandOption("o", "offset", "with -i: offset of the first message"),
+    CommandOption("s", "beginTimestamp ", f"first store time: {_TIME}"),
     TOPIC,
     text=_consumed_text,
 )

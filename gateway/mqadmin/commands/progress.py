@@ -17,7 +17,15 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import BrokerStatsData, ConsumeStats, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import second, shown
 from mqgateway.gateway.mqadmin.servers import MASTER, reachable
 
@@ -109,10 +117,10 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerProgress",
-    Option("c", "cluster", "cluster or parent topic whose route is used", values=Known.CLUSTER),
-    Option("g", "groupName", "consumer group", values=Known.GROUP),
-    Option("s", "showClientIP", "true to print the client of each queue", values=TRUTH),
-    Option("t", "topicName", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("c", "cluster", "cluster or parent topic whose route is used", values=NameKind.CLUSTER),
+    CommandOption("g", "groupName", "consumer group", values=NameKind.GROUP),
+    CommandOption("s", "showClientIP", "true to print the client of each queue", values=TRUTH),
+    CommandOption("t", "topicName", "limit the output to this topic", values=NameKind.TOPIC),
     text=_progress_text,
 )
 def progress(call: CommandCall) -> Iterator[Row]:
@@ -191,10 +199,10 @@ def _broker_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "brokerConsumeStats",
-    Option("b", "brokerAddr", "broker as host:port", required=True, values=Known.ADDRESS),
-    Option("l", "level", "minimum lag of a queue to be listed, in messages"),
-    Option("o", "order", "true to list ordered topics only", values=TRUTH),
-    Option("t", "timeoutMillis", "timeout in ms (default: 50000)"),
+    CommandOption("b", "brokerAddr", "broker as host:port", required=True, values=NameKind.ADDRESS),
+    CommandOption("l", "level", "minimum lag of a queue to be listed, in messages"),
+    CommandOption("o", "order", "true to list ordered topics only", values=TRUTH),
+    CommandOption("t", "timeoutMillis", "timeout in ms (default: 50000)"),
     text=_broker_text,
 )
 def broker_progress(call: CommandCall) -> Iterator[Row]:
@@ -242,7 +250,7 @@ def _stats_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "statsAll",
     flag("a", "activeTopic", "list only topics with traffic"),
-    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("t", "topic", "limit the output to this topic", values=NameKind.TOPIC),
     text=_stats_text,
 )
 def statistics(call: CommandCall) -> Iterator[Row]:

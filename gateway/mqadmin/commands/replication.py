@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, command
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 
 _SLAVE = "{addr:<32}  {slaveAckOffset:<16} {diff:>16} {speed:>16.2f} {status:>16} {transferFromWhere:>16}\n"
@@ -47,7 +47,7 @@ def _slave_text(row: Row) -> Iterator[str]:
 @command(
     "haStatus",
     *targets.either(),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_text,
 )
 def status(call: CommandCall) -> Iterator[Row]:

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import nothing, shown
 from mqgateway.gateway.mqadmin.servers import master_of
 
@@ -35,10 +43,10 @@ def _checks_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkRocksdbCqWriteProgress",
-    Option("c", "cluster", "all brokers of this cluster", required=True, values=Known.CLUSTER),
-    Option("cf", "checkFrom", "start time in ms since the epoch (default: 30 days ago)"),
-    Option("n", "nameserverAddr", _NAME_SERVERS, required=True),
-    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("c", "cluster", "all brokers of this cluster", required=True, values=NameKind.CLUSTER),
+    CommandOption("cf", "checkFrom", "start time in ms since the epoch (default: 30 days ago)"),
+    CommandOption("n", "nameserverAddr", _NAME_SERVERS, required=True),
+    CommandOption("t", "topic", "limit the output to this topic", values=NameKind.TOPIC),
     text=_checks_text,
 )
 def check_queues(call: CommandCall) -> Iterator[Row]:
@@ -62,13 +70,13 @@ def _exports_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "rocksDBConfigToJson",
-    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
-    Option("c", "cluster", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("e", "exportFile", "with -p: file to write", values=Known.FILE),
-    Option("j", "jsonEnable", "with -p: false to print one line for each entry", values=TRUTH),
-    Option("n", "nameserverAddr", f"with -c: {_NAME_SERVERS}"),
-    Option("p", "configPath", "RocksDB folder on this machine", values=Known.FILE),
-    Option("t", "configType", "table (default: all)", values=TABLES),
+    CommandOption("b", "brokerAddr", "broker as host:port", values=NameKind.ADDRESS),
+    CommandOption("c", "cluster", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("e", "exportFile", "with -p: file to write", values=NameKind.FILE),
+    CommandOption("j", "jsonEnable", "with -p: false to print one line for each entry", values=TRUTH),
+    CommandOption("n", "nameserverAddr", f"with -c: {_NAME_SERVERS}"),
+    CommandOption("p", "configPath", "RocksDB folder on this machine", values=NameKind.FILE),
+    CommandOption("t", "configType", "table (default: all)", values=TABLES),
     text=_exports_text,
 )
 def export_tables(call: CommandCall) -> Iterator[Row]:
@@ -94,9 +102,9 @@ def export_tables(call: CommandCall) -> Iterator[Row]:
 
 @command(
     "exportMetadataInRocksDB",
-    Option("j", "jsonEnable", "true to print JSON instead of one line for each entry", values=TRUTH),
-    Option("p", "path", "folder", required=True, values=Known.FILE),
-    Option("t", "configType", "type of entries", required=True, values=TABLES[:2]),
+    CommandOption("j", "jsonEnable", "true to print JSON instead of one line for each entry", values=TRUTH),
+    CommandOption("p", "path", "folder", required=True, values=NameKind.FILE),
+    CommandOption("t", "configType", "type of entries", required=True, values=TABLES[:2]),
     text=nothing,
 )
 def show_tables(call: CommandCall) -> Iterator[Row]:

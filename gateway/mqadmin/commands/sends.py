@@ -21,7 +21,15 @@ from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
 _GROUP = "mqadmin"
@@ -112,12 +120,12 @@ def _result_text(result: SendResult | None) -> str:
 
 @command(
     "sendMessage",
-    Option("b", "broker", "with -i: broker of the queue", values=Known.BROKER),
-    Option("c", "tags", "tag"),
-    Option("i", "qid", "with -b: queue id"),
-    Option("k", "key", "keys, separated by blanks"),
-    Option("m", "msgTraceEnable", "accepted without effect"),
-    Option("p", "body", "body", required=True),
+    CommandOption("b", "broker", "with -i: broker of the queue", values=NameKind.BROKER),
+    CommandOption("c", "tags", "tag"),
+    CommandOption("i", "qid", "with -b: queue id"),
+    CommandOption("k", "key", "keys, separated by blanks"),
+    CommandOption("m", "msgTraceEnable", "accepted without effect"),
+    CommandOption("p", "body", "body", required=True),
     TOPIC,
     text=headed(
         ("#Broker Name", "#QID", "#Send Result", "#MsgId"),
@@ -160,9 +168,9 @@ def _timed(
 
 @command(
     "sendMsgStatus",
-    Option("b", "brokerName", "broker name", required=True, values=Known.BROKER),
-    Option("c", "count", "number of messages (default: 50)"),
-    Option("s", "messageSize", "size of each message in bytes (default: 128)"),
+    CommandOption("b", "brokerName", "broker name", required=True, values=NameKind.BROKER),
+    CommandOption("c", "count", "number of messages (default: 50)"),
+    CommandOption("s", "messageSize", "size of each message in bytes (default: 128)"),
     text=lambda call, rows: (f"rt={row['millis']}ms, SendResult={row['result']}\n" for row in rows),
 )
 def send_status(call: CommandCall) -> Iterator[Row]:
@@ -190,8 +198,8 @@ def _round_trips_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkMsgSendRT",
-    Option("a", "amount", "number of messages (default: 100)"),
-    Option("s", "size", "size of each message in bytes (default: 128)"),
+    CommandOption("a", "amount", "number of messages (default: 100)"),
+    CommandOption("s", "size", "size of each message in bytes (default: 128)"),
     TOPIC,
     text=_round_trips_text,
 )
@@ -235,12 +243,12 @@ def _cluster_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterRT",
-    Option("a", "amount", "number of messages to each broker (default: 100)"),
-    Option("c", "cluster", "cluster", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
-    Option("m", "machine room", "with -p: name of the data center in each line"),
-    Option("p", "print log", "true to print log lines instead of a table", values=TRUTH),
-    Option("s", "size", "size of each message in bytes (default: 128)"),
+    CommandOption("a", "amount", "number of messages to each broker (default: 100)"),
+    CommandOption("c", "cluster", "cluster", values=NameKind.CLUSTER),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("m", "machine room", "with -p: name of the data center in each line"),
+    CommandOption("p", "print log", "true to print log lines instead of a table", values=TRUTH),
+    CommandOption("s", "size", "size of each message in bytes (default: 128)"),
     text=_cluster_text,
 )
 def cluster_round_trips(call: CommandCall) -> Iterator[Row]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, UsageError
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, UsageError
 
 _BROKER = "broker as host:port"
 _CLUSTER = "all brokers of this cluster"
 
 
-def one_of(long: str = "clusterName") -> tuple[Option, Option]:
+def one_of(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
     """Exactly one of the two is to be given."""
-    return Option("b", "brokerAddr", _BROKER, group="where", values=Known.ADDRESS), Option(
-        "c", long, _CLUSTER, group="where", values=Known.CLUSTER
+    return CommandOption("b", "brokerAddr", _BROKER, group="where", values=NameKind.ADDRESS), CommandOption(
+        "c", long, _CLUSTER, group="where", values=NameKind.CLUSTER
     )
 
 
-def either(long: str = "clusterName") -> tuple[Option, Option]:
+def either(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
     """One of the two is to be given; `-b` counts if both are."""
-    return Option("b", "brokerAddr", _BROKER, values=Known.ADDRESS), Option(
-        "c", long, _CLUSTER, values=Known.CLUSTER
+    return CommandOption("b", "brokerAddr", _BROKER, values=NameKind.ADDRESS), CommandOption(
+        "c", long, _CLUSTER, values=NameKind.CLUSTER
     )
 
 

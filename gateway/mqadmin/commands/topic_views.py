@@ -13,16 +13,16 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
-from mqgateway.gateway.mqadmin.declaration import CommandCall, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, headed, moment, pretty, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
-CLUSTER_ROUTE = Option(
+TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
+CLUSTER_ROUTE = CommandOption(
     "c",
     "cluster",
     "cluster or parent topic whose route is used instead of the topic's",
-    values=Known.CLUSTER,
+    values=NameKind.CLUSTER,
 )
 
 _ROUTE = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}\n"
@@ -159,7 +159,7 @@ def _cluster_and_groups(call: CommandCall, topic: str, members: dict[str, set[st
 
 @command(
     "allocateMQ",
-    Option("i", "ipList", "client addresses of the members, separated by ','", required=True),
+    CommandOption("i", "ipList", "client addresses of the members, separated by ','", required=True),
     TOPIC,
     text=lambda call, rows: iter(
         [dumps({"result": {row["member"]: row["queues"] for row in rows}}).decode(), "\n"]

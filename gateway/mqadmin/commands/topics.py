@@ -17,10 +17,18 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
+TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 """Where name servers keep on which brokers' queues an ordered topic lies."""
 
@@ -60,15 +68,15 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateTopic",
-    Option("a", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
+    CommandOption("a", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     *targets.one_of(),
-    Option("o", "order", "ordered topic: true or false", values=TRUTH),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
-    Option("r", "readQueueNums", "number of read queues (default: 8)"),
-    Option("s", "hasUnitSub", "units subscribe to the topic: true or false", values=TRUTH),
+    CommandOption("o", "order", "ordered topic: true or false", values=TRUTH),
+    CommandOption("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
+    CommandOption("r", "readQueueNums", "number of read queues (default: 8)"),
+    CommandOption("s", "hasUnitSub", "units subscribe to the topic: true or false", values=TRUTH),
     TOPIC,
-    Option("u", "unit", "topic of a unit: true or false", values=TRUTH),
-    Option("w", "writeQueueNums", "number of write queues (default: 8)"),
+    CommandOption("u", "unit", "topic of a unit: true or false", values=TRUTH),
+    CommandOption("w", "writeQueueNums", "number of write queues (default: 8)"),
     text=_update_text,
 )
 def update(call: CommandCall) -> Iterator[Row]:
@@ -133,12 +141,12 @@ def read_list(path: str) -> list[dict[str, Any]]:
 @command(
     "updateTopicList",
     *targets.one_of(),
-    Option(
+    CommandOption(
         "f",
         "filename",
         "file with a JSON array of topics, in the format of topics.json",
         required=True,
-        values=Known.FILE,
+        values=NameKind.FILE,
     ),
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
@@ -162,7 +170,7 @@ def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteTopic",
-    Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "all brokers of this cluster", required=True, values=NameKind.CLUSTER),
     TOPIC,
     text=_delete_text,
 )
@@ -193,7 +201,7 @@ def _perm_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateTopicPerm",
     *targets.either(),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
+    CommandOption("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
     TOPIC,
     text=_perm_text,
 )
@@ -231,9 +239,11 @@ def _order_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateOrderConf",
-    Option("m", "method", "operation: get, put or delete", required=True, values=("get", "put", "delete")),
+    CommandOption(
+        "m", "method", "operation: get, put or delete", required=True, values=("get", "put", "delete")
+    ),
     TOPIC,
-    Option("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
+    CommandOption("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
     text=_order_text,
 )
 def update_order(call: CommandCall) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 REPLAY_MAX = 100
 REPLAYED_FROM = "REPLAYED_FROM"
@@ -112,7 +112,7 @@ ROUTES = (
         Role.VIEWER,
         "List consumer groups with dead letters.",
         dead_letters,
-        query=(*PAGE_FIELDS, Field("sort", str, "Sort key.", "name", choices=("name", "messages"))),
+        query=(*PAGE_FIELDS, RouteField("sort", str, "Sort key.", "name", choices=("name", "messages"))),
         needs=of_cluster(Action.GET),
     ),
     Route(
@@ -122,8 +122,8 @@ ROUTES = (
         "Send dead letters again.",
         replay,
         body=(
-            Field("ids", list, f"Message ids, at most {REPLAY_MAX}."),
-            Field(
+            RouteField("ids", list, f"Message ids, at most {REPLAY_MAX}."),
+            RouteField(
                 "to",
                 str,
                 "Target: the original topic, or only this group.",

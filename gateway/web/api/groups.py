@@ -10,13 +10,13 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import Client, ClientAnswer, Operations, Use
+from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, Use
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
 
 ROWS_A_LOOK = 64
@@ -97,7 +97,7 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
     }
 
 
-def _member(client: Client) -> dict[str, Any]:
+def _member(client: GroupClient) -> dict[str, Any]:
     return {
         "clientId": client.client_id,
         "address": client.peer.address,
@@ -199,11 +199,11 @@ _CHANGEABLE = {
     "consumeTimeoutMinute": "consume_timeout_minute",
 }
 _SETTINGS = (
-    Field("consumeEnable", bool, "Allow consumption.", None),
-    Field("consumeBroadcastEnable", bool, "Allow broadcast consumption.", None),
-    Field("consumeMessageOrderly", bool, "Pop messages in order.", None),
-    Field("retryQueueNums", int, "Number of queues of the retry topic.", None, least=0, most=1024),
-    Field(
+    RouteField("consumeEnable", bool, "Allow consumption.", None),
+    RouteField("consumeBroadcastEnable", bool, "Allow broadcast consumption.", None),
+    RouteField("consumeMessageOrderly", bool, "Pop messages in order.", None),
+    RouteField("retryQueueNums", int, "Number of queues of the retry topic.", None, least=0, most=1024),
+    RouteField(
         "retryMaxTimes",
         int,
         "Delivery attempts before a message becomes a dead letter.",
@@ -211,7 +211,7 @@ _SETTINGS = (
         least=-1,
         most=100_000,
     ),
-    Field(
+    RouteField(
         "consumeTimeoutMinute", int, "Consume timeout of a message, in minutes.", None, least=1, most=100_000
     ),
 )
@@ -225,8 +225,8 @@ ROUTES = (
         groups,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
-            Field("system", bool, "Include system groups.", False),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
+            RouteField("system", bool, "Include system groups.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -236,7 +236,7 @@ ROUTES = (
         Role.OPERATOR,
         "Create a group.",
         create_group,
-        body=(Field("group", str, "Group name."), *_SETTINGS),
+        body=(RouteField("group", str, "Group name."), *_SETTINGS),
         needs=of_group(Action.CREATE),
     ),
     Route("GET", "/groups/{group}", Role.VIEWER, "Show a group.", group, needs=of_group(Action.GET)),
@@ -255,7 +255,7 @@ ROUTES = (
         Role.ADMIN,
         "Delete a group.",
         delete_group,
-        query=(Field("offsets", bool, "Delete the offsets of the group too.", False),),
+        query=(RouteField("offsets", bool, "Delete the offsets of the group too.", False),),
         needs=of_group(Action.DELETE),
     ),
     Route(
@@ -264,7 +264,7 @@ ROUTES = (
         Role.VIEWER,
         "Show the state of a group member.",
         running,
-        query=(Field("stacks", bool, "Include thread stacks.", False),),
+        query=(RouteField("stacks", bool, "Include thread stacks.", False),),
         needs=of_group(Action.GET),
     ),
 )

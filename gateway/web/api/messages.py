@@ -22,9 +22,9 @@ from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
-from mqgateway.gateway.web.scan import QueueSource, Wanted, scan, settled
-from mqgateway.gateway.web.timeline import Told, timeline
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
+from mqgateway.gateway.web.scan import QueueSource, SearchCriteria, scan, settled
+from mqgateway.gateway.web.timeline import HostRecord, timeline
 
 KEY_MAX = 64
 BUDGET_MAX = 100_000
@@ -35,7 +35,7 @@ async def search(console: Console, call: WebCall) -> dict[str, Any]:
     query = call.query
     if query["topic"] not in console.operations.topics:
         raise ApiError(404, f"there is no topic {query['topic']} on this broker")
-    wanted = Wanted(
+    wanted = SearchCriteria(
         query["topic"],
         queue_id=query["queueId"],
         begin=query["begin"],
@@ -88,12 +88,12 @@ async def trace(console: Console, call: WebCall) -> dict[str, Any]:
     topic = console.operations.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
-    told: list[Told] = []
+    told: list[HostRecord] = []
     result = await _by_key(console, call, topic, key) if key else None
     for record in () if result is None else result.records:
         message = decode(record)
         told += [
-            Told(format_host(message.born_host).rpartition(":")[0], one)
+            HostRecord(format_host(message.born_host).rpartition(":")[0], one)
             for one in trace_records(shown.body_of(message))
             if one.message_id == key
         ]
@@ -147,18 +147,18 @@ ROUTES = (
         "Search a topic; reads at most `budget` messages.",
         search,
         query=(
-            Field("topic", str, "Topic name."),
-            Field("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-            Field("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            Field("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            Field("tag", str, "Tag of the messages.", ""),
-            Field("key", str, "Key of the messages.", ""),
-            Field("property", str, "Property of the messages: name or name=value.", ""),
-            Field("text", str, "Text in the message body.", ""),
-            Field("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
-            Field("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
-            Field("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),
-            Field("cursor", str, "`cursor` of the previous response, to continue the search.", ""),
+            RouteField("topic", str, "Topic name."),
+            RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+            RouteField("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
+            RouteField("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
+            RouteField("tag", str, "Tag of the messages.", ""),
+            RouteField("key", str, "Key of the messages.", ""),
+            RouteField("property", str, "Property of the messages: name or name=value.", ""),
+            RouteField("text", str, "Text in the message body.", ""),
+            RouteField("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
+            RouteField("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
+            RouteField("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),
+            RouteField("cursor", str, "`cursor` of the previous response, to continue the search.", ""),
         ),
         needs=of_topic(Action.SUB),
     ),
@@ -168,7 +168,7 @@ ROUTES = (
         Role.READER,
         "Query messages by key in the index; returns at most 64.",
         by_key,
-        query=(Field("topic", str, "Topic name."), Field("key", str, "Key or unique key.")),
+        query=(RouteField("topic", str, "Topic name."), RouteField("key", str, "Key or unique key.")),
         needs=of_topic(Action.SUB),
     ),
     Route("GET", "/messages/{id}", Role.READER, "Show a message with its body.", message),

@@ -12,7 +12,7 @@ from mqgateway.gateway.metrics.health import name_server_health
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.route import Role, Route, RouteField
 from mqgateway.gateway.web.streams import Events, EventSource
 
 TOP = 10
@@ -122,7 +122,9 @@ ROUTES = (
         Role.VIEWER,
         "Return chart series, at most the last 24 hours.",
         series,
-        query=(Field("minutes", int, "Range of the charts, in minutes before now.", 60, least=1, most=1440),),
+        query=(
+            RouteField("minutes", int, "Range of the charts, in minutes before now.", 60, least=1, most=1440),
+        ),
         needs=_SHOWN,
     ),
     Route("GET", "/events", Role.VIEWER, "Stream changed figures.", events, needs=_SHOWN, is_stream=True),
@@ -133,8 +135,8 @@ ROUTES = (
         "List changes that were made in the console.",
         audit,
         query=(
-            Field("limit", int, "Maximum number of rows.", 200, least=1, most=1000),
-            Field("search", str, "Text in the entries.", ""),
+            RouteField("limit", int, "Maximum number of rows.", 200, least=1, most=1000),
+            RouteField("search", str, "Text in the entries.", ""),
         ),
         needs=_SHOWN,
     ),

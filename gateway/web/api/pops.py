@@ -11,7 +11,7 @@ from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.route import Role, Route, RouteField
 
 ROWS_A_LOOK = 256
 
@@ -85,7 +85,7 @@ ROUTES = (
         held,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "out", "waiting")),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "out", "waiting")),
         ),
         needs=_SHOWN,
     ),

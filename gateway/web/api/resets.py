@@ -14,7 +14,7 @@ from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
 
@@ -116,11 +116,11 @@ def _row(move: GroupMove) -> dict[str, Any]:
 
 
 _WHERE = (
-    Field("topic", str, "Topic name."),
-    Field("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
-    Field("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
-    Field("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-    Field("offset", int, "Offset; needs `queueId`.", 0, least=0),
+    RouteField("topic", str, "Topic name."),
+    RouteField("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
+    RouteField("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
+    RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+    RouteField("offset", int, "Offset; needs `queueId`.", 0, least=0),
 )
 
 ROUTES = (

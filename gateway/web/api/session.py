@@ -6,7 +6,7 @@ from typing import Any
 
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.route import Role, Route, RouteField
 from mqgateway.gateway.web.sessions import LoginSession
 
 
@@ -46,9 +46,9 @@ ROUTES = (
         "Log in.",
         log_in,
         body=(
-            Field("user", str, "User name.", ""),
-            Field("password", str, "Secret that signs the user's requests.", "", is_secret=True),
-            Field(
+            RouteField("user", str, "User name.", ""),
+            RouteField("password", str, "Secret that signs the user's requests.", "", is_secret=True),
+            RouteField(
                 "token",
                 str,
                 "Token of the link that the broker printed, instead of user and password.",

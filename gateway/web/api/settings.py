@@ -11,7 +11,7 @@ from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import has
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 
 def settings(console: Console, call: WebCall) -> dict[str, Any]:
@@ -66,8 +66,8 @@ ROUTES = (
         "List the settings of the broker.",
         settings,
         query=(
-            Field("search", str, "Text in the name or the meaning of a setting.", ""),
-            Field("changed", bool, "Return only settings that were set.", False),
+            RouteField("search", str, "Text in the name or the meaning of a setting.", ""),
+            RouteField("changed", bool, "Return only settings that were set.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -77,7 +77,7 @@ ROUTES = (
         Role.ADMIN,
         "Change settings.",
         change_settings,
-        body=(Field("changes", dict, "New values by property name, as text.", is_secret=True),),
+        body=(RouteField("changes", dict, "New values by property name, as text.", is_secret=True),),
         needs=of_cluster(Action.UPDATE),
     ),
 )

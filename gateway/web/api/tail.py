@@ -9,7 +9,7 @@ from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web import messages
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.scan import Wanted
+from mqgateway.gateway.web.scan import SearchCriteria
 from mqgateway.gateway.web.streams import Events, EventSource
 
 TAIL_SECONDS = 0.5
@@ -22,7 +22,7 @@ def tail(console: Console, call: WebCall) -> EventSource:
     operations, topic = console.operations, call.path["topic"]
     operations.topics.known(topic)
     permit = console.permit(call, Use.QUERY)
-    wanted = Wanted(topic, tag=call.query["tag"], text=call.query["text"])
+    wanted = SearchCriteria(topic, tag=call.query["tag"], text=call.query["text"])
     seen = {queue: operations.offsets.range(topic, queue).end for queue in operations.topics.queues(topic)}
 
     def look() -> Events:

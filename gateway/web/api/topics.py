@@ -20,7 +20,7 @@ from mqgateway.gateway.web.api.tail import tail
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
 
 KINDS = ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM")
@@ -243,11 +243,13 @@ def sent(outcome: SendOutcome) -> dict[str, Any]:
 
 
 _SETTINGS = (
-    Field("readQueues", int, "Number of queues to read.", None, least=1, most=65535),
-    Field("writeQueues", int, "Number of queues to write.", None, least=1, most=65535),
-    Field("perm", int, "Permission of clients: 6 read and write, 4 read, 2 write.", None, least=0, most=7),
-    Field("order", bool, "Keep the order of queues in routes fixed.", None),
-    Field("attributes", dict, "Attributes such as `message.type`; others keep their values.", None),
+    RouteField("readQueues", int, "Number of queues to read.", None, least=1, most=65535),
+    RouteField("writeQueues", int, "Number of queues to write.", None, least=1, most=65535),
+    RouteField(
+        "perm", int, "Permission of clients: 6 read and write, 4 read, 2 write.", None, least=0, most=7
+    ),
+    RouteField("order", bool, "Keep the order of queues in routes fixed.", None),
+    RouteField("attributes", dict, "Attributes such as `message.type`; others keep their values.", None),
 )
 
 ROUTES = (
@@ -259,8 +261,8 @@ ROUTES = (
         topics,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
-            Field("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
+            RouteField("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -270,7 +272,7 @@ ROUTES = (
         Role.OPERATOR,
         "Create a topic.",
         create_topic,
-        body=(Field("topic", str, "Topic name."), *_SETTINGS),
+        body=(RouteField("topic", str, "Topic name."), *_SETTINGS),
         needs=of_topic(Action.CREATE),
     ),
     Route("GET", "/topics/{topic}", Role.VIEWER, "Show a topic.", topic, needs=of_topic(Action.GET)),
@@ -298,12 +300,12 @@ ROUTES = (
         "Send a message.",
         send_message,
         body=(
-            Field("body", str, "Text of the message.", is_secret=True),
-            Field("tags", str, "Tag of the message.", ""),
-            Field("keys", str, "Keys of the message, separated by blanks.", ""),
-            Field("properties", dict, "Additional properties.", None, is_secret=True),
-            Field("queueId", int, "Queue id; -1 for any queue.", -1, least=-1, most=65535),
-            Field("delayLevel", int, "Delay level; 0 for no delay.", 0, least=0, most=64),
+            RouteField("body", str, "Text of the message.", is_secret=True),
+            RouteField("tags", str, "Tag of the message.", ""),
+            RouteField("keys", str, "Keys of the message, separated by blanks.", ""),
+            RouteField("properties", dict, "Additional properties.", None, is_secret=True),
+            RouteField("queueId", int, "Queue id; -1 for any queue.", -1, least=-1, most=65535),
+            RouteField("delayLevel", int, "Delay level; 0 for no delay.", 0, least=0, most=64),
         ),
         needs=of_topic(Action.PUB),
     ),
@@ -314,8 +316,8 @@ ROUTES = (
         "Stream messages as they arrive.",
         tail,
         query=(
-            Field("tag", str, "Tag of the messages.", ""),
-            Field("text", str, "Text in the message body.", ""),
+            RouteField("tag", str, "Tag of the messages.", ""),
+            RouteField("text", str, "Text in the message body.", ""),
         ),
         needs=of_topic(Action.SUB),
         is_stream=True,

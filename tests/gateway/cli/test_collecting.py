@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqgateway.gateway.cli.collecting import ENTRIES, FULL_PASS_EVERY, Collecting, Holds
+from mqgateway.gateway.cli.collecting import ENTRIES, FULL_PASS_EVERY, Collecting, EntryCounter
 
 
 class Table:
@@ -100,4 +100,4 @@ def test_garbage_of_before_is_found_and_what_is_let_go_of_later_goes(scene: tupl
 
 def test_full_passes_are_rare(scene: tuple[Table, Loop]) -> None:
     assert gc.get_threshold()[2] == FULL_PASS_EVERY
-    assert isinstance(scene[0], Holds) and not isinstance(object(), Holds)
+    assert isinstance(scene[0], EntryCounter) and not isinstance(object(), EntryCounter)

@@ -26,11 +26,11 @@ from mqgateway.engine.record_batches.compression import LZ4_BLOCK, CompressionTy
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked
+from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000
-RULES = Rules(1_048_588, 2**63 - 1, HOUR, False, None, False)
+RULES = BatchRules(1_048_588, 2**63 - 1, HOUR, False, None, False)
 RECORDS = [Record(b"k", b"value %d" % number, (), number, number) for number in range(3)]
 
 
@@ -52,7 +52,7 @@ def changed(at: int, layout: str, value: int) -> bytearray:
     return sealed(data)
 
 
-def code_of(data: bytes | bytearray, rules: Rules = RULES, version: int = 9) -> ErrorCode:
+def code_of(data: bytes | bytearray, rules: BatchRules = RULES, version: int = 9) -> ErrorCode:
     """Return the code with which a batch is refused."""
     with pytest.raises(BatchRefused) as refused:
         checked(memoryview(data), rules, version, NOW)

@@ -6,7 +6,7 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
-from mqgateway.gateway.namesrv.registration import Leaving, Notice, RegistrationRefused
+from mqgateway.gateway.namesrv.registration import Leaving, MinBrokerIdNotice, RegistrationRefused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     HA,
@@ -257,7 +257,7 @@ def test_new_minimum_id_is_notified_to_other_members(tables: RouteTables) -> Non
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
     tables.register(says(broker_id=2, address=OTHER, enable_acting_master=True), NOW)
     registered = tables.register(says(enable_acting_master=True), NOW)
-    assert registered.notices == [Notice((SLAVE, OTHER), "b1", 0, MASTER, None, HA)]
+    assert registered.notices == [MinBrokerIdNotice((SLAVE, OTHER), "b1", 0, MASTER, None, HA)]
 
 
 def test_first_registration_sends_no_notice(tables: RouteTables) -> None:
@@ -279,7 +279,9 @@ def test_no_notices_unless_configured(tables: RouteTables, options: NamesrvOptio
 def test_loss_of_minimum_id_is_notified_to_all_members(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE, OTHER)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
-    assert tables.leave(leaving(tables, MASTER)) == [Notice((SLAVE, OTHER), "b1", 1, SLAVE, MASTER, None)]
+    assert tables.leave(leaving(tables, MASTER)) == [
+        MinBrokerIdNotice((SLAVE, OTHER), "b1", 1, SLAVE, MASTER, None)
+    ]
 
 
 def test_loss_of_other_id_sends_no_notice(tables: RouteTables) -> None:

@@ -10,7 +10,7 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.cluster.state import ClusterState
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.tables import Tables
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -23,7 +23,7 @@ class Scene:
         options = BrokerOptions(namesrv_addr=namesrv_addr, broker_name="b", broker_ip1="10.0.0.1")
         store_options = StoreOptions(store_path_root_dir="/store")
         disk, clock, worker = CrashDisk(), ManualClock(), InlineWorker()
-        environment = Environment(options, store_options, disk, clock, worker, 10911, 10912)
+        environment = BrokerEnvironment(options, store_options, disk, clock, worker, 10911, 10912)
         self.asked: list[RemotingCommand] = []
         self.answers: list[Deferred[RemotingCommand]] = []
         self.time = Clock()

@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.access.asker import Admission, Asker
+from mqgateway.gateway.access.asker import Asker, CallerAccess
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
@@ -32,7 +32,7 @@ class Guard:
         self.asked: list[tuple[Asker, list[Need]]] = []
 
     def admit(self, asker: Asker, needs: Any) -> None:
-        """As `Admission`."""
+        """As `CallerAccess`."""
         if asker.name != "alice" or not asker.proof("secret"):
             raise NotAdmitted("check signature failed.", self.until)
         self.asked.append((asker, list(needs())))
@@ -84,7 +84,7 @@ def test_signed_call_is_served() -> None:
 )
 def test_call_without_valid_signature_is_refused(headers: dict[str, str], what: str) -> None:
     """Before the client id is checked."""
-    guard: Admission = Guard()
+    guard: CallerAccess = Guard()
     answer = Service(guard).ask(v2.QueryRouteRequest(topic=T), "", **headers)
     assert (answer.status.code, answer.status.message) == (v2.Code.UNAUTHORIZED, what)
 

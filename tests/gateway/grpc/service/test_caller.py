@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.message import pack_host
 from mqgateway.gateway.grpc.call import CallPeer
-from mqgateway.gateway.grpc.service.caller import Caller, language_of
+from mqgateway.gateway.grpc.service.caller import CallConnection, language_of
 from tests.support.gateway.grpc.messaging import FakeCall
 
 
@@ -37,7 +37,7 @@ def test_the_address_of_a_caller(host: str, packed: bytes) -> None:
 
 def test_a_call_is_lost_once_when_it_is_over() -> None:
     call, lost = FakeCall("SendMessage"), list[Any]()
-    caller = Caller(call)
+    caller = CallConnection(call)
     caller.on_lost(lost.append)
     caller.on_lost(lost.append)
     assert caller.is_open and not lost

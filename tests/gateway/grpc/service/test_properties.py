@@ -14,7 +14,7 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.properties import (
     NOT_SHOWN,
     OF_THE_BROKER,
-    Sending,
+    SendContext,
     message_type_of,
     received_message,
     resource,
@@ -24,7 +24,7 @@ from mqgateway.gateway.grpc.service.status import CallRefused
 from tests.support.gateway.grpc.messaging import message
 
 NOW = 1_700_000_000_000
-SENDING = Sending(NOW, "10.0.0.9:5000", (1000, 5000))
+SENDING = SendContext(NOW, "10.0.0.9:5000", (1000, 5000))
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20)
 WORD = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=20)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
 from tests.support.gateway.grpc.messaging import FakeCall
 
 
-def caller(client_id: str = "c1", **headers: str) -> Caller:
-    return Caller(FakeCall("Telemetry", client_id, **headers))
+def caller(client_id: str = "c1", **headers: str) -> CallConnection:
+    return CallConnection(FakeCall("Telemetry", client_id, **headers))
 
 
 def test_a_session_is_one_client_by_many_calls() -> None:

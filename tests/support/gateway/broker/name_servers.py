@@ -15,7 +15,7 @@ from mqgateway.engine.steps import run
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import TopicConfig, TopicTable
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.broker.cluster.registration import Registration
+from mqgateway.gateway.broker.cluster.registration import BrokerRegistration
 from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -83,7 +83,7 @@ class World:
         self.mappings = Mappings(
             self.options, CrashDisk(millis=self.wall.millis), "/mappings.json", self.wall
         )
-        self.registration = Registration(
+        self.registration = BrokerRegistration(
             self.options,
             self.topics,
             self.mappings,

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.access.asker import CallerAccess
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import (
@@ -108,7 +108,7 @@ class Stream:
 class Service:
     """Service, its broker with topic T, and a manual clock."""
 
-    def __init__(self, admission: Admission | None = None, **given: Any) -> None:
+    def __init__(self, admission: CallerAccess | None = None, **given: Any) -> None:
         given["options"] = OPTIONS | given.get("options", {})
         self.memory = PopBroker(**given)
         self.memory.chance = 0
