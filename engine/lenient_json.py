@@ -118,7 +118,7 @@ def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool
     """Serialize a value as RocketMQ does.
 
     Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans, None and
-    `PreparedText` text are supported. Without `bare_keys` number and object keys are quoted, which makes it plain
+    `PreparedText` are supported. Without `bare_keys` number and object keys are quoted, which makes it plain
     JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
     """
     text = _text(value, bare_keys=bare_keys, sort=sort, indent=indent)

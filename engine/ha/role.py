@@ -5,8 +5,8 @@ that does its master's background work, without writing to its own log. A *fence
 a master whose lease or epoch has ended, which must not acknowledge anything, as another may be master
 already. The epoch grows with each election and never decreases: a change with an older one is stale.
 
-`ReplicationRole` notifies its subscribers of every change, in order, also if a subscriber changes the role again. An
-exception of a subscriber is logged, and the others are notified all the same.
+`ReplicationRole` notifies its subscribers of every change, in order, also if a subscriber changes the role
+again. An exception of a subscriber is logged, and the others are notified all the same.
 
 RocketMQ: `BrokerController.changeSpecialServiceStatus`, `ReplicasManager.changeToMaster`, `changeToSlave`.
 """

@@ -1,7 +1,7 @@
 """Interface between methods of gRPC services and the connections that carry their calls.
 
-A method is a function of a request message and its `GrpcCall`. It does not depend on HTTP/2, and connections do
-not depend on methods. Each can be tested alone.
+A method is a function of a request message and its `GrpcCall`. It does not depend on HTTP/2, and connections
+do not depend on methods. Each can be tested alone.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ from mqgateway.gateway.broker.operations import (
     Watch,
 )
 from mqgateway.gateway.broker.translated import Translated
+from mqgateway.gateway.codec.bodies.pop import BatchAck as BatchAckBody
 from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
-from mqgateway.gateway.codec.bodies.pop import CheckpointAcks as BatchAckBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,

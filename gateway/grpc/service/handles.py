@@ -45,7 +45,7 @@ class Handle(NamedTuple):
         return self.receipt.of_message(self.queue_id, self.offset)
 
     def topic(self, topic: str, group: str) -> str:
-        """Return the topic that holds the message: the topic itself, or its retry topic. Raises `CallRefused`."""
+        """Return the topic that stores the message: itself or its retry topic. Raises `CallRefused`."""
         try:
             return real_topic(topic, group, self.receipt.kind)
         except ValueError as error:

@@ -109,7 +109,7 @@ class TopicRequests:
         )
 
     def _partitions_of(self, wanted: CreatableTopic) -> int:
-        """Return the number of partitions. Raises `CreationRejected` for replicas that this broker cannot have."""
+        """Return the number of partitions. Raises `CreationRejected` for replicas this broker cannot have."""
         if wanted.assignments:
             self._check_assignments(wanted)
             return len(wanted.assignments)

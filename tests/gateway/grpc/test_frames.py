@@ -7,8 +7,8 @@ from mqgateway.gateway.grpc import frames
 from mqgateway.gateway.grpc.frames import (
     FRAME_HEAD,
     HEAD,
+    Http2Code,
     Http2Error,
-    Http2ErrorCode,
     frame_of,
     unpadded,
     window_update,
@@ -45,4 +45,4 @@ def test_padding_is_removed() -> None:
 def test_padding_longer_than_frame_raises(payload: bytes) -> None:
     with pytest.raises(Http2Error) as caught:
         unpadded(payload)
-    assert caught.value.code is Http2ErrorCode.PROTOCOL_ERROR
+    assert caught.value.code is Http2Code.PROTOCOL_ERROR
