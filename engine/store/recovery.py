@@ -8,9 +8,9 @@ newest file whose first record is old enough. What is behind the end of the log 
 believed.
 
 Each view says up to which record it knows the log (`ViewCoverage`). The log is read from the least of these,
-and each view gets the records that it lacks. If a view lacks records before one that is dispatched, or has units
-of another record, the log counts: all of it is dispatched again. Files that were lost are looked for before
-anything is changed (`log_files`), and views restore what the log still has (`mend`). RocketMQ:
+and each view gets the records that it lacks. If a view lacks records before one that is dispatched, or has
+units of another record, the log counts: all of it is dispatched again. Files that were lost are looked for
+before anything is changed (`log_files`), and views restore what the log still has (`mend`). RocketMQ:
 `CommitLog.recoverNormally`, `recoverAbnormally` (5.5), with the start inside a file as with
 enableAcceleratedRecovery.
 """

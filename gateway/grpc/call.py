@@ -52,7 +52,7 @@ _NOWHERE = pack_host("0.0.0.0", 0)
 
 
 @dataclass(frozen=True)
-class CallPeer:
+class RpcPeer:
     """Both ends of a call's connection, taken from a PROXY header if there is one."""
 
     host: str
@@ -94,7 +94,7 @@ class GrpcCall(Protocol):
         ...
 
     @property
-    def peer(self) -> CallPeer: ...
+    def peer(self) -> RpcPeer: ...
 
     @property
     def encoded(self) -> bytes:

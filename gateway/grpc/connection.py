@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.gateway.grpc import conversation
-from mqgateway.gateway.grpc.call import CallPeer
+from mqgateway.gateway.grpc.call import RpcPeer
 from mqgateway.gateway.grpc.conversation import Conversation
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -35,7 +35,7 @@ PING_SECONDS = 20.0
 class GrpcConnectionSettings:
     """Settings shared by all gRPC connections of one server."""
 
-    calls: conversation.ConversationSettings
+    calls: conversation.CallTerms
     remoting: RemotingTerms
     pending: PendingInput
     idle_seconds: float
@@ -230,7 +230,7 @@ class GrpcConnection:
     def _begin(self) -> Conversation:
         host, port = self._source or ("", 0)
         local_host, local_port = host_and_port(self.transport.getHost())
-        peer = CallPeer(host, port, local_host, local_port, self.is_secure)
+        peer = RpcPeer(host, port, local_host, local_port, self.is_secure)
         self._conversation = made = Conversation(self._terms.calls, peer, self._speak)
         return made
 

@@ -17,7 +17,7 @@ from twisted.internet.error import CannotListenError
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
-from mqgateway.gateway.grpc.call import CallPeer, Methods, Status
+from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -84,7 +84,7 @@ class GrpcServer:
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         self._schedule.later(0, self._load, 0)  # once the server is ready, to not delay it
 
-    def abort(self, peer: CallPeer) -> None:
+    def abort(self, peer: RpcPeer) -> None:
         """Abort a peer's connection."""
         for connection in list(self._connections):
             if connection.address == peer.address:
@@ -109,7 +109,7 @@ class GrpcServer:
 
     def _make_terms(self) -> GrpcConnectionSettings:
         from mqgateway.gateway.grpc.connection import GrpcConnectionSettings
-        from mqgateway.gateway.grpc.conversation import ConversationSettings as CallTerms
+        from mqgateway.gateway.grpc.conversation import CallTerms
         from mqgateway.gateway.grpc.health import health
         from mqgateway.gateway.grpc.http2 import Http2Limits
         from mqgateway.gateway.grpc.reflection import reflection

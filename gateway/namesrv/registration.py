@@ -1,8 +1,8 @@
 """Data types of broker registration, passed between requests and tables.
 
-`Registration` and `Leaving` are inputs, `RegistrationResult` and `MinBrokerIdNotice` results;
-`LiveBroker` is the state of a registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and by
-`read_mappings`. If any part is invalid, the whole registration is refused.
+`Registration` and `Leaving` are inputs, `RegistrationResult` and `MinBrokerIdNotice` results; `LiveBroker` is
+the state of a registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and
+by `read_mappings`. If any part is invalid, the whole registration is refused.
 RocketMQ: `RouteInfoManager`, `TopicConfig`, `TopicQueueMappingInfo`.
 """
 

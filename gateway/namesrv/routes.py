@@ -10,9 +10,9 @@
 | `mappings`       | topic -> broker name -> mapping of a static topic, as JSON                      |
 
 There is no I/O: inputs are registrations and the time, results are changed tables and `MinBrokerIdNotice`s to
-send. `register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached in
-`encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or goes
-invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
+send. `register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached
+in `encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or
+goes invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
 RocketMQ: `RouteInfoManager`.
 """
 

@@ -190,7 +190,7 @@ class Acknowledger:
     def dead_letter(
         self, permit: Permit, handle: Handle, topic: str, group: str, lite_topic: str | None
     ) -> Deferred[None] | None:
-        """Move a message to the DLQ of its group and acknowledge it. Raises `CallRefused`, `OperationError`."""
+        """Move a message to its group's DLQ and acknowledge it. Raises `CallRefused`, `OperationError`."""
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         try:

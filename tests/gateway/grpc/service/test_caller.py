@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.message import pack_host
-from mqgateway.gateway.grpc.call import CallPeer
+from mqgateway.gateway.grpc.call import RpcPeer
 from mqgateway.gateway.grpc.service.caller import CallConnection, language_of
 from tests.support.gateway.grpc.messaging import FakeCall
 
@@ -32,7 +32,7 @@ def test_a_language_by_its_name_in_the_remoting_protocol(text: str, language: st
     [("10.0.0.9", pack_host("10.0.0.9", 5)), ("fe80::1%eth0", pack_host("fe80::1", 5)), ("?", bytes(8))],
 )
 def test_the_address_of_a_caller(host: str, packed: bytes) -> None:
-    assert CallPeer(host, 5, "", 0, False).host_bytes == packed
+    assert RpcPeer(host, 5, "", 0, False).host_bytes == packed
 
 
 def test_a_call_is_lost_once_when_it_is_over() -> None:

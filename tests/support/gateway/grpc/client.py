@@ -24,20 +24,20 @@ from twisted.python.failure import Failure
 from mqgateway.gateway.grpc.call import (
     Bidirectional,
     CallFailed,
-    CallPeer,
     GrpcCall,
     Incoming,
     Methods,
+    RpcPeer,
     ServerStream,
     Status,
     Unary,
 )
-from mqgateway.gateway.grpc.conversation import Conversation, ConversationSettings
+from mqgateway.gateway.grpc.conversation import CallTerms, Conversation
 from mqgateway.gateway.grpc.frames import GOAWAY, HEAD
 from mqgateway.gateway.grpc.http2 import Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 
-PEER = CallPeer("203.0.113.7", 50000, "10.0.0.1", 8081, False)
+PEER = RpcPeer("203.0.113.7", 50000, "10.0.0.1", 8081, False)
 LIMITS = Http2Limits(streams=100, header_list=16384, idle_frames=500)
 MESSAGE_LIMIT = 1 << 20
 
@@ -247,7 +247,7 @@ class Client(H2Client):
         self.now = 1000.0
         self.service = Service()
         self.noted: list[tuple[str, Status]] = []
-        self.terms = ConversationSettings(
+        self.terms = CallTerms(
             self.service.methods(),
             replace(LIMITS, **limits),
             message_limit,

@@ -15,8 +15,8 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import (
     Bidirectional,
     CallFailed,
-    CallPeer,
     Incoming,
+    RpcPeer,
     ServerStream,
     Status,
     Unary,
@@ -41,7 +41,7 @@ class FakeCall:
         if client_id:
             self.metadata["x-mq-client-id"] = client_id
         self.authority = "127.0.0.1:18081"
-        self.peer = CallPeer("10.0.0.9", 5000, "10.0.0.1", PORT, False)
+        self.peer = RpcPeer("10.0.0.9", 5000, "10.0.0.1", PORT, False)
         self.encoded = b""
         self.left: float | None = 30.0
         self.sent: list[Any] = []
