@@ -38,8 +38,8 @@ SHARED_CLASS_NAMES = {
     "TransactionListener": 3,
     "TransactionProducer": 3,
 }
-"""Names of several classes, and how many: the client's APIs share theirs, and two are standard terms of separate
-domains. It only shrinks."""
+"""Names of several classes, and how many: the client's APIs share theirs, and two are standard terms of
+separate domains. It only shrinks."""
 GENERATED_CLASSES = (
     "gateway/kafka/codec/messages/",
     "gateway/client/aio_classes",
