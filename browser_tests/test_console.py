@@ -21,7 +21,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import PopMessageRequestHeader, SendMessageRequestHeaderV2
-from mqgateway.gateway.mqadmin.connection import Connection, plain
+from mqgateway.gateway.mqadmin.connection import ServerConnection, plain
 
 PAGES = (
     "overview",
@@ -456,7 +456,7 @@ class Consumer:
     """A connection to the broker, for what the console cannot do itself."""
 
     def __init__(self, server: Server) -> None:
-        self._connection = Connection(server.summary["broker"], plain, SystemClock())
+        self._connection = ServerConnection(server.summary["broker"], plain, SystemClock())
 
     def ask(self, code: RequestCode, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
         """An answer that is no refusal."""

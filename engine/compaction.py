@@ -27,7 +27,7 @@ from mqgateway.engine.store.compaction_log import (
     ENTRY_SIZE,
     Compacted,
     CompactionLog,
-    Plan,
+    CompactionPlan,
     Replacement,
     compact,
     discard,
@@ -37,7 +37,7 @@ from mqgateway.engine.store.compaction_log import (
 from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.results import NO_LIMITS, Accept, Arrival, GetResult, GetStatus, TransferLimits
-from mqgateway.engine.store.views.view import NOTHING, Known, Start
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, ViewCoverage
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.worker import Worker
 
@@ -51,7 +51,7 @@ COPIES_PER_TICK = 4
 Key = tuple[str, int]
 
 
-class Source(Protocol):
+class CompactionSource(Protocol):
     """The consume queues to copy, and the log that they are derived from."""
 
     @property
@@ -86,7 +86,7 @@ class Compaction(Compacted):
         clock: Clock,
         worker: Worker,
         root: str,
-        source: Source,
+        source: CompactionSource,
         topics: Callable[[], Iterable[tuple[str, int]]],
         is_compacted: Callable[[str], bool],
     ) -> None:
@@ -105,7 +105,7 @@ class Compaction(Compacted):
         self._positions: dict[str, int] = {}
         self._scanned, self._synced = -SCAN_MILLIS, -SYNC_MILLIS
         self._is_working = self._is_syncing = False
-        self._planned: tuple[Key, Plan, int] | None = None
+        self._planned: tuple[Key, CompactionPlan, int] | None = None
         self._unfinished: tuple[Key, Replacement] | None = None
         self._check = True
 
@@ -130,7 +130,7 @@ class Compaction(Compacted):
         """See `View`."""
         return True
 
-    def load(self, start: Start) -> Steps[Known | None]:
+    def load(self, start: StoreStart) -> Steps[ViewCoverage | None]:
         """Do nothing: `opened` loads, once the consume queues exist. See `View`."""
         yield from ()
         return None
@@ -285,7 +285,7 @@ class Compaction(Compacted):
         if plan is not None:
             self._planned = key, plan, self._source.max_physical_offset
 
-    def _compact(self, key: Key, plan: Plan) -> None:
+    def _compact(self, key: Key, plan: CompactionPlan) -> None:
         """Run the plan on the worker."""
         self._planned = None
         began = self._clock.monotonic()

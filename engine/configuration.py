@@ -42,7 +42,7 @@ def is_above_files(origin: str) -> bool:
     return origin in ("--set", "flag") or (origin.isupper() and origin.replace("_", "").isalnum())
 
 
-class Rules(NamedTuple):
+class ConfigurationRules(NamedTuple):
     """Rules for changes by request, and for keeping them.
 
     Properties in `never_changed` and in `configBlackList` are refused. Unknown names are skipped with
@@ -57,11 +57,13 @@ class Rules(NamedTuple):
     writes_all: bool = False
 
 
-BROKER_RULES = Rules(frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"}), "brokerConfigPath")
+BROKER_RULES = ConfigurationRules(
+    frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"}), "brokerConfigPath"
+)
 CONTAINER_RULES = BROKER_RULES._replace(
     never_changed=BROKER_RULES.never_changed | {"brokerConfigPaths", "maxBrokers"}
 )
-NAMESRV_RULES = Rules(
+NAMESRV_RULES = ConfigurationRules(
     frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"}),
     "configStorePath",
     skips_unknown=True,
@@ -80,7 +82,12 @@ class Configuration:
     """All settings of the process as properties. `path` is their file; without one changes are not kept."""
 
     def __init__(
-        self, settings: OptionSet, disk: Disk, clock: Clock, path: str, rules: Rules = BROKER_RULES
+        self,
+        settings: OptionSet,
+        disk: Disk,
+        clock: Clock,
+        path: str,
+        rules: ConfigurationRules = BROKER_RULES,
     ) -> None:
         self._settings = settings
         self._rules = rules

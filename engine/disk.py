@@ -41,7 +41,7 @@ class Slices(Protocol):
     def __getitem__(self, where: slice, /) -> bytes: ...
 
 
-class Part(Protocol):
+class MappedRegion(Protocol):
     """A readable memory mapping of a part of a file."""
 
     @property
@@ -71,7 +71,7 @@ class File(Protocol):
     def read_ready(self, offset: int, size: int) -> bytes | None:
         """Return exactly `size` bytes from `offset`, or None if that would wait for the disk."""
 
-    def part(self, offset: int, size: int) -> Part | None:
+    def part(self, offset: int, size: int) -> MappedRegion | None:
         """Map a part of the file, from a multiple of `PART_UNIT` on; return None if unsupported."""
 
     def read_ahead(self, offset: int, size: int) -> None:

@@ -12,7 +12,7 @@ from mqgateway.engine.held_files import Content
 log = logging.getLogger(__name__)
 
 
-class Change(NamedTuple):
+class HeldChange(NamedTuple):
     """One change of `path`; `data` is what is written, or the new path of a rename."""
 
     call: str
@@ -26,17 +26,17 @@ class HeldChanges:
 
     def __init__(self, below: Disk) -> None:
         self._below = below
-        self._changes: deque[Change] = deque()
-        self._last_syncs: set[Change] = set()
+        self._changes: deque[HeldChange] = deque()
+        self._last_syncs: set[HeldChange] = set()
         self._opened: dict[str, File] = {}
         self._locks: dict[str, File | None] = {}
         self._windows: dict[str, Content] = {}
 
-    def append(self, change: Change) -> None:
+    def append(self, change: HeldChange) -> None:
         """Hold a change behind those that are held."""
         self._changes.append(change)
 
-    def append_last_sync(self, change: Change) -> None:
+    def append_last_sync(self, change: HeldChange) -> None:
         """Hold a sync that no change follows; once is enough."""
         if change not in self._last_syncs:
             self._last_syncs.add(change)
@@ -74,7 +74,7 @@ class HeldChanges:
         for kept in (self._changes, self._last_syncs, self._opened, self._locks, self._windows):
             kept.clear()
 
-    def _carry_out(self, change: Change) -> None:
+    def _carry_out(self, change: HeldChange) -> None:
         below, path = self._below, change.path
         try:
             match change.call:

@@ -97,7 +97,7 @@ class ObjectKey(Mapping[str, Any]):
         return f"ObjectKey({self.text})"
 
 
-class Prepared:
+class PreparedText:
     """A value as text, made by `dumps` with the same settings; `dumps` writes it unchanged."""
 
     __slots__ = ("text",)
@@ -118,7 +118,7 @@ def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool
     """Serialize a value as RocketMQ does.
 
     Mappings (with `str`, `int` or `ObjectKey` keys), lists, tuples, strings, numbers, booleans, None and
-    `Prepared` text are supported. Without `bare_keys` number and object keys are quoted, which makes it plain
+    `PreparedText` are supported. Without `bare_keys` number and object keys are quoted, which makes it plain
     JSON. Raises `TypeError` for other types and `ValueError` beyond `DEPTH_MAX`.
     """
     text = _text(value, bare_keys=bare_keys, sort=sort, indent=indent)
@@ -368,7 +368,7 @@ class _Writer:
             self._write_all("{", self._members(value), "}", depth)
         elif isinstance(value, list | tuple):
             self._write_all("[", (("", item) for item in value), "]", depth)
-        elif isinstance(value, Prepared):
+        elif isinstance(value, PreparedText):
             # A line break is never inside a string, where it is escaped.
             self._parts.append(value.text.replace("\n", "\n" + "\t" * (depth - 1)))
         else:

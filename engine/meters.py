@@ -108,7 +108,7 @@ SETTLED_A_STEP = 4096
 LOOKED_AT_A_STEP: Final = 1000
 
 
-class Incoming(Distribution):
+class MessageSizes(Distribution):
     """Stored messages by the size of their records; of a batch the mean is counted, once.
 
     Sizes of single messages are only appended to `sizes`: call `settle` before reading, and every few seconds
@@ -175,9 +175,9 @@ class Meters:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self.incoming: dict[Labels, Incoming] = {}
+        self.incoming: dict[Labels, MessageSizes] = {}
         """By topic and message type; beyond the limit `incoming_overflow` is used."""
-        self.incoming_overflow = Incoming()
+        self.incoming_overflow = MessageSizes()
         self.messages_popped = Counter(most)
         """Popped messages, by the topic read and group; so is the next."""
         self.throughput_popped = Counter(most)
@@ -222,13 +222,13 @@ class Meters:
         for size in sizes:
             incoming.put(1, size)
 
-    def incoming_of(self, topic: str, kind: str) -> Incoming:
+    def incoming_of(self, topic: str, kind: str) -> MessageSizes:
         """Return the counter of messages of a type in a topic, valid until the topic is deleted."""
         incoming = self.incoming.get((topic, kind))
         if incoming is None:
             if len(self.incoming) >= self._most:
                 return self.incoming_overflow
-            incoming = self.incoming[topic, kind] = Incoming()
+            incoming = self.incoming[topic, kind] = MessageSizes()
         return incoming
 
     def settle(self) -> Steps[None]:

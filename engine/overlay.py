@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Callable
 
 from mqgateway.engine.disk import Disk, File, FileSystem
-from mqgateway.engine.held_changes import Change, HeldChanges
+from mqgateway.engine.held_changes import HeldChange, HeldChanges
 from mqgateway.engine.held_files import Content
 from mqgateway.engine.overlay_files import HeldFile, HeldFileSystem
 
@@ -108,7 +108,7 @@ class Overlay:
     def change_file(
         self,
         held: HeldFile,
-        change: Change,
+        change: HeldChange,
         at_once: Callable[[File], None],
         in_memory: Callable[[Content], None],
     ) -> None:
@@ -130,7 +130,7 @@ class Overlay:
         self._note(change, content.held - before)
 
     def _change_name(
-        self, change: Change, at_once: Callable[[], None], in_memory: Callable[[], None]
+        self, change: HeldChange, at_once: Callable[[], None], in_memory: Callable[[], None]
     ) -> None:
         if self._error is None:
             try:
@@ -143,7 +143,7 @@ class Overlay:
         in_memory()
         self._note(change, 0)
 
-    def note_sync(self, change: Change) -> bool:
+    def note_sync(self, change: HeldChange) -> bool:
         """Return True if changes are held, so that the sync is queued after them."""
         if self._error is None:
             return False
@@ -163,7 +163,7 @@ class Overlay:
                 self.held_changes.note_opened(held.path, held.file)
         log.warning("%s: writes of this start are kept in memory until the disk accepts them", error)
 
-    def _note(self, change: Change, more: int) -> None:
+    def _note(self, change: HeldChange, more: int) -> None:
         self._held += len(change.data) + more
         if self._held > HELD_MAX:
             assert self._error is not None
@@ -228,7 +228,7 @@ class Overlay:
             made.append(self._give(path, None, may_write=False))
 
         self._change_name(
-            Change("create", path),
+            HeldChange("create", path),
             lambda: made.append(self._give(path, self.below.open(path, create=True))),
             hold,
         )
@@ -283,7 +283,7 @@ class Overlay:
                 each = os.path.dirname(each)
 
         if not self.is_dir(path):
-            self._change_name(Change("makedirs", path), lambda: self.below.makedirs(path), hold)
+            self._change_name(HeldChange("makedirs", path), lambda: self.below.makedirs(path), hold)
 
     def rename(self, old: str, new: str) -> None:
         """See `Disk`; only for files."""
@@ -295,7 +295,9 @@ class Overlay:
             self._names[old] = _GONE
             self._names[new] = known  # type: ignore[assignment]
 
-        self._change_name(Change("rename", old, data=new.encode()), lambda: self.below.rename(old, new), hold)
+        self._change_name(
+            HeldChange("rename", old, data=new.encode()), lambda: self.below.rename(old, new), hold
+        )
         for held in self._files:
             if held.path == old:
                 held.path = new
@@ -308,7 +310,7 @@ class Overlay:
         if not self.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._change_name(
-            Change("unlink", path),
+            HeldChange("unlink", path),
             lambda: self.below.unlink(path),
             lambda: self._names.update({path: _GONE}),
         )
@@ -322,13 +324,13 @@ class Overlay:
             self._names[each] = _GONE
 
         if self.exists(path):
-            self._change_name(Change("rmtree", path), lambda: self.below.rmtree(path), lambda: hide(path))
+            self._change_name(HeldChange("rmtree", path), lambda: self.below.rmtree(path), lambda: hide(path))
 
     def sync_dir(self, path: str) -> None:
         """See `Disk`."""
-        if self.note_sync(Change("sync_dir", path)):
+        if self.note_sync(HeldChange("sync_dir", path)):
             return
-        self._change_name(Change("sync_dir", path), lambda: self.below.sync_dir(path), lambda: None)
+        self._change_name(HeldChange("sync_dir", path), lambda: self.below.sync_dir(path), lambda: None)
 
     def file_system(self, path: str) -> FileSystem:
         """See `Disk`."""
@@ -358,7 +360,7 @@ class Overlay:
             self.held_changes.note_lock(path, made[0].file)
 
         self._change_name(
-            Change("lock", path), lambda: made.append(self._give(path, self.below.lock(path))), hold
+            HeldChange("lock", path), lambda: made.append(self._give(path, self.below.lock(path))), hold
         )
         return made[0]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from mqgateway.engine.disk import File, FileSystem, Part, Window
-from mqgateway.engine.held_changes import Change, HeldChanges
+from mqgateway.engine.disk import File, FileSystem, MappedRegion, Window
+from mqgateway.engine.held_changes import HeldChange, HeldChanges
 from mqgateway.engine.held_files import Content
 
 
@@ -18,13 +18,13 @@ class Holder(Protocol):
     def change_file(
         self,
         held: HeldFile,
-        change: Change,
+        change: HeldChange,
         at_once: Callable[[File], None],
         in_memory: Callable[[Content], None],
     ) -> None:
         """Change the content of a file, below or in memory. Raises `OSError`."""
 
-    def note_sync(self, change: Change) -> bool:
+    def note_sync(self, change: HeldChange) -> bool:
         """Return True if changes are held, so that the sync is carried out after them."""
 
 
@@ -86,7 +86,7 @@ class HeldFile:
             return self.below().read_ready(offset, size)
         return content.read(offset, size) if offset + size <= content.size else None
 
-    def part(self, offset: int, size: int) -> Part | None:
+    def part(self, offset: int, size: int) -> MappedRegion | None:
         return self.below().part(offset, size) if self.content is None else None
 
     def read_ahead(self, offset: int, size: int) -> None:
@@ -96,7 +96,7 @@ class HeldFile:
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         self._overlay.change_file(
             self,
-            Change("write", self.path, offset, bytes(data)),
+            HeldChange("write", self.path, offset, bytes(data)),
             lambda file: file.write(offset, data),
             lambda content: content.write(offset, data),
         )
@@ -104,13 +104,13 @@ class HeldFile:
     def truncate(self, size: int) -> None:
         self._overlay.change_file(
             self,
-            Change("truncate", self.path, size),
+            HeldChange("truncate", self.path, size),
             lambda file: file.truncate(size),
             lambda content: content.truncate(size),
         )
 
     def sync(self) -> None:
-        if not self._overlay.note_sync(Change("sync", self.path)):
+        if not self._overlay.note_sync(HeldChange("sync", self.path)):
             self.below().sync()
 
     def size(self) -> int:
@@ -128,7 +128,7 @@ class HeldFile:
             self._overlay.held_changes.note_window(self.path, content)
 
         self._overlay.change_file(
-            self, Change("window", self.path, size), lambda file: windows.append(file.window(size)), hold
+            self, HeldChange("window", self.path, size), lambda file: windows.append(file.window(size)), hold
         )
         return windows[0]
 
@@ -147,7 +147,7 @@ class HeldFileSystem:
         self._below = below
 
     def sync(self) -> None:
-        if not self._overlay.note_sync(Change("sync_all", self._path)):
+        if not self._overlay.note_sync(HeldChange("sync_all", self._path)):
             self._below.sync()
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ import os
 import shutil
 from typing import Final
 
-from mqgateway.engine.disk import FILE_MODE, FOLDER_MODE, Disk, File, FileSystem, Part, Window
+from mqgateway.engine.disk import FILE_MODE, FOLDER_MODE, Disk, File, FileSystem, MappedRegion, Window
 
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -84,7 +84,7 @@ class RealFile:
             return self.read(offset, size)  # a file system that cannot tell
         return bytes(buffer) if got == size else None
 
-    def part(self, offset: int, size: int) -> Part | None:
+    def part(self, offset: int, size: int) -> MappedRegion | None:
         if not hasattr(_LIBC, "mincore"):
             return None  # nothing tells whether it would wait
         try:

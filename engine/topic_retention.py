@@ -16,7 +16,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import ColdRead, MessageStore, PutStatus
-from mqgateway.engine.tables.retention import Limits, limits_of
+from mqgateway.engine.tables.retention import RetentionLimits, limits_of
 from mqgateway.engine.tables.topics import TopicConfig
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class TopicRetention:
                 yield
         self._store.sizes.keep(has_sizes)
 
-    def _apply(self, topic: str, queue_id: int, limits: Limits) -> Steps[bool]:
+    def _apply(self, topic: str, queue_id: int, limits: RetentionLimits) -> Steps[bool]:
         """Delete what is beyond the limits of a queue; return False if the log is not to be written to."""
         store = self._store
         start = 0

@@ -51,7 +51,7 @@ class Running(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class FrontEndEnvironment:
     """Values and services for a front end when it starts, after the broker.
 
     `server` accepts connections for it: `RemotingServer.listen_for` has TLS, PROXY headers and limits, and
@@ -92,7 +92,7 @@ class FrontEnd:
 
     name: str
     title: str
-    start: Callable[[Surroundings], Running]
+    start: Callable[[FrontEndEnvironment], Running]
     setting: str
     flag: str
     flag_help: str

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mqgateway.pipeline.columns import ALL, Cells, Numbers, Place, Texts
+from mqgateway.pipeline.columns import ALL, Cells, NumberColumn, Place, TextColumn
 from mqgateway.pipeline.rows import Rows
 
 _TYPES: dict[str, Any] = {
@@ -24,7 +24,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-class Batches:
+class ArrowBatches:
     """Makes record batches of the columns that are wanted."""
 
     def __init__(self, wanted: Sequence[str]) -> None:
@@ -42,9 +42,9 @@ class Batches:
 
 
 def _array(kind: Any, count: int, cells: Cells) -> Any:
-    if isinstance(cells, Numbers):
+    if isinstance(cells, NumberColumn):
         return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(cells.data)])
-    if isinstance(cells, Texts):
+    if isinstance(cells, TextColumn):
         validity = None if cells.validity is None else pa.py_buffer(cells.validity)
         buffers = [validity, pa.py_buffer(cells.offsets), pa.py_buffer(cells.data)]
         return pa.Array.from_buffers(kind, count, buffers)

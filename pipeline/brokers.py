@@ -33,7 +33,7 @@ from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.offsets import Offsets
 from mqgateway.pipeline.options import ServerOptions
 from mqgateway.pipeline.planning import Bounds
-from mqgateway.pipeline.static_topics import Places, static_queues
+from mqgateway.pipeline.static_topics import QueueDirectory, static_queues
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class Brokers:
         self._options = options
         self._loop = Loop.shared()
         self.client = new_client(options, tls)
-        self.places = Places(self.client)
+        self.places = QueueDirectory(self.client)
         self._calls = Calls(self.client.asking, self.places, self.client.client_id)
         self._have_answered: set[str] = set()
 

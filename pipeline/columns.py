@@ -32,7 +32,7 @@ from mqgateway.pipeline.options import names
 from mqgateway.pipeline.rows import Rows
 
 
-class Texts(NamedTuple):
+class TextColumn(NamedTuple):
     """Cells of bytes or text: offsets (native i4) and bytes; `validity` says which are not null, if some
     are: a bit each, the least significant first."""
 
@@ -41,13 +41,13 @@ class Texts(NamedTuple):
     validity: bytes | None = None
 
 
-class Numbers(NamedTuple):
+class NumberColumn(NamedTuple):
     """Cells of fixed width, as native bytes."""
 
     data: bytes
 
 
-Cells = Texts | Numbers | list[Any]
+Cells = TextColumn | NumberColumn | list[Any]
 
 
 class Place(NamedTuple):
@@ -67,12 +67,12 @@ class Column:
     meaning: str
 
 
-def texts(parts: Sequence[bytes]) -> Texts:
+def texts(parts: Sequence[bytes]) -> TextColumn:
     """Cells none of which is null."""
-    return Texts(array("i", accumulate(map(len, parts), initial=0)).tobytes(), b"".join(parts))
+    return TextColumn(array("i", accumulate(map(len, parts), initial=0)).tobytes(), b"".join(parts))
 
 
-def nullable(parts: Sequence[bytes | None]) -> Texts:
+def nullable(parts: Sequence[bytes | None]) -> TextColumn:
     """Cells some of which may be null."""
     bits = bytearray((len(parts) + 7) // 8)
     for number, part in enumerate(parts):
@@ -82,22 +82,22 @@ def nullable(parts: Sequence[bytes | None]) -> Texts:
     return plain._replace(validity=bytes(bits))
 
 
-def same(text: str, count: int) -> Texts:
+def same(text: str, count: int) -> TextColumn:
     """The same text in all cells."""
     data = text.encode()
     end = len(data) * count
     offsets = range(0, end + 1, len(data)) if data else [0] * (count + 1)
-    return Texts(array("i", offsets).tobytes(), data * count)
+    return TextColumn(array("i", offsets).tobytes(), data * count)
 
 
-def ints(values: Iterable[int]) -> Numbers:
+def ints(values: Iterable[int]) -> NumberColumn:
     """Cells of 32 bits."""
-    return Numbers(array("i", values).tobytes())
+    return NumberColumn(array("i", values).tobytes())
 
 
-def longs(values: Iterable[int]) -> Numbers:
+def longs(values: Iterable[int]) -> NumberColumn:
     """Cells of 64 bits."""
-    return Numbers(array("q", values).tobytes())
+    return NumberColumn(array("q", values).tobytes())
 
 
 _SAFE = bytes(byte for byte in range(0x20, 0x7F) if byte not in b'"\\')
@@ -161,7 +161,7 @@ def _message_ids(rows: Rows, place: Place) -> Cells:
     return texts(found)
 
 
-def _number(at: int, make: Callable[[Iterable[int]], Numbers]) -> Callable[[Rows, Place], Cells]:
+def _number(at: int, make: Callable[[Iterable[int]], NumberColumn]) -> Callable[[Rows, Place], Cells]:
     return lambda rows, _: make([head[at] for head in rows.heads])  # type: ignore[misc]
 
 

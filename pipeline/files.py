@@ -59,7 +59,7 @@ class Split(NamedTuple):
     limit: int = 0
 
 
-class Folder(NamedTuple):
+class LogDirectory(NamedTuple):
     """A folder of a log's files in the store `root`, and the bytes that lie before each record there."""
 
     root: str
@@ -67,14 +67,14 @@ class Folder(NamedTuple):
     lead: int = 0
 
 
-class Found(NamedTuple):
+class FoundRecord(NamedTuple):
     """A valid record: its place in the log and its bytes."""
 
     position: int
     data: bytes
 
 
-class Damage(NamedTuple):
+class DamagedBytes(NamedTuple):
     """Bytes [position, position + size) of the log that are no records, and what is wrong with the first."""
 
     position: int
@@ -82,18 +82,18 @@ class Damage(NamedTuple):
     what: str
 
 
-def log_folders(disk: Disk, store: str) -> list[Folder]:
+def log_folders(disk: Disk, store: str) -> list[LogDirectory]:
     """The folders of the log of a store: the commit log, and that of a DLedger member. Raises `BadOption`."""
     store = store.rstrip("/") or "/"
     for root in (store, f"{store}/store"):
-        found = [Folder(root, f"{root}/{LOG_FOLDER}")]
+        found = [LogDirectory(root, f"{root}/{LOG_FOLDER}")]
         members = [name for name in disk.subdirs(root) if name.startswith(LEDGER)]
-        found += [Folder(root, f"{root}/{name}/{LEDGER_DATA}", HEAD_SIZE) for name in members]
+        found += [LogDirectory(root, f"{root}/{name}/{LEDGER_DATA}", HEAD_SIZE) for name in members]
         found = [folder for folder in found if _has_files(disk, folder.path)]
         if found:
             return found
     if _has_files(disk, store):
-        return [Folder(store.rpartition("/")[0], store)]
+        return [LogDirectory(store.rpartition("/")[0], store)]
     raise BadOption("storeDir", store, "there are no commit-log files", "give the broker's storePathRootDir")
 
 
@@ -101,7 +101,7 @@ def _has_files(disk: Disk, folder: str) -> bool:
     return any(_is_log_file(name) for name in disk.listdir(folder))
 
 
-def splits(disk: Disk, folder: Folder, split_bytes: int) -> list[Split]:
+def splits(disk: Disk, folder: LogDirectory, split_bytes: int) -> list[Split]:
     """All files of a folder, cut into splits of about that size; what was never written is left out."""
     found: list[Split] = []
     log_end = _ledger_end(disk, folder.path) if folder.lead else None
@@ -139,7 +139,7 @@ def _queue_of(disk: Disk, folder: str) -> FileQueue:
     return queue
 
 
-def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[Found | Damage]:
+def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[FoundRecord | DamagedBytes]:
     """The records and the damage of a split, in order."""
     file = disk.open(split.path)
     try:
@@ -154,14 +154,14 @@ def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[Found | Damage]:
             if isinstance(found, bytes):
                 if at >= split.end:
                     return
-                yield Found(split.start + at + split.lead, found)
+                yield FoundRecord(split.start + at + split.lead, found)
                 at += split.lead + len(found)
                 continue
             if not found.what:
                 return
             following, is_zeros = reader.search(at + 1)
             if not is_zeros:
-                yield Damage(split.start + at, following - at, found.what)
+                yield DamagedBytes(split.start + at, following - at, found.what)
             at = following
     finally:
         file.close()
@@ -261,9 +261,9 @@ class Selection(NamedTuple):
         return self.system_topics or not is_system_topic(topic)
 
 
-def add_found(rows: Rows, found: Found | Damage, selection: Selection, counts: Counts) -> None:
+def add_found(rows: Rows, found: FoundRecord | DamagedBytes, selection: Selection, counts: Counts) -> None:
     """A record or damage as a row, if it is wanted. Raises `PipelineError` for damage not to be passed."""
-    if isinstance(found, Damage):
+    if isinstance(found, DamagedBytes):
         what = f"{found.size} bytes at {found.position} of the log are not a record: {found.what}"
         if not selection.skip_corrupt:
             raise PipelineError(f"{what}; to pass over such places, set the option skipCorrupt to true")

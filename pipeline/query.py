@@ -16,7 +16,7 @@ from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.offsets import EARLIEST, LATEST, Offsets, Position, PositionKind
 from mqgateway.pipeline.planning import Bounds, Range, carried, limited, ranges, resolved, split
 from mqgateway.pipeline.pushdown import Narrowing
-from mqgateway.pipeline.request import Request, needs_all_queues
+from mqgateway.pipeline.request import ReadRequest, needs_all_queues
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class Query:
     """The questions that a driver has."""
 
-    def __init__(self, request: Request, brokers: Brokers) -> None:
+    def __init__(self, request: ReadRequest, brokers: Brokers) -> None:
         self._request = request
         self._brokers = brokers
         self._frozen: Offsets | None = None

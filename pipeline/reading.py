@@ -28,10 +28,10 @@ from mqgateway.pipeline.brokers import Brokers, Patience
 from mqgateway.pipeline.columns import Place
 from mqgateway.pipeline.errors import PipelineError
 from mqgateway.pipeline.planning import Range, shown
-from mqgateway.pipeline.request import Request
+from mqgateway.pipeline.request import ReadRequest
 from mqgateway.pipeline.rows import Rows
 from mqgateway.pipeline.static_topics import is_static
-from mqgateway.pipeline.walk import Answer, Walk
+from mqgateway.pipeline.walk import Answer, RangeWalk
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ REST_SECONDS = 0.2
 class RangeReader:
     """Reads ranges for one request."""
 
-    def __init__(self, request: Request, tls: TlsOptions) -> None:
+    def __init__(self, request: ReadRequest, tls: TlsOptions) -> None:
         self._request = request
         self._options = request.options
         self._loop = Loop.shared()
@@ -81,7 +81,7 @@ class RangeReader:
     def replies(self, range_: Range) -> Iterator[tuple[int, Answer]]:
         """Replies with messages, and the offset each was asked for. Raises `DataLoss` and `ClientError`."""
         options = self._options
-        walk = Walk(
+        walk = RangeWalk(
             range_,
             options.pull_batch_size,
             ahead=options.pulls_in_flight,
@@ -113,7 +113,7 @@ class RangeReader:
             elif walk.needs_rest:
                 self._pause.wait(REST_SECONDS)
 
-    def _ask(self, walk: Walk, range_: Range, pending: deque[tuple[int, Future[Answer]]]) -> None:
+    def _ask(self, walk: RangeWalk, range_: Range, pending: deque[tuple[int, Future[Answer]]]) -> None:
         for offset, count in walk.ask():
             pending.append((offset, self._begin(range_.queue, offset, count)))
 

@@ -35,7 +35,7 @@ TAG, SQL92 = "TAG", "SQL92"
 
 
 @dataclass(frozen=True)
-class Request:
+class ReadRequest:
     """What is to be read: topics or a pattern, from where to where, which messages, which columns."""
 
     options: SourceOptions
@@ -56,7 +56,7 @@ class Request:
         return self.wanted != "*"
 
 
-def read_request(given: Mapping[str, str], *, is_stream: bool) -> Request:
+def read_request(given: Mapping[str, str], *, is_stream: bool) -> ReadRequest:
     """Judge the options of a query. Raises `BadOption`."""
     options = parse(SourceOptions, given)
     check_servers(options, given)
@@ -72,7 +72,7 @@ def read_request(given: Mapping[str, str], *, is_stream: bool) -> Request:
         value = str(options.max_messages_per_trigger)
         raise BadOption("maxMessagesPerTrigger", value, "is the same as maxOffsetsPerTrigger", "give one")
     chosen = columns.chosen(options.include_columns, columns.SOURCE)
-    return Request(options, topics, pattern, start, end, _wanted(options), chosen)
+    return ReadRequest(options, topics, pattern, start, end, _wanted(options), chosen)
 
 
 def needs_all_queues(position: Position, name: str, queues: Iterable[MessageQueue]) -> None:

@@ -38,7 +38,7 @@ from pyspark.sql.types import StructType
 
 from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.pipeline import columns
-from mqgateway.pipeline.arrow import Batches
+from mqgateway.pipeline.arrow import ArrowBatches
 from mqgateway.pipeline.brokers import Brokers
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.offsets import Tree, as_tree, from_tree
@@ -48,7 +48,7 @@ from mqgateway.pipeline.planning import Range
 from mqgateway.pipeline.pushdown import Narrowing
 from mqgateway.pipeline.query import Query
 from mqgateway.pipeline.reading import RangeReader
-from mqgateway.pipeline.request import Request, read_request
+from mqgateway.pipeline.request import ReadRequest, read_request
 from mqgateway.pipeline.sink import BatchWriter, StreamWriter
 
 _OPERATORS: Mapping[type, str] = {
@@ -112,11 +112,13 @@ class RangePartition(InputPartition):
         return f"{place}[{self.range.start}, {self.range.end})"
 
 
-def read_partition(given: Mapping[str, str], request: Request, partition: InputPartition) -> Iterator[Any]:
+def read_partition(
+    given: Mapping[str, str], request: ReadRequest, partition: InputPartition
+) -> Iterator[Any]:
     """The record batches of a partition; none of the empty one that Spark makes when there are no others."""
     if not isinstance(partition, RangePartition):
         return
-    batches = Batches(request.columns)
+    batches = ArrowBatches(request.columns)
     reader = RangeReader(request, parse_tls(given))
     try:
         with plainly():
@@ -178,7 +180,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**self.__dict__, "_query_made": None}
 
     @cached_property
-    def _request(self) -> Request:
+    def _request(self) -> ReadRequest:
         return read_request(self._given, is_stream=True)
 
     @property

@@ -67,7 +67,7 @@ def _infos(route: TopicRouteData) -> Iterator[_Info]:
         )
 
 
-class Places:
+class QueueDirectory:
     """Where brokers are, for queues of either kind; a `gateway.client.calls.Directory`."""
 
     def __init__(self, client: Client) -> None:

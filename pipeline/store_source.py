@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.pipeline import columns
-from mqgateway.pipeline.arrow import Batches
+from mqgateway.pipeline.arrow import ArrowBatches
 from mqgateway.pipeline.columns import Place
 from mqgateway.pipeline.files import Counts, Selection, Split, add_found, log_folders, scan, splits
 from mqgateway.pipeline.options import StoreReadOptions, names, parse, required
@@ -76,7 +76,7 @@ class StoreReader(DataSourceReader):
         if not isinstance(partition, SplitPartition):
             return
         options = self._options
-        batches, rows, counts = Batches(_columns(options)), Rows(), Counts()
+        batches, rows, counts = ArrowBatches(_columns(options)), Rows(), Counts()
         place = Place("", options.broker_name)
         selection = Selection(
             frozenset(names(options.topic)),

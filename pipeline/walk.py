@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     """What is to be added to offsets in the records; of queues of static topics."""
 
 
-class Walk:
+class RangeWalk:
     """One range. `ask` says where the next pulls begin, `take` follows an answer; over when `is_done`."""
 
     def __init__(

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from compat_tests.support.processes import free_ports
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, our_broker
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.codes import RequestCode
 from spark_tests.broker import Broker
@@ -46,7 +46,7 @@ class Moving:
 
     def _tell(self) -> None:
         for name, address in self._addresses.items():
-            mapping = TopicMapping(TOPIC, name, 1, len(self._pieces))
+            mapping = TopicQueueMappingDetail(TOPIC, name, 1, len(self._pieces))
             if any(piece.broker_name == name for piece in self._pieces):
                 mapping.queues[QUEUE] = self._pieces
             fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "8", "writeQueueNums": "8"}

@@ -23,15 +23,15 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.controller.broker_set import BrokerSet
 from mqgateway.engine.controller.counts import NEW_MASTER, NO_MASTER, SAME_MASTER, ControllerCounts
 from mqgateway.engine.controller.decisions import (
-    Decision,
-    Reason,
-    World,
+    ControllerDecision,
+    ControllerReason,
+    DecisionInput,
     elect_master,
     sets_without_master,
 )
 from mqgateway.engine.controller.events import Event, text
-from mqgateway.engine.controller.liveness import Beat, BrokerKey, Liveness
-from mqgateway.engine.controller.state import NotLeading, OnAgreed, State
+from mqgateway.engine.controller.liveness import Liveness, ReplicaHeartbeat, ReplicaKey
+from mqgateway.engine.controller.state import ControllerState, NotLeading, OnAgreed
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options.controller import ControllerOptions
 
@@ -41,15 +41,15 @@ WAITING_MAX = 1024
 """Maximum of waiting decisions. RocketMQ: the capacity of the queue of events."""
 
 A = TypeVar("A")
-Decide = Callable[[World], Decision[A]]
-Decided = Callable[[Decision[A] | Exception], None]
+Decide = Callable[[DecisionInput], ControllerDecision[A]]
+Decided = Callable[[ControllerDecision[A] | Exception], None]
 
 
 class TooManyWaiting(EngineError):
     """A request is refused, as too many are waiting."""
 
 
-class Notice(NamedTuple):
+class MasterChangeNotice(NamedTuple):
     """A notification of a new master: addresses of brokers, and the set after the election."""
 
     receivers: list[str]
@@ -60,7 +60,11 @@ class Controller:
     """One controller. `notify` sends a notice to brokers, which may miss it: they poll anyway."""
 
     def __init__(
-        self, options: ControllerOptions, state: State, clock: Clock, notify: Callable[[Notice], None]
+        self,
+        options: ControllerOptions,
+        state: ControllerState,
+        clock: Clock,
+        notify: Callable[[MasterChangeNotice], None],
     ) -> None:
         self.options = options
         self.state = state
@@ -91,19 +95,23 @@ class Controller:
     ) -> None:
         """Elect a master if needed, as `decide`; brokers are notified of a new one."""
 
-        def elected(outcome: Decision[BrokerSet | None] | Exception) -> None:
+        def elected(outcome: ControllerDecision[BrokerSet | None] | Exception) -> None:
             self.counts.elections.add((_result(outcome),))
-            if isinstance(outcome, Decision) and outcome.refusal is None and outcome.answer is not None:
+            if (
+                isinstance(outcome, ControllerDecision)
+                and outcome.refusal is None
+                and outcome.answer is not None
+            ):
                 self._tell_brokers(outcome.answer)
             told(outcome)
 
         self.decide(lambda world: elect_master(world, name, broker_id, designate), elected)
 
-    def is_alive(self, key: BrokerKey) -> bool:
+    def is_alive(self, key: ReplicaKey) -> bool:
         """Return True if a broker is live, as known by this controller."""
         return self._liveness.is_alive(key, elapsed_millis(self._clock))
 
-    def alive_brokers(self) -> list[BrokerKey]:
+    def alive_brokers(self) -> list[ReplicaKey]:
         """Return all live brokers."""
         now = elapsed_millis(self._clock)
         return [key for key in self._liveness if self._liveness.is_alive(key, now)]
@@ -118,7 +126,7 @@ class Controller:
         """Depose no masters from now on: connections end because this controller closes them."""
         self._is_stopping = True
 
-    def hear(self, key: BrokerKey, beat: Beat, peer: object) -> None:
+    def hear(self, key: ReplicaKey, beat: ReplicaHeartbeat, peer: object) -> None:
         """Process a heartbeat on a connection. Raises `TooManyBrokers`."""
         now = elapsed_millis(self._clock)
         self._liveness.hear(key, beat, peer, now, self.options.max_brokers)
@@ -157,11 +165,11 @@ class Controller:
 
     def _begin_to_lead(self) -> None:
         sets = self.state.sets.values()
-        masters = [BrokerKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
+        masters = [ReplicaKey(one.cluster, one.name, one.master) for one in sets if one.master is not None]
         self._liveness.expect(masters, elapsed_millis(self._clock))
         self.elect_where_needed()
 
-    def _gone(self, key: BrokerKey) -> None:
+    def _gone(self, key: ReplicaKey) -> None:
         if self._is_stopping or not self.state.is_leader:
             return
         found = self.state.sets.get(key.name)
@@ -169,8 +177,8 @@ class Controller:
             self._elect_again(key.name, self.options.elect_master_max_retry_count)
 
     def _elect_again(self, name: str, tries: int) -> None:
-        def told(outcome: Decision[BrokerSet | None] | Exception) -> None:
-            if isinstance(outcome, Decision):
+        def told(outcome: ControllerDecision[BrokerSet | None] | Exception) -> None:
+            if isinstance(outcome, ControllerDecision):
                 return
             log.error("no master could be elected for %s: %s", name, outcome)
             if tries > 1 and self.state.is_leader:
@@ -184,15 +192,15 @@ class Controller:
         receivers = [
             replica.address
             for number, replica in sorted(after.replicas.items())
-            if self.is_alive(BrokerKey(after.cluster, after.name, number))
+            if self.is_alive(ReplicaKey(after.cluster, after.name, number))
         ]
-        self._notify(Notice(receivers, after))
+        self._notify(MasterChangeNotice(receivers, after))
 
     # Decisions, one after another.
 
-    def _world(self) -> World:
+    def _world(self) -> DecisionInput:
         now = elapsed_millis(self._clock)
-        return World(
+        return DecisionInput(
             self.state.sets,
             lambda key: self._liveness.is_alive(key, now),
             self._liveness.said,
@@ -247,14 +255,14 @@ class Controller:
         told(outcome)
 
 
-def _result(outcome: Decision[BrokerSet | None] | Exception) -> str:
+def _result(outcome: ControllerDecision[BrokerSet | None] | Exception) -> str:
     """Return the result of an election, in RocketMQ's words."""
-    if isinstance(outcome, Decision) and outcome.refusal is None:
+    if isinstance(outcome, ControllerDecision) and outcome.refusal is None:
         return NEW_MASTER
     if (
-        isinstance(outcome, Decision)
+        isinstance(outcome, ControllerDecision)
         and outcome.refusal
-        and outcome.refusal.reason is Reason.MASTER_STILL_EXIST
+        and outcome.refusal.reason is ControllerReason.MASTER_STILL_EXIST
     ):
         return SAME_MASTER
     return NO_MASTER

@@ -25,7 +25,7 @@ from mqgateway.engine.controller.events import (
     Event,
     UpdateBrokerAddress,
 )
-from mqgateway.engine.controller.liveness import Beat, BrokerKey
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat, ReplicaKey
 
 LONG_MAX = 2**63 - 1
 NAME_LENGTH_MAX = 1024
@@ -36,7 +36,7 @@ _LONG = re.compile(r"[+-]?[0-9]{1,19}")
 A = TypeVar("A")
 
 
-class Reason(Enum):
+class ControllerReason(Enum):
     """Reason of a refusal; named like RocketMQ's response codes, which begin with CONTROLLER_."""
 
     FENCED_MASTER_EPOCH = auto()
@@ -54,15 +54,15 @@ class Reason(Enum):
     BROKER_ID_INVALID = auto()
 
 
-class Refusal(NamedTuple):
+class ControllerRefusal(NamedTuple):
     """A reason, and RocketMQ's text for it."""
 
-    reason: Reason
+    reason: ControllerReason
     remark: str
 
 
 @dataclass(frozen=True, slots=True)
-class Decision(Generic[A]):
+class ControllerDecision(Generic[A]):
     """The answer, which even a refusal may have; and the event to be agreed first.
 
     A refusal may have an event too: the master is gone, and there is no other.
@@ -70,16 +70,16 @@ class Decision(Generic[A]):
 
     answer: A
     event: Event | None = None
-    refusal: Refusal | None = None
+    refusal: ControllerRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class DecisionInput:
     """Input of a decision: the sets by name, the live brokers, and their last heartbeats."""
 
     sets: Mapping[str, BrokerSet]
-    is_alive: Callable[[BrokerKey], bool]
-    said: Callable[[BrokerKey], Beat]
+    is_alive: Callable[[ReplicaKey], bool]
+    said: Callable[[ReplicaKey], ReplicaHeartbeat]
     unclean: bool = False
     """True if replicas that are not in sync may become master."""
     most_replicas: int = LONG_MAX
@@ -87,38 +87,38 @@ class World:
 
     def has(self, one: BrokerSet, broker_id: int | None) -> bool:
         """Return True if a replica of a set is live."""
-        return broker_id is not None and self.is_alive(BrokerKey(one.cluster, one.name, broker_id))
+        return broker_id is not None and self.is_alive(ReplicaKey(one.cluster, one.name, broker_id))
 
 
-def next_broker_id(world: World, name: str) -> Decision[int]:
+def next_broker_id(world: DecisionInput, name: str) -> ControllerDecision[int]:
     """Answer 1012: the id that a new replica should request."""
     found = world.sets.get(name)
-    return Decision(FIRST_BROKER_ID if found is None else found.next_broker_id)
+    return ControllerDecision(FIRST_BROKER_ID if found is None else found.next_broker_id)
 
 
 def apply_broker_id(
-    world: World, cluster: str, name: str, broker_id: int | None, check_code: str | None
-) -> Decision[None]:
+    world: DecisionInput, cluster: str, name: str, broker_id: int | None, check_code: str | None
+) -> ControllerDecision[None]:
     """Answer 1013: assign an id to a replica; a retry needs the same check code, `address;ms`."""
     found = world.sets.get(name)
     if found is None and broker_id != FIRST_BROKER_ID:
         remark = f"Broker-set: {name} hasn't been registered in controller, "
         remark += f"but broker try to apply brokerId: {_text(broker_id)}"
-        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+        return _refused(None, ControllerReason.BROKER_ID_INVALID, remark)
     remark = f"Fail to apply brokerId: {_text(broker_id)} in broker-set: {name}"
     # In an election -1 means no broker, and no id could follow the greatest one.
     if broker_id is None or check_code is None or not FIRST_BROKER_ID <= broker_id < LONG_MAX:
-        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+        return _refused(None, ControllerReason.BROKER_ID_INVALID, remark)
     replica = None if found is None else found.replicas.get(broker_id)
     if replica is not None and replica.check_code != check_code:
-        return _refused(None, Reason.BROKER_ID_INVALID, remark)
+        return _refused(None, ControllerReason.BROKER_ID_INVALID, remark)
     if replica is None and (limit := _beyond_limits(world, cluster, name, check_code)):
-        return _refused(None, Reason.BROKER_ID_INVALID, limit)
+        return _refused(None, ControllerReason.BROKER_ID_INVALID, limit)
     address = check_code.partition(";")[0]
-    return Decision(None, ApplyBrokerId(name, cluster, address, broker_id, check_code))
+    return ControllerDecision(None, ApplyBrokerId(name, cluster, address, broker_id, check_code))
 
 
-def _beyond_limits(world: World, *texts: str) -> str:
+def _beyond_limits(world: DecisionInput, *texts: str) -> str:
     if sum(len(one.replicas) for one in world.sets.values()) >= world.most_replicas:
         return f"{world.most_replicas} replicas have ids, as many as maxBrokers allows"
     if any(len(one) > NAME_LENGTH_MAX for one in texts):
@@ -126,7 +126,7 @@ def _beyond_limits(world: World, *texts: str) -> str:
     return ""
 
 
-class Registered(NamedTuple):
+class RegistrationAnswer(NamedTuple):
     """Answer to a registration: the set, and True if its master is live."""
 
     found: BrokerSet
@@ -134,42 +134,42 @@ class Registered(NamedTuple):
 
 
 def register_broker(
-    world: World, name: str, broker_id: int | None, address: str | None
-) -> Decision[Registered | None]:
+    world: DecisionInput, name: str, broker_id: int | None, address: str | None
+) -> ControllerDecision[RegistrationAnswer | None]:
     """Answer 1003: register the address of a replica with an id, and return its master."""
     found = world.sets.get(name)
     if found is None:
         remark = f"Broker-set: {_text(name)} hasn't been registered in controller"
-        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+        return _refused(None, ControllerReason.BROKER_NEED_TO_BE_REGISTERED, remark)
     if broker_id is None or broker_id not in found.replicas:
         remark = f"BrokerId: {_text(broker_id)} hasn't been registered in broker-set: {name}"
-        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+        return _refused(None, ControllerReason.BROKER_NEED_TO_BE_REGISTERED, remark)
     has_master = world.has(found, found.master)
     if not address or address == found.replicas[broker_id].address:
-        return Decision(Registered(found, has_master))
+        return ControllerDecision(RegistrationAnswer(found, has_master))
     if len(address) > NAME_LENGTH_MAX:
         remark = f"an address may have {NAME_LENGTH_MAX} characters"
-        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, remark)
+        return _refused(None, ControllerReason.BROKER_NEED_TO_BE_REGISTERED, remark)
     event = UpdateBrokerAddress(name, found.cluster, address, broker_id)
-    return Decision(Registered(found, has_master), event)
+    return ControllerDecision(RegistrationAnswer(found, has_master), event)
 
 
-def replica_info(world: World, name: str) -> Decision[BrokerSet | None]:
+def replica_info(world: DecisionInput, name: str) -> ControllerDecision[BrokerSet | None]:
     """Answer 1004: the master and the in-sync set."""
     found = world.sets.get(name)
     if found is None:
-        return _refused(None, Reason.BROKER_METADATA_NOT_EXIST, "Broker metadata is not existed")
-    return Decision(found)
+        return _refused(None, ControllerReason.BROKER_METADATA_NOT_EXIST, "Broker metadata is not existed")
+    return ControllerDecision(found)
 
 
-def sync_state_data(world: World, names: Iterable[str]) -> Decision[list[BrokerSet]]:
+def sync_state_data(world: DecisionInput, names: Iterable[str]) -> ControllerDecision[list[BrokerSet]]:
     """Answer 1006: the known sets of these names."""
-    return Decision([world.sets[name] for name in names if name in world.sets])
+    return ControllerDecision([world.sets[name] for name in names if name in world.sets])
 
 
 def elect_master(
-    world: World, name: str, broker_id: int | None, designate: bool
-) -> Decision[BrokerSet | None]:
+    world: DecisionInput, name: str, broker_id: int | None, designate: bool
+) -> ControllerDecision[BrokerSet | None]:
     """Answer 1002, and elect after the loss of a master (without an id).
 
     The answer is the set after it; if the refusal is that its master stays, the unchanged set. The first
@@ -177,7 +177,7 @@ def elect_master(
     """
     found = world.sets.get(name)
     if found is None:
-        return _refused(None, Reason.BROKER_NEED_TO_BE_REGISTERED, "Broker hasn't been registered")
+        return _refused(None, ControllerReason.BROKER_NEED_TO_BE_REGISTERED, "Broker hasn't been registered")
     asker = None if broker_id == -1 else broker_id
     if not found.had_master and asker is not None:
         winner = asker if asker in found.replicas else None
@@ -188,84 +188,92 @@ def elect_master(
             old=found.master,
             designated=asker if designate else None,
             is_alive=lambda number: world.has(found, number),
-            said=lambda number: world.said(BrokerKey(found.cluster, name, number)),
+            said=lambda number: world.said(ReplicaKey(found.cluster, name, number)),
         )
     if winner is None:
         return _nobody_elected(found, asker)
     if winner == found.master:
         remark = f"The old master {winner} is still alive, not need to elect new master for broker {name}"
-        return _refused(found, Reason.MASTER_STILL_EXIST, remark)
+        return _refused(found, ControllerReason.MASTER_STILL_EXIST, remark)
     event = ElectMaster(name, winner)
-    return Decision(changed(found, event), event)
+    return ControllerDecision(changed(found, event), event)
 
 
-def _nobody_elected(found: BrokerSet, asker: int | None) -> Decision[BrokerSet | None]:
+def _nobody_elected(found: BrokerSet, asker: int | None) -> ControllerDecision[BrokerSet | None]:
     if asker is not None:
-        return _refused(None, Reason.ELECT_MASTER_FAILED, "Failed to elect a new master")
+        return _refused(None, ControllerReason.ELECT_MASTER_FAILED, "Failed to elect a new master")
     remark = "Old master has down and failed to elect a new broker master"
     # The loss of a master is recorded once. RocketMQ raises the epoch with each try; before the first
     # election that would end the set, as no replica could win it any more.
     event = None if found.master is None else ElectMaster(found.name, None)
-    return Decision(None, event, Refusal(Reason.MASTER_NOT_AVAILABLE, remark))
+    return ControllerDecision(None, event, ControllerRefusal(ControllerReason.MASTER_NOT_AVAILABLE, remark))
 
 
 def alter_sync_state_set(
-    world: World,
+    world: DecisionInput,
     name: str,
     *,
     master: int | None,
     master_epoch: int | None,
     ids: frozenset[int],
     ids_epoch: int,
-) -> Decision[BrokerSet | None]:
+) -> ControllerDecision[BrokerSet | None]:
     """Answer 1001: a master changes its in-sync set; `ids_epoch` is that of the set it knows."""
     found = world.sets.get(name)
     refusal = _why_not_altered(world, found, master, master_epoch, ids, ids_epoch)
     if refusal is not None:
-        return Decision(None, None, refusal)
+        return ControllerDecision(None, None, refusal)
     event = AlterSyncStateSet(name, ids)
-    return Decision(changed(found, event), event)
+    return ControllerDecision(changed(found, event), event)
 
 
 def _why_not_altered(
-    world: World,
+    world: DecisionInput,
     found: BrokerSet | None,
     master: int | None,
     master_epoch: int | None,
     ids: frozenset[int],
     ids_epoch: int,
-) -> Refusal | None:
-    failed = Reason.ALTER_SYNC_STATE_SET_FAILED
+) -> ControllerRefusal | None:
+    failed = ControllerReason.ALTER_SYNC_STATE_SET_FAILED
     if found is None:
-        return Refusal(failed, "Broker metadata is not existed")
+        return ControllerRefusal(failed, "Broker metadata is not existed")
     if ids == found.sync_state_set:
         what = "The newSyncStateSet is equal with oldSyncStateSet, no needed to update syncStateSet"
-        return Refusal(failed, what)
+        return ControllerRefusal(failed, what)
     why = "Rejecting alter syncStateSet request because the"
     if found.master is None or master != found.master:
         is_not = f"is:{{{_text(found.master)}}}, not {{{_text(master)}}}"
-        return Refusal(Reason.INVALID_MASTER, f"{why} current leader {is_not}")
+        return ControllerRefusal(ControllerReason.INVALID_MASTER, f"{why} current leader {is_not}")
     if master_epoch != found.master_epoch:
         is_not = f"is:{{{found.master_epoch}}}, not {{{_text(master_epoch)}}}"
-        return Refusal(Reason.FENCED_MASTER_EPOCH, f"{why} current master epoch {is_not}")
+        return ControllerRefusal(ControllerReason.FENCED_MASTER_EPOCH, f"{why} current master epoch {is_not}")
     if ids_epoch != found.sync_state_set_epoch:
         is_not = f"is:{{{found.sync_state_set_epoch}}}, not {{{ids_epoch}}}"
-        return Refusal(Reason.FENCED_SYNC_STATE_SET_EPOCH, f"{why} current syncStateSet epoch {is_not}")
+        return ControllerRefusal(
+            ControllerReason.FENCED_SYNC_STATE_SET_EPOCH, f"{why} current syncStateSet epoch {is_not}"
+        )
     for number in sorted(ids):
         if number not in found.replicas:
-            return Refusal(Reason.INVALID_REPLICAS, f"{why} replicas {{{number}}} don't exist")
+            return ControllerRefusal(
+                ControllerReason.INVALID_REPLICAS, f"{why} replicas {{{number}}} don't exist"
+            )
         if not world.has(found, number):
-            return Refusal(Reason.BROKER_NOT_ALIVE, f"{why} replicas {{{number}}} don't alive")
+            return ControllerRefusal(
+                ControllerReason.BROKER_NOT_ALIVE, f"{why} replicas {{{number}}} don't alive"
+            )
     if master not in ids:
-        return Refusal(failed, f"{why} newSyncStateSet don't contains origin leader {{{master}}}")
+        return ControllerRefusal(failed, f"{why} newSyncStateSet don't contains origin leader {{{master}}}")
     return None
 
 
-def clean_broker_data(world: World, name: str, ids_text: str | None, living: bool) -> Decision[None]:
+def clean_broker_data(
+    world: DecisionInput, name: str, ids_text: str | None, living: bool
+) -> ControllerDecision[None]:
     """Answer 1011: remove dead replicas, by ids separated by semicolons; or, with `living`, the whole set."""
     found, ids = world.sets.get(name), frozenset[int]()
     named = bool(ids_text and ids_text.strip())
-    invalid = Reason.INVALID_CLEAN_BROKER_METADATA
+    invalid = ControllerReason.INVALID_CLEAN_BROKER_METADATA
     if not living:
         if not named and found is not None and found.master is not None:
             return _refused(None, invalid, f"Broker {name} is still alive, clean up failure")
@@ -280,7 +288,7 @@ def clean_broker_data(world: World, name: str, ids_text: str | None, living: boo
                 return _refused(None, invalid, f"Broker [{name},  {number}] is still alive, clean up failure")
     if found is None:
         return _refused(None, invalid, f"Broker {name} is not existed,clean broker data failure.")
-    return Decision(None, CleanBrokerData(name, ids))
+    return ControllerDecision(None, CleanBrokerData(name, ids))
 
 
 def _read_ids(text: str) -> frozenset[int]:
@@ -292,7 +300,7 @@ def _read_ids(text: str) -> frozenset[int]:
     return frozenset(map(int, parts))
 
 
-def sets_without_master(world: World) -> list[str]:
+def sets_without_master(world: DecisionInput) -> list[str]:
     """Return the sets that need an election: they had a master, it is not live, and a replica is.
 
     A set whose master is known to be gone is included if a replica in sync is live again; RocketMQ waits for
@@ -307,7 +315,7 @@ def sets_without_master(world: World) -> list[str]:
     ]
 
 
-def _candidates(world: World, one: BrokerSet) -> Iterable[int]:
+def _candidates(world: DecisionInput, one: BrokerSet) -> Iterable[int]:
     if one.master is not None or world.unclean:
         return one.replicas
     return one.sync_state_set
@@ -317,5 +325,5 @@ def _text(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-def _refused(answer: A, reason: Reason, remark: str) -> Decision[A]:
-    return Decision(answer, None, Refusal(reason, remark))
+def _refused(answer: A, reason: ControllerReason, remark: str) -> ControllerDecision[A]:
+    return ControllerDecision(answer, None, ControllerRefusal(reason, remark))

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from mqgateway.engine.controller.liveness import Beat
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat
 
 IsAlive = Callable[[int], bool]
-Said = Callable[[int], Beat]
+Said = Callable[[int], ReplicaHeartbeat]
 
 
 def elect(

@@ -40,7 +40,7 @@ class Delete(NamedTuple):
     key: str
 
 
-class Range(NamedTuple):
+class KeyRange(NamedTuple):
     """Read the keys from `key` to before `end`, at most `limit` of them; without an `end` the one key."""
 
     key: str
@@ -52,8 +52,8 @@ class Transaction(NamedTuple):
     """Run `then` if all keys of `compare` have these revisions (0: no such key), else `otherwise`."""
 
     compare: Mapping[str, int]
-    then: Sequence[Put | Delete | Range]
-    otherwise: Sequence[Range] = ()
+    then: Sequence[Put | Delete | KeyRange]
+    otherwise: Sequence[KeyRange] = ()
 
 
 class Outcome(NamedTuple):

@@ -20,7 +20,7 @@ ENDED_MAX = 10_000
 """Maximum of remembered brokers whose connection has ended."""
 
 
-class BrokerKey(NamedTuple):
+class ReplicaKey(NamedTuple):
     """A replica by cluster, broker name and its id at the controller."""
 
     cluster: str
@@ -29,7 +29,7 @@ class BrokerKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class ReplicaHeartbeat:
     """A heartbeat; `timeout` in ms, offsets are physical, -1 for unknown."""
 
     address: str = ""
@@ -46,7 +46,7 @@ class TooManyBrokers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    beat: Beat
+    beat: ReplicaHeartbeat
     peer: object
     at: int
 
@@ -58,17 +58,17 @@ class Liveness:
     """
 
     def __init__(self) -> None:
-        self._heard: dict[BrokerKey, _Heard] = {}
-        self._by_peer: dict[object, set[BrokerKey]] = {}
-        self._ended: dict[BrokerKey, None] = {}
+        self._heard: dict[ReplicaKey, _Heard] = {}
+        self._by_peer: dict[object, set[ReplicaKey]] = {}
+        self._ended: dict[ReplicaKey, None] = {}
 
     def __len__(self) -> int:
         return len(self._heard)
 
-    def __iter__(self) -> Iterator[BrokerKey]:
+    def __iter__(self) -> Iterator[ReplicaKey]:
         return iter(self._heard)
 
-    def hear(self, key: BrokerKey, beat: Beat, peer: object, now: int, most: int) -> None:
+    def hear(self, key: ReplicaKey, beat: ReplicaHeartbeat, peer: object, now: int, most: int) -> None:
         """Record a heartbeat. Raises `TooManyBrokers` for a new broker beyond `most`."""
         before = self._heard.get(key)
         if before is None and len(self._heard) >= most:
@@ -79,28 +79,28 @@ class Liveness:
         self._by_peer.setdefault(peer, set()).add(key)
         self._ended.pop(key, None)
 
-    def expect(self, keys: Iterable[BrokerKey], now: int) -> None:
+    def expect(self, keys: Iterable[ReplicaKey], now: int) -> None:
         """Count brokers as heard from by the previous leader, except those with an ended connection."""
         for key in keys:
             if key not in self._ended:
-                self._heard.setdefault(key, _Heard(Beat(), None, now))
+                self._heard.setdefault(key, _Heard(ReplicaHeartbeat(), None, now))
 
     def move_on(self, millis: int, now: int) -> None:
         """Move the time of all heartbeats forward, but not beyond now."""
         for key, heard in self._heard.items():
             self._heard[key] = replace(heard, at=min(heard.at + millis, now))
 
-    def is_alive(self, key: BrokerKey, now: int) -> bool:
+    def is_alive(self, key: ReplicaKey, now: int) -> bool:
         """Return True if a broker is live."""
         heard = self._heard.get(key)
         return heard is not None and now - heard.at <= heard.beat.timeout
 
-    def said(self, key: BrokerKey) -> Beat:
+    def said(self, key: ReplicaKey) -> ReplicaHeartbeat:
         """Return the last heartbeat of a broker; an empty one if there is none."""
         heard = self._heard.get(key)
-        return Beat() if heard is None else heard.beat
+        return ReplicaHeartbeat() if heard is None else heard.beat
 
-    def lost(self, peer: object) -> list[BrokerKey]:
+    def lost(self, peer: object) -> list[ReplicaKey]:
         """Remove and return the brokers of a connection that has ended."""
         keys = sorted(self._by_peer.pop(peer, ()))
         for key in keys:
@@ -110,7 +110,7 @@ class Liveness:
             del self._ended[next(iter(self._ended))]
         return keys
 
-    def expire(self, now: int) -> list[tuple[BrokerKey, object]]:
+    def expire(self, now: int) -> list[tuple[ReplicaKey, object]]:
         """Remove brokers whose timeout has passed; return them with their connections."""
         silent = [(key, heard.peer) for key, heard in self._heard.items() if not self.is_alive(key, now)]
         for key, peer in silent:
@@ -122,7 +122,7 @@ class Liveness:
         """Return the earliest timeout; None if there are no brokers."""
         return min((heard.at + heard.beat.timeout for heard in self._heard.values()), default=None)
 
-    def _unbind(self, key: BrokerKey, peer: object) -> None:
+    def _unbind(self, key: ReplicaKey, peer: object) -> None:
         keys = self._by_peer.get(peer)
         if keys is not None:
             keys.discard(key)

@@ -27,12 +27,12 @@ from mqgateway.engine.controller.events import Event
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     KeyValues,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
 )
 from mqgateway.engine.controller.state import Leader, NotLeading, OnAgreed
@@ -121,7 +121,7 @@ class SharedState:
                 self._term = found.mod_revision
                 self._keep(began, outcome.server)
 
-        self._place.transact(Transaction({}, [Range(self._leader_key)]), looked)
+        self._place.transact(Transaction({}, [KeyRange(self._leader_key)]), looked)
 
     def propose(self, event: Event, told: OnAgreed) -> None:
         """See `State.propose`; fails with `NotLeading`, or the reason why there was no answer."""
@@ -148,7 +148,7 @@ class SharedState:
                 self._refused(name, _first(outcome))
                 told(NotLeading(f"{key} or {self._leader_key} was changed by another"))
 
-        self._place.transact(Transaction(compare, [change], [Range(self._leader_key)]), done)
+        self._place.transact(Transaction(compare, [change], [KeyRange(self._leader_key)]), done)
 
     def confirm(self, told: OnAgreed) -> None:
         """See `State.confirm`.
@@ -159,7 +159,7 @@ class SharedState:
         if not self.is_leader:
             told(NotLeading("the lease of this controller is over"))
             return
-        term, look = self._term, [Range(self._leader_key)]
+        term, look = self._term, [KeyRange(self._leader_key)]
 
         def done(outcome: Outcome | Exception) -> None:
             if isinstance(outcome, Exception):
@@ -235,7 +235,7 @@ class SharedState:
 
         value = dumps({"address": self._me.address, "id": self._me.peer_id})
         put = Put(self._leader_key, value, self._lease)
-        wanted = Transaction({self._leader_key: revision}, [put], [Range(self._leader_key)])
+        wanted = Transaction({self._leader_key: revision}, [put], [KeyRange(self._leader_key)])
         self._place.transact(wanted, claimed)
 
     def _read(self, sets: dict[str, BrokerSet], revisions: dict[str, int], first: str) -> None:
@@ -262,7 +262,7 @@ class SharedState:
                 self._is_read = not self._is_over
                 self._settle()
 
-        self._place.transact(Transaction({self._leader_key: self._term}, [Range(first, end, PAGE)]), read)
+        self._place.transact(Transaction({self._leader_key: self._term}, [KeyRange(first, end, PAGE)]), read)
 
     def _settle(self) -> None:
         """End a check; call back once if this controller leads."""

@@ -28,7 +28,7 @@ class Leader(NamedTuple):
     address: str
 
 
-class State(Protocol):
+class ControllerState(Protocol):
     """The agreed broker sets."""
 
     @property

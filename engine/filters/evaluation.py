@@ -22,16 +22,16 @@ from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,
-    Holds,
     In,
-    Kind,
     Negated,
     Node,
     Not,
     Or,
-    Ordered,
+    OrderComparison,
     Property,
+    TextSearch,
     Truth,
+    ValueType,
 )
 
 Properties = Mapping[str, str]
@@ -97,18 +97,22 @@ def _build(node: Node, depth: int) -> Evaluate:
             return _equal_text(name, text)
         case Equal(left, right):
             return _equal(_build(left, depth), _build(right, depth), _comparison(left.kind, right.kind))
-        case Ordered(sign, Property(name), Constant(int() as number, (Kind.INT | Kind.LONG) as kind)):
+        case OrderComparison(
+            sign, Property(name), Constant(int() as number, (ValueType.INT | ValueType.LONG) as kind)
+        ):
             return _ordered_number(name, _READ[kind], _SIGNS[sign], number)
-        case Ordered(sign, left, right):
-            compare = _by_size if left.kind is right.kind is Kind.TEXT else _comparison(left.kind, right.kind)
+        case OrderComparison(sign, left, right):
+            compare = (
+                _by_size if left.kind is right.kind is ValueType.TEXT else _comparison(left.kind, right.kind)
+            )
             return _ordered(_build(left, depth), _build(right, depth), compare, _TESTS[sign])
         case In(operand, texts, is_not):
             return _in(operand.name, texts, is_not)
-        case Holds(word, operand, text, is_not):
+        case TextSearch(word, operand, text, is_not):
             return _holds(_build(operand, depth), _HOLDS[word], text, is_not)
 
 
-def _negated(operand: Evaluate, kind: Kind) -> Evaluate:
+def _negated(operand: Evaluate, kind: ValueType) -> Evaluate:
     def evaluate(properties: Properties) -> Any:
         value = operand(properties)
         return -value if kind in NUMBERS else None
@@ -206,25 +210,25 @@ def _holds(operand: Evaluate, test: Callable[[str, str], bool], part: str, is_no
     return evaluate
 
 
-def _comparison(left: Kind, right: Kind) -> Compare:
+def _comparison(left: ValueType, right: ValueType) -> Compare:
     """Return a comparison of present values: negative, 0 or positive.
 
     RocketMQ: `ComparisonExpression.__compare`.
     """
     if left is right:
-        return _compare_doubles if left is Kind.DOUBLE else _compare
-    if left is Kind.TEXT and right in _READ:
+        return _compare_doubles if left is ValueType.DOUBLE else _compare
+    if left is ValueType.TEXT and right in _READ:
         read = _READ[right]
         compare = _comparison(right, right)
         return lambda one, other: compare(read(one), other)
-    if right is Kind.TEXT and left in NUMBERS:
+    if right is ValueType.TEXT and left in NUMBERS:
         read = _READ[left]
         compare = _comparison(left, left)
         return lambda one, other: compare(one, read(other))
-    if right is Kind.TEXT and left is Kind.BOOLEAN:
+    if right is ValueType.TEXT and left is ValueType.BOOLEAN:
         return _fail
     if left in NUMBERS and right in NUMBERS:
-        return _compare if Kind.DOUBLE not in (left, right) else _compare_as_doubles
+        return _compare if ValueType.DOUBLE not in (left, right) else _compare_as_doubles
     return lambda one, other: -1
 
 
@@ -296,10 +300,10 @@ def _read_boolean(text: str) -> bool:
     return text.lower() == "true"
 
 
-_READ: dict[Kind, Convert] = {
-    Kind.INT: read_int,
-    Kind.LONG: read_long,
-    Kind.DOUBLE: read_double,
-    Kind.BOOLEAN: _read_boolean,
+_READ: dict[ValueType, Convert] = {
+    ValueType.INT: read_int,
+    ValueType.LONG: read_long,
+    ValueType.DOUBLE: read_double,
+    ValueType.BOOLEAN: _read_boolean,
 }
 """Parsers of text, by the kind it is compared with."""

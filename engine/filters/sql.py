@@ -28,16 +28,16 @@ from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,
-    Holds,
     In,
-    Kind,
     Negated,
     Node,
     Not,
     Or,
-    Ordered,
+    OrderComparison,
     Property,
+    TextSearch,
     Truth,
+    ValueType,
     is_boolean,
 )
 
@@ -60,18 +60,18 @@ TextSpan = tuple[int, int]
 """Begin of a part, and the position after its end."""
 
 
-class Parsed(NamedTuple):
+class ParsedExpression(NamedTuple):
     """The tree of an expression, and the text after its end."""
 
     root: Node
     ignored: str
 
 
-def parse(source: str) -> Parsed:
+def parse(source: str) -> ParsedExpression:
     """Parse an expression. Raises `ExpressionError`."""
     parser = _Parser(source)
     root = parser.whole()
-    return Parsed(root, source[parser.token.start :])
+    return ParsedExpression(root, source[parser.token.start :])
 
 
 class _Parser:
@@ -135,7 +135,7 @@ class _Parser:
             if word.kind == "IS":
                 is_not = self._skip("NOT")
                 self._expect("NULL")
-                node: Node = Equal(left, Constant(None, Kind.NULL))
+                node: Node = Equal(left, Constant(None, ValueType.NULL))
             else:
                 is_not = word.kind == "<>"
                 right_start = self.token.start
@@ -147,7 +147,7 @@ class _Parser:
 
     def _check_equal(self, left: Node, right: Node, start: int, right_start: int) -> None:
         for node, at in ((left, start), (right, right_start)):
-            if isinstance(node, Constant) and node.kind is Kind.NULL:
+            if isinstance(node, Constant) and node.kind is ValueType.NULL:
                 raise self._refusal("'NULL' cannot be compared.", at)
         if not (isinstance(left, Constant) and isinstance(right, Constant)):
             return
@@ -170,7 +170,7 @@ class _Parser:
             if word.kind in _SIGNS:
                 left = self._ordered(word.kind, left, where)
             elif word.kind in _HOLDS:
-                left = Holds(word.kind, left, self._string(), is_not)
+                left = TextSearch(word.kind, left, self._string(), is_not)
             elif word.kind == "BETWEEN":
                 left = self._between(left, where, is_not)
             else:
@@ -181,7 +181,7 @@ class _Parser:
         right, right_where = self._placed(self._sign)
         self._check_size(left, where)
         self._check_size(right, right_where)
-        return Ordered(sign, left, right)
+        return OrderComparison(sign, left, right)
 
     def _between(self, value: Node, where: TextSpan, is_not: bool) -> Node:
         low, low_where = self._placed(self._sign)
@@ -192,17 +192,17 @@ class _Parser:
         for node, at in ((value, where), (low, low_where), (high, high_where)):
             self._check_size(node, at)
         if is_not:
-            return Or((Ordered("<", value, low), Ordered(">", value, high)))
-        return And((Ordered(">=", value, low), Ordered("<=", value, high)))
+            return Or((OrderComparison("<", value, low), OrderComparison(">", value, high)))
+        return And((OrderComparison(">=", value, low), OrderComparison("<=", value, high)))
 
     def _check_range(self, low: Constant, high: Constant, start: int) -> None:
-        if Kind.NULL in (low.kind, high.kind):
+        if ValueType.NULL in (low.kind, high.kind):
             raise self._refusal("Illegal values of between, values can not be null!", start)
         if low.kind not in NUMBERS or high.kind not in NUMBERS:
             return
         left, right = low.value, high.value
         assert left is not None and right is not None
-        if Kind.DOUBLE in (low.kind, high.kind):
+        if ValueType.DOUBLE in (low.kind, high.kind):
             left, right = float(left), float(right)
         if right < left:  # type: ignore[operator]
             text = f"left value({left}) must less than or equal to right value({right})"
@@ -246,7 +246,7 @@ class _Parser:
         kind = token.kind
         self._count_one()
         if kind == tokens.STRING:
-            return Constant(self._string(), Kind.TEXT)
+            return Constant(self._string(), ValueType.TEXT)
         if kind == tokens.DECIMAL:
             return self._decimal(self._take())
         if kind == tokens.FLOATING_POINT:
@@ -255,10 +255,10 @@ class _Parser:
             return Property(self._take().text)
         if kind in _WORDS:
             self._take()
-            return Constant(_WORDS[kind], Kind.BOOLEAN)
+            return Constant(_WORDS[kind], ValueType.BOOLEAN)
         if kind == "NULL":
             self._take()
-            return Constant(None, Kind.NULL)
+            return Constant(None, ValueType.NULL)
         if kind != "(":
             raise self._unexpected(token, "a name, a value or (")
         self._take()
@@ -273,7 +273,7 @@ class _Parser:
         if len(digits) > LONG_DIGITS or int(digits) > LONG_MAX:
             raise self._refusal(f'For input string: "{digits}"', token.start, tokens.NO_NUMBER)
         value = int(digits)
-        return Constant(value, Kind.INT if value <= INT_MAX else Kind.LONG)
+        return Constant(value, ValueType.INT if value <= INT_MAX else ValueType.LONG)
 
     def _floating_point(self, token: Token) -> Constant:
         value = float(token.text)
@@ -281,7 +281,7 @@ class _Parser:
             raise self._refusal(f"{token.text} is greater than 1.7976931348623157E308", token.start)
         if value == 0:
             raise self._refusal(f"{token.text} is less than 4.9E-324", token.start)
-        return Constant(value, Kind.DOUBLE)
+        return Constant(value, ValueType.DOUBLE)
 
     def _string(self) -> str:
         return self._expect(tokens.STRING).text[1:-1].replace("''", "'")

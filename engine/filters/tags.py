@@ -1,7 +1,7 @@
 """Subscriptions by tags, which are compared by their hashes.
 
 A consume queue unit has the hash of its message's tags. The store returns the units with a subscribed hash
-(`SubscriptionData.accepted_codes`), and the client compares the tags themselves.
+(`TopicSubscription.accepted_codes`), and the client compares the tags themselves.
 
 RocketMQ: `FilterAPI`, `SubscriptionData`, `ExpressionMessageFilter`.
 """
@@ -19,7 +19,7 @@ TAGS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionData:
+class TopicSubscription:
     """A subscription to a topic; `sub_version` is the client's time of subscription, in ms since the epoch.
 
     `code_set` are the Java hashes of `tags_set`; both are empty for `*` and for other types than TAG.
@@ -62,7 +62,7 @@ def compile_subscription(
     expression_type: str | None = TAG_TYPE,
     sub_version: int = 0,
     tags_max: int = TAGS_MAX,
-) -> SubscriptionData:
+) -> TopicSubscription:
     """Parse an expression: `*`, tags joined by `||`, or the text of another type, kept unchanged.
 
     Raises `FilterError` for separators without tags, more than `tags_max` tags, or no text of another type.
@@ -71,15 +71,15 @@ def compile_subscription(
     if not is_tag_type(expression_type):
         if not expression:
             raise FilterError(f"Expression can't be null! {expression_type}")
-        return SubscriptionData(
+        return TopicSubscription(
             topic, expression, sub_version=sub_version, expression_type=expression_type or TAG_TYPE
         )
     if expression is None or takes_all(expression):
-        return SubscriptionData(topic, ALL, sub_version=sub_version)
+        return TopicSubscription(topic, ALL, sub_version=sub_version)
     words = expression.split(TAG_SEPARATOR)
     if not any(words):
         raise FilterError("subString split error")
     tags = frozenset(tag for word in words if (tag := word.strip()))
     if len(tags) > tags_max:
         raise FilterError(f"more than {tags_max} tags")
-    return SubscriptionData(topic, expression, tags, frozenset(map(java_hash, tags)), sub_version)
+    return TopicSubscription(topic, expression, tags, frozenset(map(java_hash, tags)), sub_version)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class ValueType(Enum):
     """Type of a part's value; a missing property has no value.
 
     INT and LONG are Java's numbers of 32 and 64 bits, which parse text differently. NULL never has a value.
@@ -20,7 +20,7 @@ class Kind(Enum):
     NULL = "null"
 
 
-NUMBERS = frozenset({Kind.INT, Kind.LONG, Kind.DOUBLE})
+NUMBERS = frozenset({ValueType.INT, ValueType.LONG, ValueType.DOUBLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Constant:
     """A number, a text, TRUE, FALSE or NULL."""
 
     value: str | float | bool | None
-    kind: Kind
+    kind: ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Property:
     """The text of a property of the message."""
 
     name: str
-    kind = Kind.TEXT
+    kind = ValueType.TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Negated:
     operand: Node
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueType:
         """The kind of the number, or NULL."""
-        return self.operand.kind if self.operand.kind in NUMBERS else Kind.NULL
+        return self.operand.kind if self.operand.kind in NUMBERS else ValueType.NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Truth:
     """A property used as a condition: False if it exists, as a text is not true; else unknown."""
 
     operand: Property
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Not:
     """Negation; unknown if the operand is."""
 
     operand: Node
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class And:
     """True if all are; False if one is; else unknown."""
 
     operands: tuple[Node, ...]
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Or:
     """False if all are; True if one is; else unknown."""
 
     operands: tuple[Node, ...]
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,17 @@ class Equal:
 
     left: Node
     right: Node
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class OrderComparison:
     """A comparison by size; `sign` is one of `<`, `<=`, `>` and `>=`."""
 
     sign: str
     left: Node
     right: Node
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class In:
     operand: Property
     texts: frozenset[str]
     is_not: bool
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class TextSearch:
     """Search of a text in another, at its start or at its end; `word` is CONTAINS, STARTSWITH or ENDSWITH.
 
     False, with and without NOT, if the operand is not a text or is missing, and for an empty search text.
@@ -123,16 +123,16 @@ class Holds:
     operand: Node
     text: str
     is_not: bool
-    kind = Kind.BOOLEAN
+    kind = ValueType.BOOLEAN
 
 
-Node = Constant | Property | Negated | Truth | Not | And | Or | Equal | Ordered | In | Holds
+Node = Constant | Property | Negated | Truth | Not | And | Or | Equal | OrderComparison | In | TextSearch
 
 
 def is_boolean(node: Node) -> bool:
     """Return True if a part is a condition, as TRUE, FALSE and NULL are."""
     if isinstance(node, Constant):
-        return node.kind in (Kind.BOOLEAN, Kind.NULL)
+        return node.kind in (ValueType.BOOLEAN, ValueType.NULL)
     return not isinstance(node, Property | Negated)
 
 
@@ -147,10 +147,10 @@ def names_in(node: Node) -> set[str]:
                 names.add(name)
             case Negated(operand) | Not(operand) | Truth(operand) | In(operand=operand):
                 waiting.append(operand)
-            case Holds(operand=operand):
+            case TextSearch(operand=operand):
                 waiting.append(operand)
             case And(operands) | Or(operands):
                 waiting += operands
-            case Equal(left, right) | Ordered(_, left, right):
+            case Equal(left, right) | OrderComparison(_, left, right):
                 waiting += (left, right)
     return names

@@ -39,7 +39,7 @@ K = TypeVar("K")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Entrance(Enum):
+class AdmissionOutcome(Enum):
     """Outcome of the check of a connection."""
 
     OPEN = auto()
@@ -81,7 +81,7 @@ def shown_ticket(text: str) -> bytes:
     return MARK + ticket if len(ticket) == TICKET_SIZE else b""
 
 
-class Admission:
+class SlaveAdmission:
     """Checks the connections of slaves. With `asks_who` members need tickets.
 
     Raises `ConfigError` if `allowed`, a setting, is invalid.
@@ -117,17 +117,19 @@ class Admission:
         if host not in hosts:
             _remember(self._refused, host, now, ADDRESSES_MAX)
 
-    def judge(self, ticket: bytes, host: str, now: int) -> Entrance:
+    def judge(self, ticket: bytes, host: str, now: int) -> AdmissionOutcome:
         """Decide whether a connection from `host` with this ticket, or b"", is a slave."""
         if any(_ip(host) in network for network in self._allowed):
-            return Entrance.OPEN
+            return AdmissionOutcome.OPEN
         if self._asks_who:
             issued = self._tickets.pop(ticket, None)
-            return Entrance.OPEN if _is_recent(issued, now, TICKET_MILLIS) else Entrance.CLOSED
+            return (
+                AdmissionOutcome.OPEN if _is_recent(issued, now, TICKET_MILLIS) else AdmissionOutcome.CLOSED
+            )
         if host in self._members or _is_recent(self._asked.get(host), now, ASKED_MILLIS):
-            return Entrance.OPEN
+            return AdmissionOutcome.OPEN
         is_refused = _is_recent(self._refused.get(host), now, REFUSED_MILLIS)
-        return Entrance.CLOSED if is_refused else Entrance.UNKNOWN
+        return AdmissionOutcome.CLOSED if is_refused else AdmissionOutcome.UNKNOWN
 
     @property
     def reason(self) -> str:

@@ -19,7 +19,7 @@ from mqgateway.engine.ha.epoch_frames import (
     encode_epochs,
 )
 from mqgateway.engine.ha.epochs import Epochs
-from mqgateway.engine.ha.feed import Feed, LogEnds, Outgoing
+from mqgateway.engine.ha.feed import Feed, LogEnds, OutgoingTransfer
 from mqgateway.engine.ha.in_sync_set import InSyncSet
 from mqgateway.engine.options import StoreOptions
 
@@ -94,14 +94,14 @@ class EpochFeed(Feed):
             return super()._start(offset)
         return self._log.min_offset
 
-    def take(self, now: int) -> Outgoing | None:
+    def take(self, now: int) -> OutgoingTransfer | None:
         """Return what to send now, counted as sent; None if there is nothing, or not yet."""
         if self._answer:
-            return Outgoing(NO_OFFSET, 0)
+            return OutgoingTransfer(NO_OFFSET, 0)
         outgoing = super().take(now)
         if outgoing is None and self._has_news(now):
             self._last_write = now
-            return Outgoing(self.next_offset, 0)
+            return OutgoingTransfer(self.next_offset, 0)
         return outgoing
 
     def _has_news(self, now: int) -> bool:
@@ -112,7 +112,7 @@ class EpochFeed(Feed):
     def _border(self) -> int:
         return self._epochs.at(self.next_offset)[1]
 
-    def header(self, outgoing: Outgoing) -> bytes:
+    def header(self, outgoing: OutgoingTransfer) -> bytes:
         """Return the header for bytes of the log."""
         if outgoing.offset == NO_OFFSET:
             answer, self._answer = self._answer, b""

@@ -26,7 +26,7 @@ from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.options import StoreOptions
 
 
-class Log(Protocol):
+class EpochTransferLog(Protocol):
     """The log that transfers are appended to."""
 
     @property
@@ -46,7 +46,7 @@ class EpochFollow:
     def __init__(
         self,
         options: StoreOptions,
-        log: Log,
+        log: EpochTransferLog,
         now: int,
         *,
         hello: Hello,

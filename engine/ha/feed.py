@@ -32,7 +32,7 @@ class LogEnds(Protocol):
     def file_size(self) -> int: ...
 
 
-class Outgoing(NamedTuple):
+class OutgoingTransfer(NamedTuple):
     """A transfer to send: a header, and `size` bytes of the log at `offset`."""
 
     offset: int
@@ -113,7 +113,7 @@ class Feed:
             )
         return offset
 
-    def take(self, now: int) -> Outgoing | None:
+    def take(self, now: int) -> OutgoingTransfer | None:
         """Return what to send now, counted as sent; None if there is nothing, or not yet."""
         if self.next_offset < 0:
             return None
@@ -131,17 +131,17 @@ class Feed:
         self.next_offset += size
         self._last_write = now
         self.flow.add(size + TRANSFER_HEADER_SIZE, now)
-        return Outgoing(offset, size)
+        return OutgoingTransfer(offset, size)
 
     def _border(self) -> int:
         """Return a limit of the next transfer, besides the end of the log and of the file."""
         return ENDLESS
 
-    def header(self, outgoing: Outgoing) -> bytes:
+    def header(self, outgoing: OutgoingTransfer) -> bytes:
         """Return the header for bytes of the log."""
         return encode_header(*outgoing)
 
-    def give_back(self, outgoing: Outgoing) -> None:
+    def give_back(self, outgoing: OutgoingTransfer) -> None:
         """Undo the last `take`: its bytes could not be read yet."""
         self.next_offset = outgoing.offset
 

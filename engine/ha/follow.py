@@ -22,7 +22,7 @@ from mqgateway.engine.options import StoreOptions
 KNOWN_BYTE = b"\0"
 
 
-class Log(Protocol):
+class TransferLog(Protocol):
     """The log that transfers are appended to."""
 
     @property
@@ -36,7 +36,7 @@ class Log(Protocol):
 class Follow:
     """One connection. `begin` is the start requested for an empty log, 0 to leave that to the master."""
 
-    def __init__(self, options: StoreOptions, log: Log, now: int, begin: int = 0) -> None:
+    def __init__(self, options: StoreOptions, log: TransferLog, now: int, begin: int = 0) -> None:
         self._options = options
         self._log = log
         self._cutter = TransferCutter(options.ha_max_frame_size)

@@ -18,7 +18,7 @@ FILE_NAME = "brokerIdentity"
 SEPARATOR = "#"
 
 
-class Identity(NamedTuple):
+class BrokerNameAndId(NamedTuple):
     """A broker's name and its id."""
 
     cluster: str
@@ -29,7 +29,7 @@ class Identity(NamedTuple):
 class Application(NamedTuple):
     """A requested id, with proof that this broker requested it: `address;ms`."""
 
-    identity: Identity
+    identity: BrokerNameAndId
     check_code: str
 
 
@@ -41,7 +41,7 @@ class IdentityFiles:
         self._path = path
         self._cluster, self._broker = cluster, broker
 
-    def read(self) -> Identity | None:
+    def read(self) -> BrokerNameAndId | None:
         """Return this broker's identity; None if it has no id yet."""
         parts = self._read(self._path, 3)
         return None if parts is None else self._identity(self._path, parts)
@@ -57,11 +57,11 @@ class IdentityFiles:
 
     def apply(self, number: int, check_code: str) -> Application:
         """Write a request before it is sent."""
-        identity = Identity(self._cluster, self._broker, number)
+        identity = BrokerNameAndId(self._cluster, self._broker, number)
         self._write(f"{self._path}-temp", (*map(str, identity), check_code))
         return Application(identity, check_code)
 
-    def keep(self, identity: Identity) -> None:
+    def keep(self, identity: BrokerNameAndId) -> None:
         """Store the id of this broker."""
         self._write(self._path, tuple(map(str, identity)))
         self.give_up()
@@ -72,7 +72,7 @@ class IdentityFiles:
             self._disk.unlink(f"{self._path}-temp")
             self._disk.sync_dir(os.path.dirname(self._path))
 
-    def _identity(self, path: str, parts: list[str]) -> Identity:
+    def _identity(self, path: str, parts: list[str]) -> BrokerNameAndId:
         cluster, broker, number = parts[:3]
         if (cluster, broker) != (self._cluster, self._broker):
             raise ConfigError(
@@ -80,7 +80,7 @@ class IdentityFiles:
                 f"{self._cluster}: change brokerName and brokerClusterName back, or remove the file to get "
                 "another id"
             )
-        return Identity(cluster, broker, int(number))
+        return BrokerNameAndId(cluster, broker, int(number))
 
     def _read(self, path: str, count: int) -> list[str] | None:
         if not self._disk.exists(path):

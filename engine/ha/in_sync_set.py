@@ -14,7 +14,7 @@ from typing import Protocol
 from mqgateway.engine.options import StoreOptions
 
 
-class Follower(Protocol):
+class ConnectedReplica(Protocol):
     """State of a replica connected since `since`. Times in ms, offsets of the log."""
 
     replica_id: int
@@ -81,7 +81,12 @@ class InSyncSet:
         self._is_open = True
 
     def consider(
-        self, followers: Iterable[Follower], place: int, now: int, patience: int, options: StoreOptions
+        self,
+        followers: Iterable[ConnectedReplica],
+        place: int,
+        now: int,
+        patience: int,
+        options: StoreOptions,
     ) -> frozenset[int] | None:
         """Return the set to request; None if it is right.
 

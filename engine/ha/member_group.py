@@ -18,7 +18,7 @@ QUIET_MILLIS = 30_000
 """Time for which a slave does not act after the master has announced itself."""
 
 
-class Change(NamedTuple):
+class MinIdChange(NamedTuple):
     """A change of the smallest id:
 
     `master` is the address of a returned master, `ha_address` that of its log, or "".
@@ -51,7 +51,7 @@ class MemberGroup:
         """
         return self.acts and not follows and now >= self._quiet_until
 
-    def update(self, members: Mapping[int, str]) -> Change | None:
+    def update(self, members: Mapping[int, str]) -> MinIdChange | None:
         """Process the members reported by a name server, by id; return the change, or None."""
         if not members:
             return None
@@ -59,12 +59,12 @@ class MemberGroup:
         first = min(members)
         return self.noticed(first, members[first], "")
 
-    def noticed(self, min_id: int, address: str, ha_address: str) -> Change | None:
+    def noticed(self, min_id: int, address: str, ha_address: str) -> MinIdChange | None:
         """Process the member with the smallest id; return the change, or None."""
         before, self.min_id, self.min_address = self.min_id, min_id, address
         if self.own_id == MASTER_ID or before == min_id:
             return None
-        return Change(address, ha_address) if min_id == MASTER_ID else Change()
+        return MinIdChange(address, ha_address) if min_id == MASTER_ID else MinIdChange()
 
     def announced(self, now: int) -> None:
         """Note that the master returns: it continues with all its work."""

@@ -40,7 +40,7 @@ class Task(Enum):
     """All is done: register with name servers."""
 
 
-class Step(NamedTuple):
+class MemberTask(NamedTuple):
     """A task, and the address of the member it concerns."""
 
     task: Task
@@ -63,7 +63,7 @@ class ComingOnline:
         self.left_out: list[str] = []
         self.is_online = False
 
-    def next(self, now: int, following: int) -> Step | None:
+    def next(self, now: int, following: int) -> MemberTask | None:
         """Return the next step at `now` (ms); None for nothing yet.
 
         `following` is the number of logs that follow ours; for a slave 1 if ours follows its master's.
@@ -71,13 +71,13 @@ class ComingOnline:
         if self.is_online or self._is_busy or now < self._pause_until:
             return None
         if self._others is None:
-            return self._begin(Step(Task.ASK_MEMBERS))
+            return self._begin(MemberTask(Task.ASK_MEMBERS))
         waiting = [address for _, address in self._others if address not in self._finished]
         if not waiting:
-            return self._begin(Step(Task.REGISTER))
+            return self._begin(MemberTask(Task.REGISTER))
         address = waiting[0]
         if self._announced != address:
-            return self._begin(Step(Task.ANNOUNCE if self._is_master else Task.ASK_MASTER, address))
+            return self._begin(MemberTask(Task.ANNOUNCE if self._is_master else Task.ASK_MASTER, address))
         if following <= self._taken_back:
             if self._follows_until is None:
                 self._follows_until = now + FOLLOWING_MILLIS
@@ -85,15 +85,15 @@ class ComingOnline:
                 self.failed(now)
             return None
         if self._is_master:
-            return self._begin(Step(Task.TAKE_BACK, address))
+            return self._begin(MemberTask(Task.TAKE_BACK, address))
         self._finished.add(address)
-        return self._begin(Step(Task.REGISTER))
+        return self._begin(MemberTask(Task.REGISTER))
 
     @property
     def _is_master(self) -> bool:
         return self._own_id == MASTER_ID
 
-    def _begin(self, step: Step) -> Step:
+    def _begin(self, step: MemberTask) -> MemberTask:
         self._is_busy = True
         self._doing = step
         return step

@@ -5,8 +5,8 @@ that does its master's background work, without writing to its own log. A *fence
 a master whose lease or epoch has ended, which must not acknowledge anything, as another may be master
 already. The epoch grows with each election and never decreases: a change with an older one is stale.
 
-`Role` notifies its subscribers of every change, in order, also if a subscriber changes the role again. An
-exception of a subscriber is logged, and the others are notified all the same.
+`ReplicationRole` notifies its subscribers of every change, in order, also if a subscriber changes the role
+again. An exception of a subscriber is logged, and the others are notified all the same.
 
 RocketMQ: `BrokerController.changeSpecialServiceStatus`, `ReplicasManager.changeToMaster`, `changeToSlave`.
 """
@@ -55,7 +55,7 @@ Changed = Callable[[RoleState, RoleState], None]
 """Called with the state before and the state after."""
 
 
-class Role:
+class ReplicationRole:
     """The role of one broker, `state`; `is_slave` is True for an acting one too."""
 
     def __init__(self, kind: RoleKind, broker_id: int, epoch: int = 0) -> None:
@@ -64,15 +64,15 @@ class Role:
         self._set(RoleState(kind, broker_id, epoch))
 
     @staticmethod
-    def initial(configured: BrokerRole, broker_id: int, *, is_told: bool = False) -> Role:
+    def initial(configured: BrokerRole, broker_id: int, *, is_told: bool = False) -> ReplicationRole:
         """Return the role at the start, from `brokerRole` and `brokerId`.
 
         With `is_told` a controller or an election decides, and there is neither role nor id yet.
         """
         if is_told:
-            return Role(RoleKind.FENCED, UNKNOWN_ID)
+            return ReplicationRole(RoleKind.FENCED, UNKNOWN_ID)
         kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
-        return Role(kind, broker_id)
+        return ReplicationRole(kind, broker_id)
 
     def _set(self, state: RoleState) -> None:
         kind = state.kind

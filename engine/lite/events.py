@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.lite.names import light_queue
-from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.offsets import ConsumerOffsets
@@ -33,7 +33,7 @@ WILDCARD_DELAY_MILLIS = 5_000
 SHORTEST_DELAY_MILLIS = 50
 
 
-class Waiting:
+class ClientEvents:
     """Events of one client. `popped` is the wall time of its last pop, `asked_at` that of the monotonic
     clock; both in ms.
     """
@@ -69,7 +69,7 @@ class Events:
         self,
         options: BrokerOptions,
         clock: Clock,
-        rules: Rules,
+        rules: LiteRules,
         subscriptions: Subscriptions,
         offsets: ConsumerOffsets,
         *,
@@ -87,7 +87,7 @@ class Events:
         self._queues_of = queues_of
         self._wake = wake
         self._chance = chance
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, ClientEvents] = {}
         self._avoided: dict[str, int] = {}
         self._later: dict[Subscriber, int] = {}
         subscriptions.on_added = self._added
@@ -215,10 +215,10 @@ class Events:
         most = self._max_offset(queue)
         return most > 0 and self._offsets.query(group, queue, 0) < most
 
-    def _waiting_of(self, subscriber: Subscriber) -> Waiting:
+    def _waiting_of(self, subscriber: Subscriber) -> ClientEvents:
         waiting = self._waiting.get(subscriber.client_id)
         if waiting is None:
-            waiting = Waiting(
+            waiting = ClientEvents(
                 subscriber.group,
                 self._rules.max_events(subscriber.group),
                 self._clock.millis(),

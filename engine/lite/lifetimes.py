@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.lite.names import light_queue, split_name
-from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import MessageStore
 
@@ -17,7 +17,7 @@ MINUTE_MILLIS = 60_000
 class Lifetimes:
     """Scans the LMQ queues of a store."""
 
-    def __init__(self, options: BrokerOptions, store: MessageStore, rules: Rules) -> None:
+    def __init__(self, options: BrokerOptions, store: MessageStore, rules: LiteRules) -> None:
         self._options = options
         self._store = store
         self._rules = rules

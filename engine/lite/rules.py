@@ -7,7 +7,7 @@ from mqgateway.engine.tables.topics import TopicTable
 BOUND_TOPIC = "lite.bind.topic"
 
 
-class Rules:
+class LiteRules:
     """Looks attributes up; a group that does not exist has none, and is not created."""
 
     def __init__(self, options: BrokerOptions, topics: TopicTable, groups: GroupTable) -> None:

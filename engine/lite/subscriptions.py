@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.lite.names import split_name
-from mqgateway.engine.lite.rules import Rules
+from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)
 
 
-class QuotaExceeded(EngineError):
+class SubscriptionQuotaExceeded(EngineError):
     """There are as many subscriptions as there may be."""
 
 
@@ -33,14 +33,14 @@ class Subscriber(NamedTuple):
     group: str
 
 
-class Start(NamedTuple):
+class SubscriptionStart(NamedTuple):
     """Start position of a new subscription. Standard: `OffsetOption`."""
 
     kind: str
     value: int
 
 
-FIRST = Start("POLICY", 1)
+FIRST = SubscriptionStart("POLICY", 1)
 
 
 class Subscription:
@@ -63,7 +63,7 @@ class Subscriptions:
     """
 
     def __init__(
-        self, options: BrokerOptions, rules: Rules, restart: Callable[[str, str, Start], None]
+        self, options: BrokerOptions, rules: LiteRules, restart: Callable[[str, str, SubscriptionStart], None]
     ) -> None:
         self._options = options
         self._rules = rules
@@ -99,7 +99,12 @@ class Subscriptions:
         return found if group is None else {group: found[group]} if group in found else {}
 
     def add(
-        self, subscriber: Subscriber, topic: str, queues: Iterable[str], start: Start | None, now: int
+        self,
+        subscriber: Subscriber,
+        topic: str,
+        queues: Iterable[str],
+        start: SubscriptionStart | None,
+        now: int,
     ) -> None:
         """Add queues to the subscription of a client. Raises `QuotaExceeded` and `NotForWildcards`."""
         self._check_room()
@@ -168,7 +173,7 @@ class Subscriptions:
     def _check_room(self, more: int = 1) -> None:
         most = self._options.max_lite_subscription_count
         if max(self.count, len(self._clients)) + more > most:
-            raise QuotaExceeded(f"lite subscription quota exceeded {most}")
+            raise SubscriptionQuotaExceeded(f"lite subscription quota exceeded {most}")
 
     def _own(self, subscriber: Subscriber, topic: str, now: int) -> Subscription:
         own = self._clients.get(subscriber.client_id)

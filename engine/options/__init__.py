@@ -24,7 +24,7 @@ from mqgateway.engine.options.option import (
     options_of,
     snake_case,
 )
-from mqgateway.engine.options.option_set import Effective, Options, OptionSet, Problem
+from mqgateway.engine.options.option_set import Effective, Options, OptionSet, SettingProblem
 from mqgateway.engine.options.properties import (
     Setting,
     change_properties,
@@ -53,10 +53,10 @@ __all__ = [
     "Option",
     "OptionSet",
     "Options",
-    "Problem",
     "RemotingOptions",
     "RequestMode",
     "Setting",
+    "SettingProblem",
     "StoreOptions",
     "TlsMode",
     "TlsOptions",

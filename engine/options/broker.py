@@ -8,7 +8,7 @@ from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.clients import (
     AssignmentOptions,
-    ClientOptions,
+    ConnectedClientOptions,
     FilterOptions,
     StatisticsOptions,
 )
@@ -270,7 +270,7 @@ class FlowOptions(Options):
     )
 
 
-class PullOptions(Options):
+class BrokerPullOptions(Options):
     """Pulls, long polling and offsets."""
 
     long_polling_enable: bool = option(
@@ -411,10 +411,10 @@ class BrokerOptions(
     FilterOptions,
     StatisticsOptions,
     AssignmentOptions,
-    ClientOptions,
+    ConnectedClientOptions,
     LiteOptions,
     PopOptions,
-    PullOptions,
+    BrokerPullOptions,
     FlowOptions,
     TopicOptions,
     RegistrationOptions,

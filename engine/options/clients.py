@@ -17,7 +17,7 @@ class RequestMode(StrEnum):
     POP = "POP"
 
 
-class ClientOptions(Options):
+class ConnectedClientOptions(Options):
     """Connected producers and consumers."""
 
     notify_consumer_ids_changed_enable: bool = option(

@@ -16,7 +16,7 @@ HIDDEN = "******"
 
 
 @dataclass(frozen=True)
-class Problem:
+class SettingProblem:
     """A problem with one setting, its position, and a suggestion.
 
     An error means that the setting cannot be used, a warning that it has no effect or is outdated.
@@ -152,7 +152,7 @@ class OptionSet:
 
     def apply(
         self, settings: Iterable[Setting], *, unknown: Literal["error", "warning"] = "warning"
-    ) -> list[Problem]:
+    ) -> list[SettingProblem]:
         """Check and set properties, later ones over earlier ones; return all problems.
 
         An invalid setting leaves its property unchanged. `unknown` is the severity of an unknown key.
@@ -164,7 +164,7 @@ class OptionSet:
                 problems.append(problem)
         return problems
 
-    def check(self, settings: Sequence[Setting]) -> list[Problem]:
+    def check(self, settings: Sequence[Setting]) -> list[SettingProblem]:
         """Return the errors that `apply` would find, without setting anything."""
         problems = []
         for setting in settings:
@@ -205,7 +205,7 @@ class OptionSet:
         text = format_value(self.get(option.name))
         return HIDDEN if hide and option.secret and text else text
 
-    def _apply_one(self, setting: Setting, unknown: Literal["error", "warning"]) -> Problem | None:
+    def _apply_one(self, setting: Setting, unknown: Literal["error", "warning"]) -> SettingProblem | None:
         name = self.name_of(setting.key)
         place = self._places.get(name)
         if place is None:
@@ -229,9 +229,9 @@ class OptionSet:
             self._loose[name] = value
         self._origins[name] = origin
 
-    def _unknown(self, setting: Setting, severity: Literal["error", "warning"]) -> Problem:
+    def _unknown(self, setting: Setting, severity: Literal["error", "warning"]) -> SettingProblem:
         near = closest(setting.key, [*self._places, *self._old_names])
-        return Problem(
+        return SettingProblem(
             setting.key,
             setting.value,
             "no such property",
@@ -242,13 +242,15 @@ class OptionSet:
         )
 
 
-def _bad_value(setting: Setting, bad: BadValue) -> Problem:
+def _bad_value(setting: Setting, bad: BadValue) -> SettingProblem:
     suggestion = f"use {setting.key}={bad.suggestion}" if bad.suggestion else ""
-    return Problem(setting.key, setting.value, bad.what, suggestion, setting.source, setting.line)
+    return SettingProblem(setting.key, setting.value, bad.what, suggestion, setting.source, setting.line)
 
 
-def _warning(setting: Setting, what: str, suggestion: str = "") -> Problem:
-    return Problem(setting.key, setting.value, what, suggestion, setting.source, setting.line, "warning")
+def _warning(setting: Setting, what: str, suggestion: str = "") -> SettingProblem:
+    return SettingProblem(
+        setting.key, setting.value, what, suggestion, setting.source, setting.line, "warning"
+    )
 
 
 def _note(option: Option) -> str:

@@ -348,7 +348,7 @@ class LmqOptions(Options):
     max_lmq_consume_queue_num: int = option(20000, "Maximum number of LMQ queues with enableLmqQuota.")
 
 
-class ProducerOptions(Options):
+class IdempotentProducerOptions(Options):
     """Idempotent producers of Kafka."""
 
     kafka_producer_id_expiration_millis: int = option(
@@ -377,7 +377,7 @@ class StoreOptions(
     CompactionOptions,
     DelayOptions,
     LmqOptions,
-    ProducerOptions,
+    IdempotentProducerOptions,
     ReadOptions,
     RetentionOptions,
     FlushOptions,

@@ -45,7 +45,7 @@ from mqgateway.engine.pop.retries import Retries
 from mqgateway.engine.pop.revive import OpenPoint, ReviveQueue
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.expansion import LargeBatch
+from mqgateway.engine.store.expansion import LargeBatchRead
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
@@ -352,7 +352,7 @@ class PopLog:
             return self._revive_foreign(point, offset, queue_id, now)
         try:
             stored = store.message(key.topic, key.queue_id, offset, may_wait=False)
-        except LargeBatch as large:
+        except LargeBatchRead as large:
             store.bring(large, _brought)
             return False
         except ColdRead:

@@ -51,14 +51,14 @@ class Duplicate(NamedTuple):
     stored: StoredBatch
 
 
-class Refusal(Enum):
+class BatchRefusal(Enum):
     """A reason to take no batch."""
 
     OUT_OF_ORDER = "the sequence does not follow the producer's last batch"
     OLD_EPOCH = "the producer has a newer epoch"
 
 
-Verdict = Duplicate | Refusal | None
+Verdict = Duplicate | BatchRefusal | None
 """None: the batch is new, and follows."""
 
 
@@ -96,16 +96,16 @@ def judge(entry: bytes | None, batch: ProducerBatch) -> Verdict:
         return None
     epoch = epoch_of(entry)
     if batch.epoch < epoch:
-        return Refusal.OLD_EPOCH
+        return BatchRefusal.OLD_EPOCH
     if batch.epoch > epoch:
-        return None if batch.first_sequence == 0 else Refusal.OUT_OF_ORDER
+        return None if batch.first_sequence == 0 else BatchRefusal.OUT_OF_ORDER
     if batch.first_sequence == last_of(entry).last_sequence + 1 & SEQUENCE_MAX:
         return None
     last_sequence = batch.last_sequence
     for stored in batches_of(entry):
         if stored.first_sequence == batch.first_sequence and stored.last_sequence == last_sequence:
             return Duplicate(stored.last_offset - batch.count + 1, stored)
-    return Refusal.OUT_OF_ORDER
+    return BatchRefusal.OUT_OF_ORDER
 
 
 def advance(entry: bytes | None, batch: ProducerBatch, end: int, stored: int) -> bytes:

@@ -30,7 +30,7 @@ class _Pending(NamedTuple):
     sent_at: int
 
 
-class Dispatcher:
+class EntryDispatcher:
     """Keeps one follower's log like the own one, while this member leads."""
 
     def __init__(self, peer: str, state: MemberState, quorum: Quorum, effects: Effects) -> None:

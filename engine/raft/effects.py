@@ -21,14 +21,14 @@ class Send(NamedTuple):
     answered: Answered
 
 
-class Reply(NamedTuple):
+class RaftReply(NamedTuple):
     """Answer the request that came with this `token`."""
 
     token: object
     answer: Answer
 
 
-Effect = Send | Reply
+Effect = Send | RaftReply
 
 
 class Effects:
@@ -43,7 +43,7 @@ class Effects:
 
     def reply(self, token: object, answer: Answer) -> None:
         """Answer another member."""
-        self._waiting.append(Reply(token, answer))
+        self._waiting.append(RaftReply(token, answer))
 
     def take(self) -> list[Effect]:
         """Return the effects in order, and clear them."""

@@ -35,7 +35,7 @@ _BEAT_SETTLES = 10
 """Time in ms in which answers after those of a quorum are still taken into account."""
 
 
-class Outcome(Enum):
+class VoteOutcome(Enum):
     """Outcome of a vote. RocketMQ: `VoteResponse.ParseResult`."""
 
     PASSED = "PASSED"
@@ -45,7 +45,7 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
-class Tally:
+class VoteTally:
     """The answers to a vote in `term` so far, its own among them."""
 
     term: int
@@ -84,21 +84,21 @@ class Tally:
             or self.answered == len(settings.peers)
         )
 
-    def judge(self, settings: MemberSettings) -> tuple[Outcome, int]:
+    def judge(self, settings: MemberSettings) -> tuple[VoteOutcome, int]:
         """Return the outcome, and the additional time in ms before the next vote."""
         if self.term_max > self.term:
-            return Outcome.WAIT_TO_VOTE_NEXT, 0
+            return VoteOutcome.WAIT_TO_VOTE_NEXT, 0
         if self.has_leader:
-            return Outcome.WAIT_TO_REVOTE, settings.leader_patience
+            return VoteOutcome.WAIT_TO_REVOTE, settings.leader_patience
         if not settings.is_quorum(self.valid):
-            return Outcome.WAIT_TO_REVOTE, 0
+            return VoteOutcome.WAIT_TO_REVOTE, 0
         if not settings.is_quorum(self.valid - self.bigger_logs):
-            return Outcome.WAIT_TO_REVOTE, settings.vote_interval_max
+            return VoteOutcome.WAIT_TO_REVOTE, settings.vote_interval_max
         if settings.is_quorum(self.accepted):
-            return Outcome.PASSED, 0
+            return VoteOutcome.PASSED, 0
         if settings.is_quorum(self.accepted + self.not_ready):
-            return Outcome.REVOTE_IMMEDIATELY, 0
-        return Outcome.WAIT_TO_VOTE_NEXT, 0
+            return VoteOutcome.REVOTE_IMMEDIATELY, 0
+        return VoteOutcome.WAIT_TO_VOTE_NEXT, 0
 
 
 @dataclass(slots=True)
@@ -124,9 +124,9 @@ class Elector:
         self._random = random
         self._next_vote = -1
         has_stood = state.settings.rules.leads_term_once and state.log.vote == state.self_id
-        self._last_outcome = Outcome.WAIT_TO_VOTE_NEXT if has_stood else Outcome.WAIT_TO_REVOTE
+        self._last_outcome = VoteOutcome.WAIT_TO_VOTE_NEXT if has_stood else VoteOutcome.WAIT_TO_REVOTE
         self._must_raise = False
-        self._tally: Tally | None = None
+        self._tally: VoteTally | None = None
         self._beat: _Beat | None = None
         self._last_beat = self._heard_leader = self._heard_quorum = 0
         self.live: dict[str, bool] = {}
@@ -156,7 +156,7 @@ class Elector:
             self._last_beat = now - self._settings.heart_beat_interval - 1
             self._heard_quorum = now
         elif role is RaftRole.FOLLOWER:
-            self._last_outcome = Outcome.WAIT_TO_REVOTE
+            self._last_outcome = VoteOutcome.WAIT_TO_REVOTE
             self._heard_leader = now
 
     def newer_term(self, term: int, now: int) -> None:
@@ -223,14 +223,14 @@ class Elector:
             self._settle(now)
         if not self._state.is_candidate or (now < self._next_vote and not self._must_raise):
             return
-        if self._last_outcome is Outcome.WAIT_TO_VOTE_NEXT or self._must_raise:
+        if self._last_outcome is VoteOutcome.WAIT_TO_VOTE_NEXT or self._must_raise:
             try:
                 self._state.raise_term()
             except OSError as error:
                 log.error("the term of %s cannot be stored: %s", self._state.self_id, error)
                 self._next_vote = self._vote_time(now)
                 return
-            self._last_outcome = Outcome.WAIT_TO_REVOTE
+            self._last_outcome = VoteOutcome.WAIT_TO_REVOTE
             if self._must_raise:
                 self._must_raise = False
                 self._next_vote = self._vote_time(now)
@@ -241,12 +241,12 @@ class Elector:
         state, settings = self._state, self._settings
         request = Vote(state.self_id, state.term, state.log.end_index, state.log.end_term)
         wait = settings.vote_wait + self._random.randrange(settings.vote_interval_max)
-        self._tally = tally = Tally(state.term, now + wait)
+        self._tally = tally = VoteTally(state.term, now + wait)
         for peer in self.others:
             self._effects.send(peer, request, partial(self._voted, tally))
         self._voted(tally, self.vote(request, now), now)
 
-    def _voted(self, tally: Tally, answer: VoteAnswer | None, now: int) -> None:
+    def _voted(self, tally: VoteTally, answer: VoteAnswer | None, now: int) -> None:
         if tally is not self._tally:
             return
         tally.add(answer)
@@ -259,9 +259,9 @@ class Elector:
             return
         self._last_outcome, longer = tally.judge(self._settings)
         log.debug("the vote of %s: %s, %s", self._state.self_id, tally, self._last_outcome.value)
-        if self._last_outcome is Outcome.PASSED:
+        if self._last_outcome is VoteOutcome.PASSED:
             self._state.lead(now)
-        elif self._last_outcome is not Outcome.REVOTE_IMMEDIATELY:
+        elif self._last_outcome is not VoteOutcome.REVOTE_IMMEDIATELY:
             self._next_vote = self._vote_time(now) + longer
             if tally.term_max > tally.term:
                 self._state.stand_for_election(tally.term_max, now)

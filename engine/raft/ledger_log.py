@@ -16,9 +16,9 @@ from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.errors import CorruptFile, LogBusy, StoreUnavailable
 from mqgateway.engine.message import Message, SysFlag
 from mqgateway.engine.raft.files.entry import BLANK_SIZE, ENTRIES, HEAD_SIZE
-from mqgateway.engine.raft.files.file_log import FileLog, Unsynced
+from mqgateway.engine.raft.files.file_log import FileLog, UnsyncedEntries
 from mqgateway.engine.raft.log import NO_INDEX, Entry
-from mqgateway.engine.raft.quorum import AppendRefused, Opening
+from mqgateway.engine.raft.quorum import AppendRefused, TermOpening
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.log_on_files import LogOnFiles
@@ -201,7 +201,7 @@ class BrokerEntries(FileLog):
         super().note_committed(index)
         self._owner.committed, _ = self.end_of(self.committed_index)
 
-    def note_synced(self, done: Unsynced) -> None:
+    def note_synced(self, done: UnsyncedEntries) -> None:
         """See `FileLog`."""
         super().note_synced(done)
         self._owner.flushed_offset = max(self._owner.flushed_offset, self.synced_position)
@@ -212,7 +212,7 @@ def _is_record(body: bytes, position: int) -> bool:
     return examine(body, 0, position, True) == len(body)
 
 
-def opening(clock: Clock, host: bytes) -> Opening:
+def opening(clock: Clock, host: bytes) -> TermOpening:
     """Return the opening of a leader's term: a record of a rolled-back transaction, so that no broker puts it
     into a queue. `host` is the broker's address as records hold it.
     """
@@ -224,4 +224,4 @@ def opening(clock: Clock, host: bytes) -> Opening:
         message.born_timestamp = now = clock.millis()
         return encode(message, b"", b"", topic, size, flag, 0, 0, position + HEAD_SIZE, now)
 
-    return Opening(size, body)
+    return TermOpening(size, body)

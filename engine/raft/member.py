@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from mqgateway.engine.raft.dispatcher import Dispatcher
+from mqgateway.engine.raft.dispatcher import EntryDispatcher
 from mqgateway.engine.raft.effects import Effect, Effects
 from mqgateway.engine.raft.election import Elector
 from mqgateway.engine.raft.follower import Follower
@@ -28,13 +28,13 @@ from mqgateway.engine.raft.messages import (
     Get,
     GetAnswer,
     HeartBeat,
+    LeadershipTransfer,
     MetadataAnswer,
     Push,
     Request,
-    Transfer,
     Vote,
 )
-from mqgateway.engine.raft.quorum import EMPTY_OPENING, AppendRefused, Opening, Quorum
+from mqgateway.engine.raft.quorum import EMPTY_OPENING, AppendRefused, Quorum, TermOpening
 from mqgateway.engine.raft.settings import MemberSettings
 from mqgateway.engine.raft.state import MemberState, RaftRole
 from mqgateway.engine.raft.transfer import Transfers
@@ -43,7 +43,7 @@ TICK = 10
 """Interval of `tick`, in ms. RocketMQ: the pause of `StateMaintainer`."""
 
 
-class Member:
+class RaftMember:
     """One member. Readers may see entries up to `log.committed_index`. `on_role` is called with each change
     of `role`, `leader` or `term`; it may append entries, but not wait.
     """
@@ -53,7 +53,7 @@ class Member:
         settings: MemberSettings,
         log: RaftLog,
         random: Random,
-        opening: Opening | None = EMPTY_OPENING,
+        opening: TermOpening | None = EMPTY_OPENING,
     ) -> None:
         self.settings = settings
         self.log = log
@@ -64,7 +64,7 @@ class Member:
         self._follower = Follower(state, self._elector, self._effects)
         self._transfers = Transfers(state, self._elector, self._quorum, self._effects)
         self._dispatchers = [
-            Dispatcher(peer, state, self._quorum, self._effects) for peer in self._elector.others
+            EntryDispatcher(peer, state, self._quorum, self._effects) for peer in self._elector.others
         ]
         self.on_role: Callable[[], None] | None = None
         state.on_change.append(self._role_changed)
@@ -145,7 +145,7 @@ class Member:
                 self._effects.reply(token, self._elector.hear(request, now))
             case Push():
                 self._follower.push(request, token, now)
-            case Transfer():
+            case LeadershipTransfer():
                 self._transfers.take(request, token, now)
             case Append():
                 self._append(request, token, now)

@@ -142,7 +142,7 @@ class PushAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class LeadershipTransfer:
     """`transferee` is to lead in place of `transferor`. An administrator sends this to the leader, and the
     leader to the transferee, which takes over once it has `index`.
     """
@@ -195,7 +195,7 @@ class GetAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class RaftMetadata:
     """A client queries the leader."""
 
 
@@ -208,7 +208,7 @@ class MetadataAnswer:
     peers: dict[str, str]
 
 
-Request = Vote | HeartBeat | Push | Transfer | Append | Get | Metadata
+Request = Vote | HeartBeat | Push | LeadershipTransfer | Append | Get | RaftMetadata
 Answer = (
     VoteAnswer | HeartBeatAnswer | PushAnswer | TransferAnswer | AppendAnswer | GetAnswer | MetadataAnswer
 )

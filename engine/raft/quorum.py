@@ -22,7 +22,7 @@ from mqgateway.engine.raft.state import NO_TERM, MemberState
 log = logging.getLogger(__name__)
 
 
-class Opening(NamedTuple):
+class TermOpening(NamedTuple):
     """The entry by which a leader opens its term: the size of its body in bytes, and a function that makes
     the body for the position of the entry.
     """
@@ -31,7 +31,7 @@ class Opening(NamedTuple):
     body: Callable[[int], bytes]
 
 
-EMPTY_OPENING = Opening(0, lambda _position: b"")
+EMPTY_OPENING = TermOpening(0, lambda _position: b"")
 """For users that ignore entries without a body. RocketMQ: `DLedgerController`'s."""
 
 
@@ -55,7 +55,7 @@ class Quorum:
     """
 
     def __init__(
-        self, state: MemberState, elector: Elector, effects: Effects, opening: Opening | None
+        self, state: MemberState, elector: Elector, effects: Effects, opening: TermOpening | None
     ) -> None:
         self._state = state
         self._settings = state.settings

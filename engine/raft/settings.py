@@ -12,7 +12,7 @@ from mqgateway.engine.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RaftRules:
     """Rules in which a member is stricter than RocketMQ's. All are false for one that behaves like it.
 
     Each is compatible with official members: it changes this member's guarantees, not its messages.
@@ -35,7 +35,7 @@ class Rules:
     """
 
 
-STANDARD_RULES = Rules(
+STANDARD_RULES = RaftRules(
     commits_own_term=False, acknowledges_synced=False, keeps_matched=False, leads_term_once=False
 )
 
@@ -50,7 +50,7 @@ class MemberSettings:
     """Addresses (`host:port`) by id, this member's among them."""
     preferred_leaders: tuple[str, ...] = ()
     batch_push: bool = False
-    rules: Rules = field(default_factory=Rules)
+    rules: RaftRules = field(default_factory=RaftRules)
 
     heart_beat_interval: int = 2000
     heart_beat_leak_max: int = 3

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mqgateway.engine.raft.effects import Effects
 from mqgateway.engine.raft.election import Elector
-from mqgateway.engine.raft.messages import Code, Transfer, TransferAnswer
+from mqgateway.engine.raft.messages import Code, LeadershipTransfer, TransferAnswer
 from mqgateway.engine.raft.quorum import Quorum
 from mqgateway.engine.raft.state import NO_TERM, MemberState, RaftRole
 
@@ -24,7 +24,7 @@ Told = Callable[[TransferAnswer], None]
 
 
 class _TakingOver(NamedTuple):
-    request: Transfer
+    request: LeadershipTransfer
     token: object
     until: int
 
@@ -51,7 +51,7 @@ class Transfers:
             self._last_look = now
             self._look_for_preferred(now)
 
-    def take(self, request: Transfer, token: object, now: int) -> None:
+    def take(self, request: LeadershipTransfer, token: object, now: int) -> None:
         """Take a request, which is for a leader or for the target of a transfer."""
         state = self._state
         if request.transferor == state.self_id:
@@ -73,7 +73,7 @@ class Transfers:
 
     # The leader.
 
-    def _refusal(self, request: Transfer) -> Code | None:
+    def _refusal(self, request: LeadershipTransfer) -> Code | None:
         state = self._state
         if not state.is_member(request.transferee):
             return Code.UNKNOWN_MEMBER
@@ -100,7 +100,7 @@ class Transfers:
                 state.transferee = ""
             told(TransferAnswer(Code.NETWORK_ERROR) if answer is None else answer)
 
-        request = Transfer(state.self_id, transferee, term, state.log.end_index)
+        request = LeadershipTransfer(state.self_id, transferee, term, state.log.end_index)
         self._effects.send(transferee, request, answered)
 
     def _look_for_preferred(self, now: int) -> None:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mqgateway.engine.record_batches.compression import Compression, compress, compression_of, decompress
+from mqgateway.engine.record_batches.compression import CompressionType, compress, compression_of, decompress
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.records import Record, read_records, write_record
@@ -142,7 +142,7 @@ def build_batch(
     records: Sequence[Record],
     *,
     base_timestamp: int,
-    compression: Compression = Compression.NONE,
+    compression: CompressionType = CompressionType.NONE,
     flags: int = 0,
     base_offset: int = 0,
     leader_epoch: int = -1,

@@ -26,7 +26,7 @@ _LZ4_RESERVED: Final = 0b11
 _LZ4_INDEPENDENT: Final = 0b100000
 
 
-class Compression(IntEnum):
+class CompressionType(IntEnum):
     """Compression types, as bits 0 to 2 of a batch's attributes have them."""
 
     NONE = 0
@@ -36,10 +36,10 @@ class Compression(IntEnum):
     ZSTD = 4
 
 
-_TYPES: Final = tuple(Compression)  # a call of an enumeration is slow
+_TYPES: Final = tuple(CompressionType)  # a call of an enumeration is slow
 
 
-def compression_of(attributes: int) -> Compression:
+def compression_of(attributes: int) -> CompressionType:
     """Return the compression type of a batch. Raises `CodecError` for 5 to 7."""
     number = attributes & 7
     if number >= len(_TYPES):
@@ -47,28 +47,28 @@ def compression_of(attributes: int) -> Compression:
     return _TYPES[number]
 
 
-def compress(data: bytes | bytearray | memoryview, kind: Compression) -> bytes:
+def compress(data: bytes | bytearray | memoryview, kind: CompressionType) -> bytes:
     """Return the bytes compressed."""
-    if kind is Compression.GZIP:
+    if kind is CompressionType.GZIP:
         return zlib.compress(data, wbits=GZIP_WINDOW)
-    if kind is Compression.SNAPPY:
+    if kind is CompressionType.SNAPPY:
         return compress_snappy(data)
-    if kind is Compression.LZ4:
+    if kind is CompressionType.LZ4:
         made: bytes = lz4.frame.compress(data, block_size=LZ4_BLOCK, block_linked=False, store_size=False)
         return made
-    if kind is Compression.ZSTD:
+    if kind is CompressionType.ZSTD:
         return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_content_size=False).compress(bytes(data))
     return bytes(data)
 
 
-def check_frame(data: memoryview, kind: Compression) -> None:
+def check_frame(data: memoryview, kind: CompressionType) -> None:
     """Check that compressed records are of a form that Kafka's readers know. Raises `CodecError`.
 
     Of LZ4 they know one frame of independent blocks, without a dictionary. Apache Kafka refuses other frames
     when they are produced; `decompress` inflates them.
     Source: `Lz4BlockInputStream.readHeader`, `FLG.validate`.
     """
-    if kind is not Compression.LZ4:
+    if kind is not CompressionType.LZ4:
         return
     if data[:4] != _LZ4_MAGIC or len(data) <= 4:
         raise CodecError("lz4: the data does not begin with a frame")
@@ -79,7 +79,7 @@ def check_frame(data: memoryview, kind: Compression) -> None:
         raise CodecError("lz4: blocks that depend on one another are not supported")
 
 
-def decompress(data: memoryview, kind: Compression, limit: int) -> bytes | memoryview:
+def decompress(data: memoryview, kind: CompressionType, limit: int) -> bytes | memoryview:
     """Return the inflated bytes, at most `limit`; uncompressed ones are returned as they are."""
     try:
         inflated = _inflated(data, kind, limit)
@@ -90,11 +90,11 @@ def decompress(data: memoryview, kind: Compression, limit: int) -> bytes | memor
     return inflated
 
 
-def _inflated(data: memoryview, kind: Compression, limit: int) -> bytes | memoryview:
-    if kind is Compression.NONE:
+def _inflated(data: memoryview, kind: CompressionType, limit: int) -> bytes | memoryview:
+    if kind is CompressionType.NONE:
         return data
-    if kind is Compression.GZIP:
+    if kind is CompressionType.GZIP:
         return inflate_gzip(data, limit)
-    if kind is Compression.SNAPPY:
+    if kind is CompressionType.SNAPPY:
         return decompress_snappy(data, limit)
-    return inflate_lz4(data, limit) if kind is Compression.LZ4 else inflate_zstd(data, limit)
+    return inflate_lz4(data, limit) if kind is CompressionType.LZ4 else inflate_zstd(data, limit)

@@ -12,7 +12,7 @@ from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.record_batches.records import RECORD_SIZE_MIN, Data, Record, read_record
 
 
-class Walk:
+class RecordsCheck:
     """Results of a check of all records.
 
     `least_delta` and `greatest_delta` are those of timestamps. `first_keyless` is the index of the first
@@ -27,7 +27,7 @@ class Walk:
         self.first_keyless = first_keyless
 
 
-def walk_records(data: Data, count: int) -> Walk:
+def walk_records(data: Data, count: int) -> RecordsCheck:
     """Check the records that a client produces: `count` of them and no more, with offset deltas 0, 1, 2 ...
 
     Raises `BadRecord` with the index of the first one that is malformed, or with -1 if their number is wrong.
@@ -47,7 +47,7 @@ def walk_records(data: Data, count: int) -> Walk:
         deltas.append(record.timestamp_delta)
         index += 1
     _leave(reader, count)
-    return Walk(min(deltas), max(deltas), keyless)
+    return RecordsCheck(min(deltas), max(deltas), keyless)
 
 
 def _enter(data: Data, count: int) -> Reader:

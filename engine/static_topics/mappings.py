@@ -26,7 +26,7 @@ PIECES_MAX = 1000
 
 
 @dataclass(slots=True)
-class TopicMapping:
+class TopicQueueMappingDetail:
     """Mapping of a static topic as one broker knows it: the mapping items it has, or had, by queue."""
 
     topic: str
@@ -93,10 +93,10 @@ class TopicMapping:
         }
 
 
-class Mappings(ConfigTable[TopicMapping]):
+class Mappings(ConfigTable[TopicQueueMappingDetail]):
     """All mappings of a broker, by topic."""
 
-    entry = TopicMapping
+    entry = TopicQueueMappingDetail
     member = "topicQueueMappingInfoMap"
 
     def __init__(
@@ -110,7 +110,7 @@ class Mappings(ConfigTable[TopicMapping]):
         return None
 
     @property
-    def table(self) -> Mapping[str, TopicMapping]:
+    def table(self) -> Mapping[str, TopicQueueMappingDetail]:
         """The mappings by topic."""
         return self._table
 
@@ -122,7 +122,7 @@ class Mappings(ConfigTable[TopicMapping]):
     def _count_pieces(self) -> None:
         self.piece_count = sum(mapping.piece_count for mapping in self._table.values())
 
-    def put(self, *configs: TopicMapping) -> None:
+    def put(self, *configs: TopicQueueMappingDetail) -> None:
         """As `ConfigTable.put`."""
         for mapping in configs:
             self.piece_count += mapping.piece_count - self._pieces_of(mapping.topic)
@@ -132,7 +132,7 @@ class Mappings(ConfigTable[TopicMapping]):
         known = self._table.get(topic)
         return 0 if known is None else known.piece_count
 
-    def update(self, mapping: TopicMapping, *, force: bool = False) -> None:
+    def update(self, mapping: TopicQueueMappingDetail, *, force: bool = False) -> None:
         """Merge a mapping; mapping items that it does not contain stay. Raises `MappingRefused`.
 
         Standard: `updateTopicQueueMapping`.
@@ -150,7 +150,7 @@ class Mappings(ConfigTable[TopicMapping]):
         self._check_size(whole)
         self.put(whole)
 
-    def _check_size(self, mapping: TopicMapping) -> None:
+    def _check_size(self, mapping: TopicQueueMappingDetail) -> None:
         most = self._options.max_queues_per_topic
         if any(not 0 <= number < most for number in mapping.queues):
             raise MappingRefused(
@@ -160,7 +160,7 @@ class Mappings(ConfigTable[TopicMapping]):
         if pieces > self._options.max_queue_pieces:
             raise MappingRefused(f"{pieces} pieces of queues are too many (maxQueuePieces)")
 
-    def _check(self, mapping: TopicMapping, old: TopicMapping) -> None:
+    def _check(self, mapping: TopicQueueMappingDetail, old: TopicQueueMappingDetail) -> None:
         if mapping.epoch < old.epoch:
             raise MappingRefused(f"Can't accept data with small epoch {mapping.epoch} < {old.epoch}")
         if mapping.scope != old.scope:

@@ -14,7 +14,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
-from mqgateway.engine.store.flush import Durability
+from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.log import Log, oldest_store_time
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class Administered(Protocol):
-    """The parts of the store that `Administration` uses; see `MessageStore`."""
+    """The parts of the store that `StoreAdministration` uses; see `MessageStore`."""
 
     root: str
     statistics: Statistics
@@ -49,7 +49,7 @@ class Positions(NamedTuple):
     end: int
 
 
-class Administration:
+class StoreAdministration:
     """See `MessageStore.admin`."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Administration:
         commit_log: Log,
         queues: ConsumeQueues,
         dispatch: Dispatch,
-        durability: Durability,
+        durability: LogFlusher,
         retention: Retention,
     ) -> None:
         self._store = store

@@ -64,7 +64,7 @@ class Compacted(View):
 
 
 @dataclass(frozen=True)
-class Places:
+class CompactionLayout:
     """Directories and file sizes of one queue."""
 
     log_directory: str
@@ -80,7 +80,7 @@ class Places:
         return CompactionFiles(pool, log_directory, queue_directory, self.log_size, self.queue_size)
 
 
-def places(options: StoreOptions, root: str, topic: str, queue_id: int) -> Places:
+def places(options: StoreOptions, root: str, topic: str, queue_id: int) -> CompactionLayout:
     """Return the directories and file sizes of a queue. RocketMQ: `CompactionLog.getCompactionLogSize`."""
     queue_size = options.compaction_cq_mapped_file_size // BATCH_UNIT_SIZE * BATCH_UNIT_SIZE
     whole, rest = divmod(options.compaction_mapped_file_size, queue_size)
@@ -91,16 +91,18 @@ def places(options: StoreOptions, root: str, topic: str, queue_id: int) -> Place
     else:
         log_size = (whole + 1) * queue_size
     name = f"{topic}/{queue_id}"
-    return Places(f"{root}/compactionLog/{name}", f"{root}/compactionCq/{name}", log_size, queue_size)
+    return CompactionLayout(
+        f"{root}/compactionLog/{name}", f"{root}/compactionCq/{name}", log_size, queue_size
+    )
 
 
-class Plan(NamedTuple):
+class CompactionPlan(NamedTuple):
     """Full segments to compact, of which those after the queue offset `position` were not compacted before.
 
     `capacity` is the maximum of keys per compaction.
     """
 
-    places: Places
+    places: CompactionLayout
     segments: list[Segment]
     position: int
     capacity: int
@@ -117,7 +119,7 @@ class Replacement(NamedTuple):
 class CompactionLog:
     """One compacted queue. All methods run on the caller's thread; only `compact` runs on a worker."""
 
-    def __init__(self, options: StoreOptions, pool: FilePool, where: Places) -> None:
+    def __init__(self, options: StoreOptions, pool: FilePool, where: CompactionLayout) -> None:
         self._options = options
         self._pool = pool
         self.places = where
@@ -237,12 +239,12 @@ class CompactionLog:
 
     # Compacting.
 
-    def plan(self, position: int, capacity: int) -> Plan | None:
+    def plan(self, position: int, capacity: int) -> CompactionPlan | None:
         """Return the plan of a compaction; None if no full segment has messages after `position`."""
         full = [Segment(s.start, s.count, s.first, s.last, s.used) for s in self.files.segments[:-1]]
         if not any(segment.last > position for segment in full):
             return None
-        return Plan(self.places, full, position, capacity)
+        return CompactionPlan(self.places, full, position, capacity)
 
     def replaced(self, disk: Disk, replacement: Replacement) -> None:
         """Replace the old files by the new ones.
@@ -268,7 +270,7 @@ def _is_wanted(accept: Accept | frozenset[int] | None, unit: BatchUnit, record: 
     return accept(properties_of(record))
 
 
-def compact(disk: Disk, plan: Plan) -> Replacement:
+def compact(disk: Disk, plan: CompactionPlan) -> Replacement:
     """Write the remaining records of full segments to `compacting/`, and sync them. Raises `OSError`.
 
     Runs on a worker: full segments are no longer written to. RocketMQ: `CompactionLog.compaction`.
@@ -291,7 +293,7 @@ def compact(disk: Disk, plan: Plan) -> Replacement:
     return Replacement(old, [segment.start for segment in target.segments], position)
 
 
-def _newest(source: CompactionFiles, plan: Plan) -> tuple[dict[str, int], int]:
+def _newest(source: CompactionFiles, plan: CompactionPlan) -> tuple[dict[str, int], int]:
     """Return the newest queue offset of each key after the plan's position, and the last offset covered.
 
     RocketMQ fails if there are too many keys. Here the remaining messages are compacted the next time.
@@ -317,7 +319,7 @@ def _stays(message: StoredMessage, newest: dict[str, int]) -> bool:
     return message.queue_offset >= newest.get(key, -1) and bool(message.body)
 
 
-def replace(disk: Disk, where: Places, replacement: Replacement) -> None:
+def replace(disk: Disk, where: CompactionLayout, replacement: Replacement) -> None:
     """Move the files in `compacting/` over the old ones. Idempotent until `discard`. Raises `OSError`."""
     for directory in (where.log_directory, where.queue_directory):
         if not disk.is_dir(directory):
@@ -333,7 +335,7 @@ def replace(disk: Disk, where: Places, replacement: Replacement) -> None:
         disk.sync_dir(directory)
 
 
-def discard(disk: Disk, where: Places) -> None:
+def discard(disk: Disk, where: CompactionLayout) -> None:
     """Remove `compacting/`, after an interrupted compaction or a replacement. Raises `OSError`."""
     for directory in (where.log_directory, where.queue_directory):
         disk.rmtree(f"{directory}/{COMPACTING}")

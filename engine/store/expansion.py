@@ -89,19 +89,19 @@ def unique_key(topic: str, queue_id: int, queue_offset: int) -> str:
     return f"{queue}{queue_offset:0{_OFFSET_DIGITS}X}"
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """A queue and an offset in it."""
 
     queue_id: int
     queue_offset: int
 
 
-def place_of(key: str, topic: str) -> Place | None:
+def place_of(key: str, topic: str) -> QueuePosition | None:
     """Return where the message with a unique key is, if `unique_key` gives such a key in the topic."""
     found = _UNIQUE_KEY.fullmatch(key)
     if found is None or int(found[1], 16) != java_hash(topic) & 0xFFFFFFFF:
         return None
-    return Place(int(found[2], 16), int(found[3], 16))
+    return QueuePosition(int(found[2], 16), int(found[3], 16))
 
 
 def expand(record: bytes, report: Report) -> list[bytes]:
@@ -259,7 +259,7 @@ class Expansion:
     def find(self, record: bytes, position: int, may_wait: bool) -> ExpandedBatch | None:
         """Return a record's batch expanded; None if that is not possible, which is reported.
 
-        Raises `LargeBatch` if the caller may not wait and it takes long.
+        Raises `LargeBatchRead` if the caller may not wait and it takes long.
         """
         identity = record[:_IDENTITY_SIZE]
         if identity in self._kept:
@@ -270,7 +270,7 @@ class Expansion:
             batch = ExpandedBatch(record, INFLATED_MAX if may_wait else PROMPT_MAX)
         except CodecError as error:
             if not may_wait:
-                raise LargeBatch(self, record, position) from None
+                raise LargeBatchRead(self, record, position) from None
             return self.keep(record, position, error)
         return self.keep(record, position, batch)
 
@@ -288,7 +288,7 @@ class Expansion:
         return batch
 
 
-class LargeBatch(ColdRead):
+class LargeBatchRead(ColdRead):
     """A batch that takes long to inflate, or cannot be: a worker finds out."""
 
     def __init__(self, expansion: Expansion, record: bytes, position: int) -> None:

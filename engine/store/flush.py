@@ -1,6 +1,6 @@
 """Durability: flushing the log and the derived files, and writing the checkpoint.
 
-`Durability` syncs the log on a worker for waiting requests (`group_commit`), and makes rounds that sync the
+`LogFlusher` syncs the log on a worker for waiting requests (`group_commit`), and makes rounds that sync the
 derived files and then write the checkpoint. Order of a round, each step after the one before:
 
     1. buffered data of the views is written to their files
@@ -25,7 +25,7 @@ from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.group_commit import Done, GroupCommit
 from mqgateway.engine.store.log import Agreement, Log, store_time
-from mqgateway.engine.store.views.view import Unsynced, View
+from mqgateway.engine.store.views.view import UnsyncedFiles, View
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -47,13 +47,13 @@ class _Round(NamedTuple):
     files: list[tuple[str, int]]
     directories: list[str]
     everything: bool
-    written: list[Unsynced]
+    written: list[UnsyncedFiles]
     end: int
     physical_offset: int
     store_timestamp: int
 
 
-class Durability:
+class LogFlusher:
     """Syncs the log on `worker` and derived files on `aside`, which no send waits for.
 
     `on_flushed` is called on the event loop whenever the flushed offset has moved.

@@ -66,7 +66,7 @@ class KeyQuery:
             hashes = index.hashes
             is_tag = index_type == INDEX_TAG
             key_hash = hashes.of_tags(topic, key) if is_tag else hashes.of_key(topic, key)
-            wanted = Wanted(topic, key, index_type)
+            wanted = KeyCondition(topic, key, index_type)
             records = self._records(index, key_hash, wanted, min(max_num, QUERY_MAX), begin, end, may_wait)
         except OSError as error:
             log.error("the index cannot be read: %s", error)
@@ -75,7 +75,14 @@ class KeyQuery:
         return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
 
     def _records(
-        self, index: Index, key_hash: int, wanted: Wanted, limit: int, begin: int, end: int, may_wait: bool
+        self,
+        index: Index,
+        key_hash: int,
+        wanted: KeyCondition,
+        limit: int,
+        begin: int,
+        end: int,
+        may_wait: bool,
     ) -> list[bytes]:
         """Return the newest `limit` records that match, oldest first.
 
@@ -111,7 +118,7 @@ class KeyQuery:
             raise ColdRecords(cold.position, self._log.pieces(rest)) from None
 
 
-class Wanted:
+class KeyCondition:
     """The condition of a query."""
 
     def __init__(self, topic: str, key: str, index_type: str) -> None:

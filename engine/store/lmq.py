@@ -58,7 +58,7 @@ def has_lmq(options: StoreOptions) -> bool:
     return options.enable_lmq and options.enable_multi_dispatch
 
 
-class QuotaExceeded(Exception):
+class LmqQuotaExceeded(Exception):
     """A message names an LMQ queue that exceeds the quota."""
 
 
@@ -73,7 +73,7 @@ class LmqQueues:
     def note(self, message: Message) -> list[AnyQueue]:
         """Write the message's offsets into its properties; return the queues, not advanced yet.
 
-        Raises `MessageIllegal` for a name that cannot be a queue's, and `QuotaExceeded`.
+        Raises `MessageIllegal` for a name that cannot be a queue's, and `LmqQuotaExceeded`.
         """
         if not self.is_on:
             return []
@@ -97,5 +97,5 @@ class LmqQueues:
             raise MessageIllegal(f"the name of an LMQ queue has {len(name.encode())} bytes")
         options = self._options
         if options.enable_lmq_quota and self._queues.lmq_count >= options.max_lmq_consume_queue_num:
-            raise QuotaExceeded
+            raise LmqQuotaExceeded
         return self._queues.open(name, LMQ_QUEUE_ID)

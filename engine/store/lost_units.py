@@ -21,7 +21,7 @@ from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
 from mqgateway.engine.store.scan import RECORDS_A_STEP, Scan
-from mqgateway.engine.store.views.view import Start, View
+from mqgateway.engine.store.views.view import StoreStart, View
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class LostUnits:
 
     def __init__(
         self,
-        start: Start,
+        start: StoreStart,
         queues: ConsumeQueues,
         view: View,
     ) -> None:

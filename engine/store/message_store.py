@@ -32,14 +32,14 @@ from mqgateway.engine.message import (
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.steps import Steps, run
-from mqgateway.engine.store.administration import Administration
+from mqgateway.engine.store.administration import StoreAdministration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
-from mqgateway.engine.store.flush import Durability
+from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.group_commit import Done
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
@@ -47,7 +47,7 @@ from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.log import Agreement, Log
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.raw_log import RawLog
-from mqgateway.engine.store.recovery import Recovery
+from mqgateway.engine.store.recovery import StoreRecovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
     Arrival,
@@ -137,7 +137,7 @@ class MessageStore(StoreReading):
         of_store = options, disk, self.root, self._queues, self._index, self._aside
         self._views = views_of(*of_store, self.producers, views)
         self._dispatch = Dispatch(self._views)
-        self._durability = Durability(
+        self._durability = LogFlusher(
             options,
             disk,
             clock,
@@ -167,7 +167,7 @@ class MessageStore(StoreReading):
         )
         self.batches = WholeBatches(self, self._queues, self._writer)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
-        self.admin = Administration(self, disk, clock, *parts)
+        self.admin = StoreAdministration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open = False
@@ -197,7 +197,7 @@ class MessageStore(StoreReading):
         abort = f"{self.root}/abort"
         self.was_clean = clean = not self._disk.exists(abort)
         check_crc, watched = self._options.check_crc_on_recover, progress or logged(self._clock)
-        recovery = Recovery(self._log, self._dispatch, self._checkpoint, check_crc, watched)
+        recovery = StoreRecovery(self._log, self._dispatch, self._checkpoint, check_crc, watched)
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)
         except (StoreError, OSError):

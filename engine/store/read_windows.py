@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from mqgateway.engine.clock import monotonic_seconds
-from mqgateway.engine.disk import PART_UNIT, File, Part, Slices
+from mqgateway.engine.disk import PART_UNIT, File, MappedRegion, Slices
 
 PART_SIZE: Final = max(1 << 20, PART_UNIT)
 PARTS = 16
@@ -23,7 +23,7 @@ FRESH_SECONDS: Final = 1.0
 class _Window:
     """A part, and the number of bytes that were in memory at the last check."""
 
-    def __init__(self, part: Part | None) -> None:
+    def __init__(self, part: MappedRegion | None) -> None:
         self.part = part
         self.size = 0
         self.asked = 0.0

@@ -58,7 +58,7 @@ _BRING_BYTES: Final = 4 << 20
 _POSITION: Final = itemgetter(1)
 
 
-class Reader:
+class QueueReader:
     """Reads queues. `memory` is the machine's, in bytes; it defines the part of the log that counts as fresh.
     Without `may_wait` it raises `ColdRead` for bytes that are not in memory. While `shared` is a dictionary,
     responses are kept in it for readers with the same request."""

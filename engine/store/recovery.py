@@ -7,10 +7,10 @@ record from it on is checked and dispatched again. If the checkpoint is of no us
 newest file whose first record is old enough. What is behind the end of the log (`scan`) is zeroed and never
 believed.
 
-Each view says up to which record it knows the log (`Known`). The log is read from the least of these, and
-each view gets the records that it lacks. If a view lacks records before one that is dispatched, or has units
-of another record, the log counts: all of it is dispatched again. Files that were lost are looked for before
-anything is changed (`log_files`), and views restore what the log still has (`mend`). RocketMQ:
+Each view says up to which record it knows the log (`ViewCoverage`). The log is read from the least of these,
+and each view gets the records that it lacks. If a view lacks records before one that is dispatched, or has
+units of another record, the log counts: all of it is dispatched again. Files that were lost are looked for
+before anything is changed (`log_files`), and views restore what the log still has (`mend`). RocketMQ:
 `CommitLog.recoverNormally`, `recoverAbnormally` (5.5), with the start inside a file as with
 enableAcceleratedRecovery.
 """
@@ -30,14 +30,14 @@ from mqgateway.engine.store.lost_units import rewind
 from mqgateway.engine.store.record import decode, store_timestamp
 from mqgateway.engine.store.scan import (
     RECORDS_A_STEP,
-    Damage,
+    DamagedRange,
     Progress,
     Scan,
     first_file,
     record_of,
     valid_at,
 )
-from mqgateway.engine.store.views.view import NOTHING, Known, Start
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, ViewCoverage
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ _MARGIN_MILLIS = 3000
 """Tolerance of times in a checkpoint. RocketMQ: `StoreCheckpoint.getMinTimestamp`."""
 
 
-class Recovery:
+class StoreRecovery:
     """One start, as a cooperative task. `run` leaves log, views and dispatch ready."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Recovery:
         self.scanned_bytes = 0
         self.dispatched = 0
         self.ended_by = ""
-        self.damaged: list[Damage] = []
+        self.damaged: list[DamagedRange] = []
         self._end = 0
         self.unsettled: list[int] = []
         """Positions of records, at the end of the log, on which others have yet to agree."""
@@ -98,15 +98,15 @@ class Recovery:
             start.promise_nothing()
             for view in self._views:
                 view.begin_again()
-            yield from self._scan([Known(self._files.starts[0], NOTHING)] * len(self._views))
+            yield from self._scan([ViewCoverage(self._files.starts[0], NOTHING)] * len(self._views))
         end = self._end
         self._log.cut(end)
         for view in self._views:
             view.end_at(end)
         self._dispatch.offset = end
 
-    def _start(self, clean: bool) -> Start:
-        return Start(
+    def _start(self, clean: bool) -> StoreStart:
+        return StoreStart(
             self._log,
             self._checkpoint,
             is_clean=clean,
@@ -116,10 +116,10 @@ class Recovery:
             promise_nothing=self._promise_nothing,
         )
 
-    def _load(self, start: Start) -> Steps[list[Known]]:
+    def _load(self, start: StoreStart) -> Steps[list[ViewCoverage]]:
         """Load the views; return how much of the log each of them has. The first, that of the queues, has the
         newest message of a clean stop, or where the promise of the checkpoint ends."""
-        known: list[Known] = []
+        known: list[ViewCoverage] = []
         for view in self._views:
             found = yield from view.load(start)
             known.append(known[0] if found is None else found)
@@ -136,7 +136,7 @@ class Recovery:
             yield from view.mend(start, last)
         return known
 
-    def _scan(self, known: Sequence[Known]) -> Steps[bool]:
+    def _scan(self, known: Sequence[ViewCoverage]) -> Steps[bool]:
         """Read the records and give each view those it lacks; return False if one lacked a record before."""
         checkpoint = self._checkpoint
         begin = min([one.begin for one in known])

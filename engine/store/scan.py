@@ -50,7 +50,7 @@ def logged(clock: Clock) -> Progress:
     return tell
 
 
-class Damage(NamedTuple):
+class DamagedRange(NamedTuple):
     """Bytes [begin, end) of the log that are not records, though later ones are."""
 
     begin: int
@@ -82,7 +82,7 @@ class Scan:
         self._last = -1
         self.end = begin
         self.ended_by = ""
-        self.damaged: list[Damage] = []
+        self.damaged: list[DamagedRange] = []
 
     def records(self) -> Iterator[tuple[memoryview, int, int, int]]:
         """Yield for each record the bytes read, its index in them, its position in the log and its size."""
@@ -148,7 +148,7 @@ class Scan:
             )
             return False
         log.error("%s at byte %d: %s; %d bytes are skipped", path, at, what, following - self.end)
-        self.damaged.append(Damage(self.end, following, what))
+        self.damaged.append(DamagedRange(self.end, following, what))
         self.end = following
         return True
 

@@ -21,7 +21,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import INDEX_TAG, KeyQuery
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
 from mqgateway.engine.store.queue_sizes import QueueSizes
-from mqgateway.engine.store.reader import Reader
+from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import decode, decode_all, properties_of
 from mqgateway.engine.store.record_times import RecordTimes
 from mqgateway.engine.store.results import (
@@ -68,8 +68,8 @@ class StoreReading:
         self._aside = aside
         self._expansion = Expansion(inspection.report)
         of_log = options, commit_log, inspection, self._expansion, memory
-        self._reader = Reader(*of_log, True, views)
-        self._prompt_reader = Reader(*of_log, False, views)
+        self._reader = QueueReader(*of_log, True, views)
+        self._prompt_reader = QueueReader(*of_log, False, views)
         self.record_times = RecordTimes(commit_log, queues)
         self.sizes = QueueSizes(queues)
         self._key_query = KeyQuery(options, clock, index, commit_log, self._record_at)
@@ -134,7 +134,7 @@ class StoreReading:
         found = self.messages(topic, queue_id, offset, offset + 1, may_wait=may_wait)
         return found[0] if found else None
 
-    def _reader_that(self, may_wait: bool) -> Reader:
+    def _reader_that(self, may_wait: bool) -> QueueReader:
         return self._reader if may_wait else self._prompt_reader
 
     def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:

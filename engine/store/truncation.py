@@ -13,7 +13,7 @@ import logging
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.dispatch import Dispatch
-from mqgateway.engine.store.flush import Durability
+from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.lost_units import rewind
 from mqgateway.engine.store.record import BLANK_MAGIC, START
@@ -29,7 +29,7 @@ class Truncation:
         self,
         commit_log: Log,
         dispatch: Dispatch,
-        durability: Durability,
+        durability: LogFlusher,
         checkpoint: Checkpoint,
     ) -> None:
         self._log = commit_log

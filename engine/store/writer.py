@@ -36,7 +36,7 @@ from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, Consume
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.dispatch_request import Batch, DispatchRequest, enters_queue, producer_of_rows
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
-from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
+from mqgateway.engine.store.lmq import LmqQueues, LmqQuotaExceeded
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
@@ -148,7 +148,7 @@ class Writer:
             queues = self._lmqs.note(message)
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
-        except QuotaExceeded:
+        except LmqQuotaExceeded:
             return self._refuse(PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, "there are too many light queues")
         result = self.put(message, refusal)
         if result.status is _PUT_OK:

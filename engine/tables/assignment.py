@@ -16,7 +16,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions, RequestMode
 from mqgateway.engine.tables.journal import Change
 from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import Texts, in_pieces
+from mqgateway.engine.tables.jsonfile import EntryTexts, in_pieces
 from mqgateway.engine.worker import Worker
 
 Q = TypeVar("Q")
@@ -93,7 +93,7 @@ class RequestModes:
     ) -> None:
         self._options = options
         self._file = JournaledFile(disk, path, clock, worker)
-        self._texts = Texts(_modes_to_json)
+        self._texts = EntryTexts(_modes_to_json)
         # A topic's modes are replaced, never mutated: the file may be written from them at this moment.
         self._table: dict[str, Mapping[str, Mode]] = {}
         self._count = 0

@@ -17,7 +17,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.journal import Change
 from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import Texts, in_pieces
+from mqgateway.engine.tables.jsonfile import EntryTexts, in_pieces
 from mqgateway.engine.worker import Worker
 
 VERSION = "dataVersion"
@@ -57,7 +57,7 @@ class ConfigTable(ABC, Generic[C]):
     ) -> None:
         self._clock = clock
         self._file = JournaledFile(disk, path, clock, worker)
-        self._texts = Texts(self._shape)
+        self._texts = EntryTexts(self._shape)
         self._others: dict[str, Any] = {}
         self._others_of: dict[str, dict[str, Any]] = {}
         self._table: dict[str, C] = {config.key: config for config in built_in}

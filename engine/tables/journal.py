@@ -29,14 +29,14 @@ _FRAME = struct.Struct(">II")
 _LENGTH_MAX = 1 << 28
 
 
-class Identity(NamedTuple):
+class FileIdentity(NamedTuple):
     """Identity of the content of a table's file."""
 
     size: int
     crc: int
 
 
-NO_FILE = Identity(0, 0)
+NO_FILE = FileIdentity(0, 0)
 """Identity of a table that was never written."""
 
 Change = list[tuple[list[str], Any]]
@@ -50,10 +50,10 @@ class Numbered(NamedTuple):
     change: Change
 
 
-class Found(NamedTuple):
+class JournalContent(NamedTuple):
     """Content of a journal: its base, its first number, and the readable changes."""
 
-    base: Identity
+    base: FileIdentity
     first: int
     changes: list[Numbered]
 
@@ -76,7 +76,7 @@ class Journal:
         self.is_broken = False
         """True if a change is missing: it accepts no more until it begins again."""
 
-    def read(self) -> Found | None:
+    def read(self) -> JournalContent | None:
         """Return the content; None if there is no file, or not one of this format."""
         try:
             data = self._disk.read_bytes(self.path)
@@ -87,7 +87,7 @@ class Journal:
         magic, first, size, crc, check = _HEADER.unpack_from(data)
         if magic != _MAGIC or check != zlib.crc32(data[: _HEADER.size - 4]):
             return None
-        return Found(Identity(size, crc), first, _changes(data, first))
+        return JournalContent(FileIdentity(size, crc), first, _changes(data, first))
 
     def begin(self, first: int) -> None:
         """Truncate the file for a change of this number; it is valid once it is bound to a file."""
@@ -96,7 +96,7 @@ class Journal:
         self._first, self._end, self._crc = first, _HEADER.size, _seed(first)
         self.is_broken = False
 
-    def bind(self, base: Identity) -> None:
+    def bind(self, base: FileIdentity) -> None:
         """Write the identity of the content of the table's file that the changes apply to."""
         assert self._file is not None
         head = _HEADER.pack(_MAGIC, self._first, *base, 0)[:-4]

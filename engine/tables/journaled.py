@@ -25,7 +25,15 @@ from collections.abc import Callable, Iterable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk, make_directories
-from mqgateway.engine.tables.journal import NO_FILE, Change, Found, Identity, Journal, Numbered, apply
+from mqgateway.engine.tables.journal import (
+    NO_FILE,
+    Change,
+    FileIdentity,
+    Journal,
+    JournalContent,
+    Numbered,
+    apply,
+)
 from mqgateway.engine.tables.jsonfile import Table, in_pieces, load_or_set_aside, put_in_place, write_aside
 from mqgateway.engine.worker import InlineWorker, Worker
 
@@ -105,10 +113,10 @@ class JournaledFile:
         self._write(lambda: in_pieces(whole), InlineWorker())
         return table
 
-    def _identity(self) -> Identity:
+    def _identity(self) -> FileIdentity:
         name = self.path if self._disk.exists(self.path) else self.path + ".bak"
         data = self._disk.read_bytes(name)
-        return Identity(len(data), zlib.crc32(data))
+        return FileIdentity(len(data), zlib.crc32(data))
 
     # Changes.
 
@@ -257,7 +265,7 @@ class JournaledFile:
         old, new = self._used[:1], self._unneeded()
         self._is_writing = True
 
-        def done(outcome: Identity | Exception) -> None:
+        def done(outcome: FileIdentity | Exception) -> None:
             self._is_writing = False
             self._ended = self._clock.monotonic()
             self._took = self._ended - began
@@ -282,9 +290,9 @@ class JournaledFile:
         pieces = take()
         worker.run(lambda: self._put(pieces, old, new), done)
 
-    def _put(self, pieces: Iterable[bytes], old: list[Journal], new: Journal) -> Identity:
+    def _put(self, pieces: Iterable[bytes], old: list[Journal], new: Journal) -> FileIdentity:
         """Write the table and bind a new journal to it. Raises `OSError`."""
-        identity = Identity(*write_aside(self._disk, self.path, pieces))
+        identity = FileIdentity(*write_aside(self._disk, self.path, pieces))
         new.bind(identity)
         for journal in (*old, new):
             if not journal.is_broken:
@@ -294,7 +302,9 @@ class JournaledFile:
         return identity
 
 
-def _continuing(base: Identity, found: list[Found]) -> tuple[list[Numbered], list[Found]]:
+def _continuing(
+    base: FileIdentity, found: list[JournalContent]
+) -> tuple[list[Numbered], list[JournalContent]]:
     """Return the changes to a file, and the journals that contain them.
 
     They are those of its own journal, and later ones from a journal whose own file cannot be read. Other

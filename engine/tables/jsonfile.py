@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.lenient_json import JsonError, Prepared, dumps, loads
+from mqgateway.engine.lenient_json import JsonError, PreparedText, dumps, loads
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -182,22 +182,22 @@ def load_or_set_aside(disk: Disk, path: str) -> tuple[Table | None, bool]:
     return table, bool(there) and not disk.exists(path)
 
 
-class Texts(Generic[T]):
+class EntryTexts(Generic[T]):
     """Cached texts of a table's entries, each made when it is first written, and kept until it changes."""
 
     def __init__(self, shape: Callable[[str, T], Any]) -> None:
         self._shape = shape
-        self._made: dict[str, tuple[T, Prepared]] = {}
+        self._made: dict[str, tuple[T, PreparedText]] = {}
 
-    def of(self, table: Mapping[str, T]) -> Mapping[str, Prepared]:
+    def of(self, table: Mapping[str, T]) -> Mapping[str, PreparedText]:
         """Return the texts of a snapshot of a table, which may be iterated on another thread."""
         return _Entries(dict(table), self)
 
-    def text(self, name: str, entry: T) -> Prepared:
+    def text(self, name: str, entry: T) -> PreparedText:
         """Return the text of one entry."""
         made = self._made.get(name)
         if made is None or made[0] is not entry:
-            made = self._made[name] = (entry, Prepared(dumps(self._shape(name, entry), indent=True)))
+            made = self._made[name] = (entry, PreparedText(dumps(self._shape(name, entry), indent=True)))
         return made[1]
 
     def forget(self, name: str) -> None:
@@ -205,12 +205,12 @@ class Texts(Generic[T]):
         self._made.pop(name, None)
 
 
-class _Entries(Mapping[str, Prepared], Generic[T]):
-    def __init__(self, table: dict[str, T], texts: Texts[T]) -> None:
+class _Entries(Mapping[str, PreparedText], Generic[T]):
+    def __init__(self, table: dict[str, T], texts: EntryTexts[T]) -> None:
         self._table = table
         self._texts = texts
 
-    def __getitem__(self, name: str) -> Prepared:
+    def __getitem__(self, name: str) -> PreparedText:
         return self._texts.text(name, self._table[name])
 
     def __iter__(self) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.lenient_json import Prepared, dumps
+from mqgateway.engine.lenient_json import PreparedText, dumps
 from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
@@ -60,7 +60,7 @@ class ConsumerOffsets:
         self._table: dict[str, Offsets] = {}
         self._pulled: dict[str, Offsets] = {}
         self._resets: dict[str, Offsets] = {}
-        self._texts: dict[str, Prepared] = {}
+        self._texts: dict[str, PreparedText] = {}
         self._others: dict[str, Any] = {}
         self._dirty: set[str] = set()
         self._is_dirty = False
@@ -278,7 +278,7 @@ class ConsumerOffsets:
         # Only changed entries are converted to text again.
         for key in self._dirty:
             if key in self._table:
-                self._texts[key] = Prepared(dumps(self._table[key], indent=True))
+                self._texts[key] = PreparedText(dumps(self._table[key], indent=True))
         self._dirty.clear()
         shapes = {key: self._texts.get(key) or dict(queues) for key, queues in self._table.items()}
         return _in_pieces(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))

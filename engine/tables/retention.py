@@ -23,21 +23,21 @@ _NAMES: Final = frozenset((RESERVE_TIME, RETENTION_TIME, RETENTION_BYTES))
 _HOUR_MILLIS: Final = 3_600_000
 
 
-class Limits(NamedTuple):
+class RetentionLimits(NamedTuple):
     """Time in ms and bytes of each queue that are kept; None for no limit."""
 
     millis: int | None
     size: int | None
 
 
-def limits_of(config: TopicConfig) -> Limits | None:
+def limits_of(config: TopicConfig) -> RetentionLimits | None:
     """Return the limits of a topic, None if it has none."""
     attributes = config.attributes
     if not attributes or _NAMES.isdisjoint(attributes) or not deletes_by_age(config):
         return None
     hours, millis = _number(attributes, RESERVE_TIME), _number(attributes, RETENTION_TIME)
     times = [time for time in (millis, None if not hours else hours * _HOUR_MILLIS) if time is not None]
-    limits = Limits(min(times, default=None), _number(attributes, RETENTION_BYTES))
+    limits = RetentionLimits(min(times, default=None), _number(attributes, RETENTION_BYTES))
     return None if limits == (None, None) else limits
 
 

@@ -28,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
-from mqgateway.engine.disk import File, FileSystem, Part, Window
+from mqgateway.engine.disk import File, FileSystem, MappedRegion, Window
 from mqgateway.engine.testing.inode import Inode
 
 _KEPT_OPERATIONS = 40
@@ -46,7 +46,7 @@ class Operation(NamedTuple):
     path: str
 
 
-class Fault:
+class DiskFault:
     """An injected failure: it passes `skip` calls, then fails `times`; `has_hit` is true after the first."""
 
     def __init__(self, call: str, path: str, error: int, skip: int, times: int, part: float) -> None:
@@ -135,7 +135,7 @@ class CrashFile:
     def read_ready(self, offset: int, size: int) -> bytes | None:
         return self.read(offset, size) if self.is_ready(offset, size) else None
 
-    def part(self, offset: int, size: int) -> Part | None:
+    def part(self, offset: int, size: int) -> MappedRegion | None:
         return _CrashPart(self, offset, size)
 
     def read_ahead(self, offset: int, size: int) -> None:
@@ -215,7 +215,7 @@ class CrashDisk:
         self._durable: dict[str, Inode] = dict(self._names)
         self._journal: dict[str, list[_NameChange]] = {}
         self._locks: dict[str, CrashFile] = {}
-        self._faults: list[Fault] = []
+        self._faults: list[DiskFault] = []
 
     # Operations for tests.
 
@@ -228,13 +228,13 @@ class CrashDisk:
         *,
         skip: int = 0,
         part: float = 0.5,
-    ) -> Fault:
+    ) -> DiskFault:
         """Let `times` calls on such paths fail, after `skip` that do not.
 
         `call` is read, write, sync, truncate, open, window, makedirs, rename, unlink, sync_dir, or any of
         them with "any". `part` of the data is written before a write fails.
         """
-        fault = Fault(call, part_of_path, error, skip, times, part)
+        fault = DiskFault(call, part_of_path, error, skip, times, part)
         self._faults.append(fault)
         return fault
 
@@ -297,7 +297,7 @@ class CrashDisk:
 
     # Calls of files.
 
-    def fault(self, call: str, path: str) -> Fault | None:
+    def fault(self, call: str, path: str) -> DiskFault | None:
         """Return the failure injected for this call."""
         if self._dead:
             raise PowerCut

@@ -12,7 +12,7 @@ from mqgateway.engine.raft.log import BLANK_SIZE, HEADER_SIZE, NO_INDEX, Entry, 
 
 
 class _Unsynced(NamedTuple):
-    log: MemoryLog
+    log: MemoryRaftLog
     until: int
 
     def sync(self) -> None:
@@ -20,7 +20,7 @@ class _Unsynced(NamedTuple):
         self.log.check()
 
 
-class MemoryLog(RaftLog):
+class MemoryRaftLog(RaftLog):
     """Entries in a list. `sync` moves `synced_index`; `power_cut` forgets what was not synced. `failure`, an
     `OSError`, is raised by everything that writes."""
 

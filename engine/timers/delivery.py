@@ -53,7 +53,7 @@ class Passed(NamedTuple):
     time: int
 
 
-class Delivery:
+class TimerDelivery:
     """Delivers from a store; `on_delivered` gets topic and bytes of each message put, and `leaves_out`
     returns True for messages to discard.
     """

@@ -13,7 +13,7 @@ from array import array
 
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC, PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC
 from mqgateway.engine.store.message_store import MessageStore
-from mqgateway.engine.timers.delivery import Delivery
+from mqgateway.engine.timers.delivery import TimerDelivery
 from mqgateway.engine.timers.messages import delete_keys
 from mqgateway.engine.timers.metrics import TimerMetrics
 from mqgateway.engine.timers.timer_log import DELETE, ROLL, TimerLog, Unit
@@ -46,7 +46,7 @@ class Dequeue:
         store: MessageStore,
         wheel: Wheel,
         timer_log: TimerLog,
-        delivery: Delivery,
+        delivery: TimerDelivery,
         metrics: TimerMetrics,
     ) -> None:
         self._store = store

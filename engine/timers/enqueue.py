@@ -23,7 +23,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import MessageStore
-from mqgateway.engine.timers.delivery import Delivery, NotNow
+from mqgateway.engine.timers.delivery import NotNow, TimerDelivery
 from mqgateway.engine.timers.messages import NEVER_WAITED, out_time_of
 from mqgateway.engine.timers.metrics import TimerMetrics
 from mqgateway.engine.timers.timer_log import DEFAULT, DELETE, MARK, ROLL, TimerLog, Unit
@@ -48,7 +48,7 @@ class Enqueue:
         options: StoreOptions,
         wheel: Wheel,
         timer_log: TimerLog,
-        delivery: Delivery,
+        delivery: TimerDelivery,
         metrics: TimerMetrics,
     ) -> None:
         self._store = store

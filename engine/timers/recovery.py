@@ -18,7 +18,7 @@ from mqgateway.engine.message import TIMER_TOPIC
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint
-from mqgateway.engine.timers.delivery import Delivery
+from mqgateway.engine.timers.delivery import TimerDelivery
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS
 from mqgateway.engine.timers.timer_log import DELETE, TimerLog, Unit
 from mqgateway.engine.timers.wheel import Slot, Wheel
@@ -26,7 +26,7 @@ from mqgateway.engine.timers.wheel import Slot, Wheel
 log = logging.getLogger(__name__)
 
 
-class Recovered(NamedTuple):
+class RecoveredTimers(NamedTuple):
     """The state to resume from.
 
     `written` are messages from `stable.queue_offset` on that have their unit; `pending` timers are in the
@@ -39,7 +39,7 @@ class Recovered(NamedTuple):
     last_time: int
 
 
-class Recovery:
+class TimerRecovery:
     """Recovers wheel and timer log, which must be open and loaded, of a store that has started."""
 
     def __init__(
@@ -47,7 +47,7 @@ class Recovery:
         store: MessageStore,
         wheel: Wheel,
         timer_log: TimerLog,
-        delivery: Delivery,
+        delivery: TimerDelivery,
         checkpoint: TimerCheckpoint,
         file_size: int,
     ) -> None:
@@ -59,7 +59,7 @@ class Recovery:
         self._file_size = file_size
         self._slots: dict[int, Slot] = {}
 
-    def run(self, now: int) -> Steps[Recovered]:
+    def run(self, now: int) -> Steps[RecoveredTimers]:
         """Repair the files; `now` in ms is the start of a store without timers. Raises `OSError`."""
         checkpoint = self._checkpoint
         stable = checkpoint.stable
@@ -77,7 +77,7 @@ class Recovery:
             yield from self._delivery.learn(stable.commit_log_offset, self._file_size)
         pending, last_time = self._count(stable.read_time)
         log.info("%d timers are pending; timers due from %d ms on are delivered", pending, stable.read_time)
-        return Recovered(stable, written, pending, last_time)
+        return RecoveredTimers(stable, written, pending, last_time)
 
     def _after_the_standard(self, now: int) -> Steps[Stable]:
         """Return the state of RocketMQ's checkpoint, or an initial one."""

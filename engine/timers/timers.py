@@ -30,13 +30,13 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, TimerProgress
-from mqgateway.engine.timers.delivery import Delivery, LeavesOut, NotNow, NotYet, OnDelivered, Passed
+from mqgateway.engine.timers.delivery import LeavesOut, NotNow, NotYet, OnDelivered, Passed, TimerDelivery
 from mqgateway.engine.timers.dequeue import Dequeue
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
 from mqgateway.engine.timers.lost_files import drop_wrong_wheel, lost_units
 from mqgateway.engine.timers.messages import has_timer, put_aside, requested_time, slot_time
 from mqgateway.engine.timers.metrics import TimerMetrics
-from mqgateway.engine.timers.recovery import Recovery
+from mqgateway.engine.timers.recovery import TimerRecovery
 from mqgateway.engine.timers.stability import Stability
 from mqgateway.engine.timers.timer_log import TimerLog
 from mqgateway.engine.timers.wheel import SLOTS, Wheel
@@ -100,8 +100,8 @@ class Timers:
         self.is_behind = False
         """True if `tick` left due work: it should be called again soon."""
 
-    def _make_delivery(self) -> Delivery:
-        return Delivery(self._store, self._options, self._on_delivered, self._leaves_out)
+    def _make_delivery(self) -> TimerDelivery:
+        return TimerDelivery(self._store, self._options, self._on_delivered, self._leaves_out)
 
     def _make_parts(self) -> None:
         options, store, root = self._options, self._store, self._root
@@ -326,7 +326,7 @@ class Timers:
         self.log.load(repair=not checkpoint.is_clean)
         self.metrics.load()
         file_size = self._options.mapped_file_size_commit_log
-        recovery = Recovery(self._store, self.wheel, self.log, self._delivery, checkpoint, file_size)
+        recovery = TimerRecovery(self._store, self.wheel, self.log, self._delivery, checkpoint, file_size)
         stable, written, pending, last_time = yield from recovery.run(now)
         self.dequeue.read_time = stable.read_time
         self.enqueue.queue_offset = stable.queue_offset

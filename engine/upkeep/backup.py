@@ -30,7 +30,7 @@ from mqgateway.engine.store.consume_queue import UNIT_SIZE
 from mqgateway.engine.store.file_queue import FileQueue, file_name
 from mqgateway.engine.store.record import START, examine
 from mqgateway.engine.tables.jsonfile import BROKEN
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read
 from mqgateway.engine.upkeep.manifest import (
     MANIFEST,
@@ -49,7 +49,7 @@ from mqgateway.engine.upkeep.manifest import (
 )
 from mqgateway.engine.upkeep.queue_check import last_number
 from mqgateway.engine.upkeep.table_check import read_checkpoint
-from mqgateway.engine.upkeep.walk import Walk, fields_of
+from mqgateway.engine.upkeep.walk import LogWalk, fields_of
 
 PROGRESS = ("consumerOffset.json", "lmqConsumerOffset.json", "delayOffset.json", "consumerOrderInfo.json")
 LEFT_OUT = ("timercheck", "timermetrics", "transactionMetrics")
@@ -177,7 +177,7 @@ class _Backup:
     def _keep_log(self) -> None:
         layout, manifest = self._layout, self.report.manifest
         findings = Findings()
-        files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, "")
+        files = find_files(layout.log_pool, layout.commit_log, StorePart.LOG, findings, "")
         if findings.errors:
             raise StoreError(f"{findings.kept[0]}; for details run mqgateway store check {layout.root}")
         manifest.log_file_size = files.file_size
@@ -217,7 +217,7 @@ class _Backup:
         for _ in range(ATTEMPTS_MAX):
             one = FileQueue(self._layout.log_pool, files.directory, files.file_size)
             one.starts = [newest]
-            walk = Walk(one, Findings(), lambda _: False, begin=begin)
+            walk = LogWalk(one, Findings(), lambda _: False, begin=begin)
             timestamp = 0
             for data, at, _, size in walk.records():
                 timestamp = fields_of(data, at, size)[3]
@@ -325,7 +325,7 @@ def ends_of(layout: Layout) -> tuple[dict[str, dict[str, dict[str, int]]], Shape
         (BATCH_QUEUES, layout.batch_queues, BATCH_UNIT_SIZE),
     ):
         for topic, queue_id, folder in layout.queue_folders(parent):
-            files = find_files(layout.pool, folder, Part.QUEUE, Findings(), "")
+            files = find_files(layout.pool, folder, StorePart.QUEUE, Findings(), "")
             sizes[kind] = files.file_size if files.starts else sizes[kind]
             ends[kind].setdefault(topic, {})[str(queue_id)] = _end_of_queue(files, unit_size)
     slots = entries = 0

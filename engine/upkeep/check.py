@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.index_check import IndexCheck
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
 from mqgateway.engine.upkeep.ledger import find_log
@@ -35,7 +35,7 @@ from mqgateway.engine.upkeep.table_check import (
     topics_of,
 )
 from mqgateway.engine.upkeep.timer_check import TimerCheck
-from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
+from mqgateway.engine.upkeep.walk import LogWalk, fields_of, keys_of
 
 _NAMES_MAX = 10
 
@@ -119,7 +119,7 @@ class _Check:
             return self._known_end <= position
         return not self.report.is_unclean and 0 < self._known_end <= position
 
-    def _walk(self, walk: Walk) -> None:
+    def _walk(self, walk: LogWalk) -> None:
         report, queues, index = self.report, self._queues, self._index
         report.log_start = walk.end
         point = self._checkpoint.logics_offset
@@ -141,19 +141,19 @@ class _Check:
         report.records = count
         self._last_timestamp = last_timestamp
 
-    def _judge_end(self, walk: Walk) -> None:
+    def _judge_end(self, walk: LogWalk) -> None:
         """Check that the log ends where it should."""
         files, newest = self._files, self._queues.newest
         if newest >= files.end and self._checkpoint.logics_offset >= max(files.end, self.report.is_unclean):
             name = files.path(newest - newest % files.file_size)
             what = f"is missing: consume queues know records up to {newest}, no broker starts without"
-            self._findings.error(Part.LOG, name, -1, what, RESTORE)
+            self._findings.error(StorePart.LOG, name, -1, what, RESTORE)
         if walk.end == self._checkpoint.logics_offset:
             self._point_is_record = True
         path, at = (files.directory, -1) if not self._files.starts else walk.end_place()
         if self._known_end > walk.end:
             self._findings.error(
-                Part.LOG,
+                StorePart.LOG,
                 path,
                 at,
                 f"the log ends here, at {walk.end} ({walk.ended_by}), but consume queues know records up to "
@@ -162,7 +162,7 @@ class _Check:
             )
         elif walk.has_rest:
             self._findings.note(
-                Part.LOG,
+                StorePart.LOG,
                 path,
                 at,
                 f"after the log's end, at {walk.end}, bytes are not a record ({walk.ended_by})",
@@ -182,11 +182,11 @@ class _Check:
         if deleted := self._queues.deleted:
             names = ", ".join(sorted(name.decode("utf-8", "replace") for name in deleted)[:_NAMES_MAX])
             what = f"{deleted.total()} records are of {len(deleted)} topics that were deleted: {names}"
-            findings.note(Part.LOG, layout.commit_log, -1, what, "they go with their files")
+            findings.note(StorePart.LOG, layout.commit_log, -1, what, "they go with their files")
         if not self._index.is_there:
             what = "there are no index files: queries by key find nothing"
             advice = "right with messageIndexEnable=false; else the next start or a rebuild makes them"
-            findings.note(Part.INDEX, layout.index, -1, what, advice)
+            findings.note(StorePart.INDEX, layout.index, -1, what, advice)
 
 
 def check_store(

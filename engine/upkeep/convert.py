@@ -29,7 +29,7 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.entry import Head
-from mqgateway.engine.raft.files.properties import Noted, read_noted
+from mqgateway.engine.raft.files.properties import MemberProperties, read_noted
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
@@ -39,13 +39,13 @@ from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
 from mqgateway.engine.upkeep.convert_tables import convert_topics, keep_end
 from mqgateway.engine.upkeep.convert_timers import TimerMove
 from mqgateway.engine.upkeep.copies import copy_file, copy_folder
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress, Severity
+from mqgateway.engine.upkeep.findings import Findings, Progress, Severity, StorePart
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
 from mqgateway.engine.upkeep.queue_check import QueueCheck
 from mqgateway.engine.upkeep.rebuild import rebuild_store
-from mqgateway.engine.upkeep.walk import Walk
+from mqgateway.engine.upkeep.walk import LogWalk
 
 CONVERTING = ".converting"
 """Suffix of the target's name until it is complete."""
@@ -64,7 +64,16 @@ _QUEUE_FILES = 2
 _RESERVE = 64 << 20
 _SIZE_KEPT = 1.15
 """Reserved space for the new log and its derived files, relative to the old one's data."""
-_DERIVED = frozenset((Part.LOG, Part.QUEUE, Part.BATCH_QUEUE, Part.INDEX, Part.CHECKPOINT, Part.TIMER_LOG))
+_DERIVED = frozenset(
+    (
+        StorePart.LOG,
+        StorePart.QUEUE,
+        StorePart.BATCH_QUEUE,
+        StorePart.INDEX,
+        StorePart.CHECKPOINT,
+        StorePart.TIMER_LOG,
+    )
+)
 
 
 @dataclass
@@ -114,15 +123,15 @@ class _Convert:
         files = find_log(layout, self._findings, self._advice)
         if not isinstance(files, LedgerFiles):
             files = LedgerFiles(FileQueue(files.pool, files.directory, files.file_size), files)
-        self._refuse(self._findings, frozenset(Part))
+        self._refuse(self._findings, frozenset(StorePart))
         self._files = files
         self._conversion = RecordConversion(files, keeps_batches)
-        self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else Noted()
+        self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else MemberProperties()
         self._known_end = QueueCheck(layout, Findings(), None, lambda *_: None).known_end(files.end)
         member = os.path.basename(layout.ledger)
         self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)
 
-    def _refuse(self, findings: Findings, parts: frozenset[Part]) -> None:
+    def _refuse(self, findings: Findings, parts: frozenset[StorePart]) -> None:
         for found in findings.kept:
             if found.severity is Severity.ERROR and found.part in parts:
                 raise StoreUnavailable(f"{found.path}: {found.what}; {self._advice}")
@@ -170,7 +179,7 @@ class _Convert:
         root, log = self._layout.root, self._new_log()
         copy = LogCopy(self._disk, self._aside, root, self._files, log, self._keeps_batches)
         copy.take(lambda files: self._walk(files, "writing the log"))
-        self._refuse(self._findings, frozenset(Part))
+        self._refuse(self._findings, frozenset(StorePart))
 
     def _copy_tables(self) -> None:
         """Copy tables and the last files of queues; again after an interruption."""
@@ -203,7 +212,7 @@ class _Convert:
         """Build queues, index and timers from the new log."""
         report, disk = self.report, self._disk
         made = rebuild_store(disk, self._options, discard=True, progress=self._progress)
-        self._refuse(made.findings, frozenset(Part))
+        self._refuse(made.findings, frozenset(StorePart))
         report.records, report.queues, report.index_entries = made.records, made.queues, made.index_entries
         report.log_start, report.log_end = made.log_start, made.log_end
         kept = self._files.divided if self._keeps_batches else 0
@@ -221,7 +230,7 @@ class _Convert:
 
         findings, position, last = Findings(), 0, b""
         walk = self._walk(self._files, "comparing the logs", count)
-        new = Walk(find_log(self._made, findings), findings, lambda _: True)
+        new = LogWalk(find_log(self._made, findings), findings, lambda _: True)
         for old, made in zip_longest(self._converted(walk), new.records()):
             if old is None or made is None:
                 raise StoreUnavailable("the logs have not the same number of records; remove the new one")
@@ -229,14 +238,14 @@ class _Convert:
             last = made_data[made_at : made_at + made_size]
             if moved(old, position) != last:
                 raise StoreUnavailable(f"the record at {position} of the new log is another; remove that log")
-        self._refuse(self._findings, frozenset(Part))
-        self._refuse(findings, frozenset(Part))
+        self._refuse(self._findings, frozenset(StorePart))
+        self._refuse(findings, frozenset(StorePart))
         if report.committed > report.last_index:
             what = f"entries up to {report.committed} were committed, the last one is {report.last_index}"
             raise StoreUnavailable(f"{self._layout.ledger}: {what}; {self._advice}")
         self._write_checkpoint(position, store_timestamp(last[:STORE_TIME_HEAD_SIZE]) if last else 0)
 
-    def _converted(self, walk: Walk) -> Iterator[bytes]:
+    def _converted(self, walk: LogWalk) -> Iterator[bytes]:
         """Yield the converted records of the old log."""
         for data, at, _, size in walk.records():
             yield from self._conversion.of(data[at : at + size])
@@ -261,7 +270,7 @@ class _Convert:
         if not report.member and self._disk.exists(self._layout.abort):
             what = "tells that the broker was not stopped cleanly: offsets of consumers may be older"
             report.findings.note(
-                Part.STATE, self._layout.abort, -1, what, "start and stop it before converting"
+                StorePart.STATE, self._layout.abort, -1, what, "start and stop it before converting"
             )
         report.findings.take(checked.findings)
 

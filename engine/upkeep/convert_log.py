@@ -22,7 +22,7 @@ from mqgateway.engine.store.record import BLANK_SIZE, blank
 from mqgateway.engine.tables.jsonfile import Table, load_table, write_table
 from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
 from mqgateway.engine.upkeep.ledger import LedgerFiles
-from mqgateway.engine.upkeep.walk import Walk
+from mqgateway.engine.upkeep.walk import LogWalk
 
 STATE = "converting"
 """The file with the progress of the copy, until the store is complete."""
@@ -89,7 +89,7 @@ class LogCopy:
         """The next file of the source."""
         return self._written.next_file
 
-    def take(self, walk_since: Callable[[LedgerFiles], Walk]) -> None:
+    def take(self, walk_since: Callable[[LedgerFiles], LogWalk]) -> None:
         """Copy everything that is not copied yet. Raises `OSError`."""
         source = self._source
         walk = walk_since(source.since(self.next_file))

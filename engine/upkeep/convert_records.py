@@ -39,7 +39,7 @@ from mqgateway.engine.store.record import (
     topic_of,
     with_room_for_crc,
 )
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import place
 
 _CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\1"
@@ -122,7 +122,7 @@ class RecordConversion:
             f"batch of {stored.topic} queue {stored.queue_id} from offset {stored.queue_offset} on: "
             f"{problems[0] if problems else _NO_RECORD}; {lost} of its offsets have an empty message instead"
         )
-        self.findings.add(bool(problems), Part.LOG, path, at, what, _ADVICE if problems else "")
+        self.findings.add(bool(problems), StorePart.LOG, path, at, what, _ADVICE if problems else "")
 
 
 def _empty(stored: StoredMessage, queue_offsets: range, problems: list[str]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.tables.kafka_configs import PREFIX
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read
 from mqgateway.engine.upkeep.queue_check import last_number
 
@@ -63,7 +63,7 @@ def _without_kafka(attributes: Mapping[str, Any]) -> dict[str, Any]:
 def keep_end(source: Layout, folder: str, made: Layout, topic: str, queue_id: int) -> None:
     """Let an ordinary queue of the new store end where a queue of batches does, for `rebuild`, which keeps
     the last unit of a queue that has no message any more. Raises `OSError`."""
-    files = find_files(source.pool, folder, Part.BATCH_QUEUE, Findings(), "")
+    files = find_files(source.pool, folder, StorePart.BATCH_QUEUE, Findings(), "")
     number = last_number(files, BATCH_UNIT_SIZE) if files.file_size % BATCH_UNIT_SIZE == 0 else -1
     unit = read(files, number * BATCH_UNIT_SIZE, BATCH_UNIT_SIZE) if number >= 0 else b""
     if len(unit) < BATCH_UNIT_SIZE:

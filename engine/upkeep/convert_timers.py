@@ -16,7 +16,7 @@ from mqgateway.engine.timers.timer_log import MAGIC_BLANK
 from mqgateway.engine.timers.timer_log import UNIT as TIMER_UNIT
 from mqgateway.engine.timers.timer_log import UNIT_SIZE as TIMER_UNIT_SIZE
 from mqgateway.engine.upkeep.copies import copy_file
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read
 from mqgateway.engine.upkeep.ledger import LedgerFiles
 
@@ -81,4 +81,4 @@ class TimerMove:
 
     def _queue(self, topic: str, queue_id: int) -> FileQueue:
         folder = f"{self._made.queues}/{topic}/{queue_id}"
-        return find_files(self._made.pool, folder, Part.QUEUE, Findings(), "")
+        return find_files(self._made.pool, folder, StorePart.QUEUE, Findings(), "")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import place, read
 
 HEAD = struct.Struct(">hqqh")
@@ -62,7 +62,7 @@ class ExtCheck:
                 bits = HEAD.unpack_from(data, n)[3] if n + HEAD_SIZE <= len(data) else -1
                 if bits < 0 or size != HEAD_SIZE + bits or n + size > len(data):
                     what = f"the unit's size is {size}, its bitmap's {bits}"
-                    self._findings.error(Part.EXT, *place(self.files, at + n), what, _ADVICE)
+                    self._findings.error(StorePart.EXT, *place(self.files, at + n), what, _ADVICE)
                     return
                 n += size
                 self.count += 1

@@ -22,7 +22,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-class Part(StrEnum):
+class StorePart(StrEnum):
     """The part of the store that a finding is about, by the name of its files."""
 
     LOG = "commitlog"
@@ -38,11 +38,11 @@ class Part(StrEnum):
     STATE = "state"
 
 
-class Finding(NamedTuple):
+class StoreFinding(NamedTuple):
     """One finding. `offset` is the byte in the file `path`; -1 if it is about the whole file or directory."""
 
     severity: Severity
-    part: Part
+    part: StorePart
     path: str
     offset: int
     what: str
@@ -58,18 +58,18 @@ class Findings:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self.kept: list[Finding] = []
-        self.counts: Counter[tuple[Severity, Part]] = Counter()
+        self.kept: list[StoreFinding] = []
+        self.counts: Counter[tuple[Severity, StorePart]] = Counter()
 
-    def error(self, part: Part, path: str, offset: int, what: str, advice: str) -> None:
+    def error(self, part: StorePart, path: str, offset: int, what: str, advice: str) -> None:
         """Add a finding of damage."""
-        self._add(Finding(Severity.ERROR, part, path, offset, what, advice))
+        self._add(StoreFinding(Severity.ERROR, part, path, offset, what, advice))
 
-    def note(self, part: Part, path: str, offset: int, what: str, advice: str = "") -> None:
+    def note(self, part: StorePart, path: str, offset: int, what: str, advice: str = "") -> None:
         """Add a note."""
-        self._add(Finding(Severity.NOTE, part, path, offset, what, advice))
+        self._add(StoreFinding(Severity.NOTE, part, path, offset, what, advice))
 
-    def add(self, is_error: bool, part: Part, path: str, offset: int, what: str, advice: str) -> None:
+    def add(self, is_error: bool, part: StorePart, path: str, offset: int, what: str, advice: str) -> None:
         """Add an error, or a note."""
         (self.error if is_error else self.note)(part, path, offset, what, advice)
 
@@ -78,7 +78,7 @@ class Findings:
         self.kept += others.kept
         self.counts += others.counts
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: StoreFinding) -> None:
         key = finding.severity, finding.part
         self.counts[key] += 1
         if self.counts[key] <= self._limit:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_SIZE, SECONDS_MAX
 from mqgateway.engine.store.key_hashes import KeyHashes
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import REBUILD, Layout
 from mqgateway.engine.upkeep.walk import Fields, Keys
 
@@ -88,7 +88,9 @@ class IndexCheck:
         for name in layout.disk.listdir(layout.index):
             if name not in names:
                 path = f"{layout.index}/{name}"
-                self._findings.note(Part.INDEX, path, -1, "is not a file name of the store and is ignored")
+                self._findings.note(
+                    StorePart.INDEX, path, -1, "is not a file name of the store and is ignored"
+                )
         found = []
         for name in names:
             path = f"{layout.index}/{name}"
@@ -97,7 +99,7 @@ class IndexCheck:
             if shape is None:
                 what = f"has {size} bytes, which fits neither the settings nor the usual shape"
                 advice = f"give the broker's file with --config if it sets maxHashSlotNum; else {REBUILD}"
-                self._findings.error(Part.INDEX, path, -1, what, advice)
+                self._findings.error(StorePart.INDEX, path, -1, what, advice)
             else:
                 found.append((name, *shape))
         return found
@@ -165,7 +167,7 @@ class IndexCheck:
             what = (
                 f"the record at {position}: {len(lost)} keys without entry, {len(strange)} entries of no key"
             )
-            self._findings.error(Part.INDEX, path, at, what, REBUILD)
+            self._findings.error(StorePart.INDEX, path, at, what, REBUILD)
 
     def _check_seconds(self, entry: _Entry, store_timestamp: int) -> None:
         file = self._file
@@ -178,7 +180,7 @@ class IndexCheck:
         if number == 1 and (not self._time_base or seconds == _seconds(store_timestamp - self._time_base)):
             return
         what = f"entry {number} is {seconds} s after {begin}, its record was stored at {store_timestamp}"
-        self._findings.error(Part.INDEX, file.path, file.place(number) + 12, what, REBUILD)
+        self._findings.error(StorePart.INDEX, file.path, file.place(number) + 12, what, REBUILD)
 
     def _skip_to(self, position: int) -> None:
         while self._entry[0] < position:
@@ -190,7 +192,7 @@ class IndexCheck:
         file, (offset, _, _, number) = self._file, self._entry
         assert file is not None
         what = f"entry {number} has offset {offset}, where no record begins"
-        self._findings.error(Part.INDEX, file.path, file.place(number) + 4, what, REBUILD)
+        self._findings.error(StorePart.INDEX, file.path, file.place(number) + 4, what, REBUILD)
 
     def _end_missing(self, *, is_last: bool) -> None:
         count, self._missing = self._missing, 0
@@ -199,7 +201,7 @@ class IndexCheck:
         repaired = is_last and self._is_unclean
         self._findings.add(
             not repaired,
-            Part.INDEX,
+            StorePart.INDEX,
             self._layout.index,
             -1,
             f"{count} records with keys, from {self._missing_from} of the log on, have no entry",
@@ -267,7 +269,7 @@ class IndexCheck:
             what = f"entry {number} says that {previous} is before it in its chain, it is {expected}"
         else:
             what = f"entry {number} has offset {offset}, after one with {last_offset}"
-        self._findings.error(Part.INDEX, file.path, file.place(number), what, REBUILD)
+        self._findings.error(StorePart.INDEX, file.path, file.place(number), what, REBUILD)
 
     def _check_header(
         self, file: _IndexFile, used: int, has_entries: bool, offset: int, is_repaired: bool
@@ -314,4 +316,4 @@ class IndexCheck:
 
     def _wrong(self, file: _IndexFile, at: int, what: str, is_repaired: bool) -> None:
         advice = "the next start makes this file anew" if is_repaired else REBUILD
-        self._findings.add(not is_repaired, Part.INDEX, file.path, at, what, advice)
+        self._findings.add(not is_repaired, StorePart.INDEX, file.path, at, what, advice)

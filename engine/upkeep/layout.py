@@ -14,7 +14,7 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 from mqgateway.engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 
 REBUILD = "mqgateway store rebuild makes it anew from the log"
 RESTORE = "restore the file from a copy or a replica"
@@ -116,7 +116,7 @@ def hold(disk: Disk, layout: Layout) -> File | None:
         raise StoreUnavailable(f"a broker has {layout.root} open: stop it first") from None
 
 
-def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, advice: str) -> FileQueue:
+def find_files(pool: FilePool, directory: str, part: StorePart, findings: Findings, advice: str) -> FileQueue:
     """Return the readable files of one log or queue: of one length, consecutive, without a gap.
 
     Deviations are reported; files after a gap are included.

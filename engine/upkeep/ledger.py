@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mqgateway.engine.disk import File
 from mqgateway.engine.store.file_queue import FileQueue, file_name
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import LEDGER_DATA, LEDGER_INDEX, RESTORE, Layout, find_files
 
 
@@ -43,16 +43,16 @@ class LedgerFiles(FileQueue):
 def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQueue:
     """Return the readable files of a store's log; see `find_files`."""
     pool = layout.log_pool
-    older = find_files(pool, layout.commit_log, Part.LOG, findings, advice)
+    older = find_files(pool, layout.commit_log, StorePart.LOG, findings, advice)
     if not layout.ledger:
         return older
-    data = find_files(pool, f"{layout.ledger}/{LEDGER_DATA}", Part.LEDGER, findings, advice)
+    data = find_files(pool, f"{layout.ledger}/{LEDGER_DATA}", StorePart.LEDGER, findings, advice)
     if older.starts and data.starts and (older.file_size != data.file_size or older.end != data.starts[0]):
         what = (
             f"has files of {data.file_size} bytes from {data.starts[0]} on, the commit log files of "
             f"{older.file_size} up to {older.end}: nothing joins them"
         )
-        findings.error(Part.LEDGER, data.directory, -1, what, advice)
+        findings.error(StorePart.LEDGER, data.directory, -1, what, advice)
         older.starts.clear()
     return LedgerFiles(data, older)
 
@@ -60,4 +60,4 @@ def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQ
 def find_index(layout: Layout, findings: Findings) -> FileQueue:
     """Return the files of a member's index."""
     advice = "a member of the group makes it anew from the data when it starts"
-    return find_files(layout.pool, f"{layout.ledger}/{LEDGER_INDEX}", Part.LEDGER, findings, advice)
+    return find_files(layout.pool, f"{layout.ledger}/{LEDGER_INDEX}", StorePart.LEDGER, findings, advice)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mqgateway.engine.raft.files.entry import INDEX_UNIT, INDEX_UNIT_SIZE, Head, unit_of
 from mqgateway.engine.raft.files.properties import read_noted
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, place
 from mqgateway.engine.upkeep.ledger import find_index
 
@@ -46,7 +46,7 @@ class LedgerCheck:
             else:
                 _, position, size, index, term = INDEX_UNIT.unpack(unit)
                 what += f", has a unit for entry {index} of {size} bytes at {position}, term {term}"
-            self._findings.error(Part.LEDGER, path, byte, what, _MEMBER)
+            self._findings.error(StorePart.LEDGER, path, byte, what, _MEMBER)
 
     def _unit(self, at: int) -> bytes:
         if not self._begin <= at <= self._begin + len(self._piece) - INDEX_UNIT_SIZE:
@@ -62,7 +62,7 @@ class LedgerCheck:
         end = -1 if last is None else last.index
         if noted.committed > end:
             self._findings.error(
-                Part.LEDGER,
+                StorePart.LEDGER,
                 f"{layout.ledger}/checkpoint",
                 -1,
                 f"entries up to {noted.committed} were committed, the last one is {end}",
@@ -70,7 +70,7 @@ class LedgerCheck:
             )
         if last is not None and noted.term < last.term:
             self._findings.error(
-                Part.LEDGER,
+                StorePart.LEDGER,
                 f"{layout.ledger}/currterm",
                 -1,
                 f"says term {noted.term}, the last entry is of term {last.term}",

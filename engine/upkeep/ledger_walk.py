@@ -12,18 +12,18 @@ from collections.abc import Callable
 
 from mqgateway.engine.raft.files.entry import BLANK_MAGIC, HEAD_SIZE, Head, examine_whole
 from mqgateway.engine.raft.files.entry import examine as examine_entry
-from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.raft.files.properties import MemberProperties
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, Invalid, examine
 from mqgateway.engine.upkeep.findings import Findings
 from mqgateway.engine.upkeep.ledger import LedgerFiles
-from mqgateway.engine.upkeep.walk import MAGIC_START, Walk, places_of
+from mqgateway.engine.upkeep.walk import MAGIC_START, LogWalk, places_of
 
 _BLANK_WORD = BLANK_MAGIC.to_bytes(4, "big", signed=True)
 
 
-class LedgerWalk(Walk):
-    """One pass over old commit log files, if there are any, and the entries that follow; see `Walk`.
+class LedgerWalk(LogWalk):
+    """One pass over old commit log files, if there are any, and the entries that follow; see `LogWalk`.
 
     Yielded positions are those of the records. `last` is the last entry, and `on_entry` is called with each.
     """
@@ -32,7 +32,7 @@ class LedgerWalk(Walk):
         self,
         files: LedgerFiles,
         findings: Findings,
-        noted: Noted,
+        noted: MemberProperties,
         is_past_end: Callable[[int], bool],
         progress: Callable[[int, int], None] | None = None,
         on_entry: Callable[[Head], None] | None = None,
@@ -102,12 +102,12 @@ class LedgerWalk(Walk):
 def walk_of(
     files: FileQueue,
     findings: Findings,
-    noted: Noted | None,
+    noted: MemberProperties | None,
     is_past_end: Callable[[int], bool],
     progress: Callable[[int, int], None] | None = None,
     on_entry: Callable[[Head], None] | None = None,
-) -> Walk:
+) -> LogWalk:
     """Return the pass over a log of either kind; `noted` is the state in the files of a member."""
     if isinstance(files, LedgerFiles):
-        return LedgerWalk(files, findings, noted or Noted(), is_past_end, progress, on_entry)
-    return Walk(files, findings, is_past_end, progress)
+        return LedgerWalk(files, findings, noted or MemberProperties(), is_past_end, progress, on_entry)
+    return LogWalk(files, findings, is_past_end, progress)

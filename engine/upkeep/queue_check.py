@@ -29,9 +29,9 @@ from mqgateway.engine.store.dispatch_request import (
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.unit_queue import PLACE
 from mqgateway.engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.layout import REBUILD, Layout, find_files, read
-from mqgateway.engine.upkeep.unit_check import Known, UnitCheck
+from mqgateway.engine.upkeep.unit_check import LogExtent, UnitCheck
 from mqgateway.engine.upkeep.walk import Fields
 
 PIECE_MAX = 3276
@@ -83,15 +83,15 @@ class QueueCheck:
         self._findings = findings
         self._progress = progress
         self._delays = parse_delay_levels(layout.options.message_delay_level)
-        self._files = self._find(layout.queues, Part.QUEUE, UNIT_SIZE)
-        self._batch_files = self._find(layout.batch_queues, Part.BATCH_QUEUE, BATCH_UNIT_SIZE)
+        self._files = self._find(layout.queues, StorePart.QUEUE, UNIT_SIZE)
+        self._batch_files = self._find(layout.batch_queues, StorePart.BATCH_QUEUE, BATCH_UNIT_SIZE)
         self._checks: dict[Key, UnitCheck] = {}
         self._batch_checks: dict[Key, UnitCheck] = {}
         self._ext: dict[Key, ExtCheck] = {}
         self._codes: dict[bytes | None, int] = {None: 0}
-        self._known: Known
+        self._known: LogExtent
 
-    def _find(self, parent: str, part: Part, unit_size: int) -> dict[Key, FileQueue]:
+    def _find(self, parent: str, part: StorePart, unit_size: int) -> dict[Key, FileQueue]:
         found = {}
         folders = list(self._layout.queue_folders(parent))
         for number, (topic, queue_id, folder) in enumerate(folders):
@@ -120,15 +120,15 @@ class QueueCheck:
         """Begin, before the first record."""
         count = len(self._files) + len(self._batch_files) + 1
         piece = max(PIECE_MIN, min(PIECE_MAX, _MEMORY // count // UNIT_SIZE))
-        self._known = Known(log_start, is_damaged, repairs_tail, piece)
+        self._known = LogExtent(log_start, is_damaged, repairs_tail, piece)
         for key, files in self._files.items():
-            self._checks[key] = UnitCheck(files, Part.QUEUE, UNIT_SIZE, self._known, self._findings)
+            self._checks[key] = UnitCheck(files, StorePart.QUEUE, UNIT_SIZE, self._known, self._findings)
         for key, files in self._batch_files.items():
             self._batch_checks[key] = UnitCheck(
-                files, Part.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
+                files, StorePart.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
             )
         for topic, queue_id, folder in self._layout.queue_folders(self._layout.ext):
-            files = find_files(self._layout.pool, folder, Part.EXT, self._findings, "")
+            files = find_files(self._layout.pool, folder, StorePart.EXT, self._findings, "")
             ext = self._ext[topic.encode(), queue_id] = ExtCheck(files, self._findings)
             ext.check()
 
@@ -174,7 +174,7 @@ class QueueCheck:
     def _new_check(self, key: Key) -> UnitCheck:
         folder = f"{self._layout.queues}/{key[0].decode('utf-8', 'replace')}/{key[1]}"
         files = FileQueue(self._layout.pool, folder, self._layout.options.mapped_file_size_consume_queue)
-        check = self._checks[key] = UnitCheck(files, Part.QUEUE, UNIT_SIZE, self._known, self._findings)
+        check = self._checks[key] = UnitCheck(files, StorePart.QUEUE, UNIT_SIZE, self._known, self._findings)
         return check
 
     def _ext_code(self, check: UnitCheck, key: Key, number: int, code: int, store_timestamp: int) -> int:
@@ -193,7 +193,7 @@ class QueueCheck:
                 self._layout.pool, folder, self._layout.options.mapper_file_size_batch_consume_queue
             )
             check = self._batch_checks[key] = UnitCheck(
-                files, Part.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
+                files, StorePart.BATCH_QUEUE, BATCH_UNIT_SIZE, self._known, self._findings
             )
         _, queue_offset, sys_flag, store_timestamp, _, properties = fields
         parsed = parse_properties(properties.decode("utf-8", "replace"))

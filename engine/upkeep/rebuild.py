@@ -39,13 +39,13 @@ from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 from mqgateway.engine.store.views import producers, starts
 from mqgateway.engine.store.views.queues import QueuesView
 from mqgateway.engine.store.views.starts import is_marker
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
 from mqgateway.engine.upkeep.ledger import find_log
 from mqgateway.engine.upkeep.ledger_walk import walk_of
 from mqgateway.engine.upkeep.queue_check import last_number
 from mqgateway.engine.upkeep.table_check import check_tables, topics_of
-from mqgateway.engine.upkeep.walk import Walk
+from mqgateway.engine.upkeep.walk import LogWalk
 
 ASIDE = ".rebuilding"
 REPLACED = ".replaced"
@@ -207,7 +207,7 @@ class _Rebuild:
         if len(index.pending) >= INDEX_GROUP:
             index.apply(timestamp)
 
-    def _take_in_order(self, message: StoredMessage, walk: Walk) -> None:
+    def _take_in_order(self, message: StoredMessage, walk: LogWalk) -> None:
         """Create the unit of a record if its queue offset is plausible.
 
         It follows, or damage explains the gap, or the previous record of the queue, which was not accepted,
@@ -248,7 +248,7 @@ class _Rebuild:
             f"the record says that it is message {message.queue_offset} of {message.topic} queue "
             f"{message.queue_id}, message {expected} is expected; no unit is made for it"
         )
-        self.findings.error(Part.LOG, path, at, what, RESTORE)
+        self.findings.error(StorePart.LOG, path, at, what, RESTORE)
 
     def _take(self, message: StoredMessage) -> None:
         if message.sys_flag & SysFlag.INNER_BATCH:
@@ -258,14 +258,14 @@ class _Rebuild:
             self._view.settle(0)
         except MessageIllegal as error:
             path, at = place(self._files, message.physical_offset)
-            self.findings.error(Part.LOG, path, at, f"no consume queue can be made: {error}", RESTORE)
+            self.findings.error(StorePart.LOG, path, at, f"no consume queue can be made: {error}", RESTORE)
 
     def _keep_ends(self) -> None:
         """Keep the last unit of queues without remaining records, so that their offsets continue."""
         layout = self._layout
         for parent, unit_size in ((layout.queues, UNIT_SIZE), (layout.batch_queues, BATCH_UNIT_SIZE)):
             for topic, queue_id, folder in layout.queue_folders(parent):
-                files = find_files(layout.pool, folder, Part.QUEUE, Findings(), "")
+                files = find_files(layout.pool, folder, StorePart.QUEUE, Findings(), "")
                 if not files.starts or files.file_size % unit_size or self._queues.get(topic, queue_id):
                     continue
                 number = last_number(files, unit_size)

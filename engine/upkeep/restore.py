@@ -31,12 +31,12 @@ from mqgateway.engine.store.unit_queue import BLANK_PLACE
 from mqgateway.engine.timers.checkpoint import FILE_SIZE as TIMERCHECK_SIZE
 from mqgateway.engine.timers.checkpoint import TimerCheckpoint
 from mqgateway.engine.upkeep.backup import BATCH_QUEUES, LOG, PROGRESS, QUEUES, ends_of, store_time_at
-from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files
 from mqgateway.engine.upkeep.manifest import STORE, KeptFile, Manifest, copy, load, write
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
 from mqgateway.engine.upkeep.rebuild import RebuildReport, rebuild_store
-from mqgateway.engine.upkeep.walk import Walk, fields_of
+from mqgateway.engine.upkeep.walk import LogWalk, fields_of
 
 RESTORING = ".restoring"
 _QUEUES_MAX = 1 << 31
@@ -88,7 +88,7 @@ def find_cut(files: FileQueue, manifest: Manifest, until: Until) -> Cut:
     begin = _begin(files, until)
     offset, timestamp = begin, 0
     next_offsets: dict[tuple[str, int], int] = {}
-    walk = Walk(files, Findings(), lambda _: False, begin=begin)
+    walk = LogWalk(files, Findings(), lambda _: False, begin=begin)
     is_past = False
     for data, at, position, size in walk.records():
         if position >= manifest.log_end:
@@ -272,7 +272,7 @@ class _Restore:
     def _begin_timers(self, cut: Cut) -> None:
         """Reset the timers: the start reads all of them, and delivers those due after the log's end."""
         folder = f"{self._root}/{QUEUES}/{TIMER_TOPIC}/0"
-        files = find_files(FilePool(self._disk, 8), folder, Part.QUEUE, Findings(), "")
+        files = find_files(FilePool(self._disk, 8), folder, StorePart.QUEUE, Findings(), "")
         if not files.starts:
             return
         number, last = files.starts[0] // UNIT_SIZE, last_number(files, UNIT_SIZE)

@@ -19,7 +19,7 @@ from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.index_file import HEADER, HEADER_SIZE
 from mqgateway.engine.store.record import HEAD_SIZE, STORE_TIME_HEAD_SIZE, store_timestamp
 from mqgateway.engine.store.unit_queue import BLANK_PLACE
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read, require_log
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
@@ -116,7 +116,7 @@ class _Count:
         kinds = (layout.queues, UNIT_SIZE), (layout.batch_queues, BATCH_UNIT_SIZE)
         queues = [(each, size) for parent, size in kinds for each in layout.queue_folders(parent)]
         for number, ((topic, _, folder), unit_size) in enumerate(queues):
-            files = find_files(layout.pool, folder, Part.QUEUE, self._findings, "")
+            files = find_files(layout.pool, folder, StorePart.QUEUE, self._findings, "")
             if not files.starts or not files.file_size % unit_size:
                 self._count_queue(topic, files, unit_size)
             if progress is not None:

@@ -9,7 +9,7 @@ from mqgateway.engine.lenient_json import JsonError, loads
 from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
 from mqgateway.engine.tables.jsonfile import BROKEN
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout
 
 TABLES = {
@@ -38,7 +38,7 @@ _NAMES = (
 )
 
 
-class Checkpoint(NamedTuple):
+class CheckpointFields(NamedTuple):
     """The fields of the file `checkpoint`; times in ms."""
 
     physic_timestamp: int = 0
@@ -49,28 +49,28 @@ class Checkpoint(NamedTuple):
     logics_offset: int = 0
 
 
-def read_checkpoint(layout: Layout, findings: Findings) -> Checkpoint:
+def read_checkpoint(layout: Layout, findings: Findings) -> CheckpointFields:
     """Return the checkpoint; all zeros if there is no readable one."""
     path = layout.checkpoint
     if not layout.disk.exists(path):
-        findings.note(Part.CHECKPOINT, path, -1, "is not there; the next start makes it")
-        return Checkpoint()
+        findings.note(StorePart.CHECKPOINT, path, -1, "is not there; the next start makes it")
+        return CheckpointFields()
     data = layout.disk.read_bytes(path)
     if len(data) < FILE_SIZE:
         findings.error(
-            Part.CHECKPOINT,
+            StorePart.CHECKPOINT,
             path,
             -1,
             f"has {len(data)} bytes instead of {FILE_SIZE}",
             "delete it: the next start makes it, and reads more of the log after an unclean stop",
         )
-    return Checkpoint(*FIELDS.unpack(data[: FIELDS.size].ljust(FIELDS.size, b"\0")))
+    return CheckpointFields(*FIELDS.unpack(data[: FIELDS.size].ljust(FIELDS.size, b"\0")))
 
 
 def check_checkpoint(
     layout: Layout,
     findings: Findings,
-    checkpoint: Checkpoint,
+    checkpoint: CheckpointFields,
     log_end: int,
     last_timestamp: int,
     point_is_record: bool,
@@ -82,13 +82,13 @@ def check_checkpoint(
         value = checkpoint[number]
         is_time = number < 3
         if value < 0:
-            findings.error(Part.CHECKPOINT, path, 8 * number, f"{name} is {value}", advice)
+            findings.error(StorePart.CHECKPOINT, path, 8 * number, f"{name} is {value}", advice)
         elif is_time and value > last_timestamp and last_timestamp:
             what = f"{name} is {value}, later than the log's last record, {last_timestamp}"
-            findings.error(Part.CHECKPOINT, path, 8 * number, what, advice)
+            findings.error(StorePart.CHECKPOINT, path, 8 * number, what, advice)
     if not 0 <= checkpoint.logics_offset <= log_end or not point_is_record:
         what = f"logicsPhysicalOffset is {checkpoint.logics_offset}, where no record of the log begins"
-        findings.error(Part.CHECKPOINT, path, 40, what, advice)
+        findings.error(StorePart.CHECKPOINT, path, 40, what, advice)
 
 
 def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]]:
@@ -100,10 +100,10 @@ def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]
     for name in names:
         path = f"{layout.config}/{name}"
         if name.endswith(".tmp"):
-            findings.note(Part.CONFIG, path, -1, "was left over by a write that ended early")
+            findings.note(StorePart.CONFIG, path, -1, "was left over by a write that ended early")
         elif BROKEN in name:
             what = "is a table that a start could not read and set aside"
-            findings.note(Part.CONFIG, path, -1, what, "delete it once nothing of it is missed")
+            findings.note(StorePart.CONFIG, path, -1, what, "delete it once nothing of it is missed")
         elif name.removesuffix(BACKUP) in TABLES or name.removesuffix(BACKUP).endswith(".json"):
             table, offset, what = _read(disk.read_bytes(path), TABLES.get(name.removesuffix(BACKUP), ()))
             if table is None:
@@ -111,11 +111,11 @@ def check_tables(layout: Layout, findings: Findings) -> dict[str, dict[Any, Any]
             else:
                 good[name] = table
     for name, (offset, what) in broken.items():
-        findings.error(Part.CONFIG, f"{layout.config}/{name}", offset, what, _advice(name, good))
+        findings.error(StorePart.CONFIG, f"{layout.config}/{name}", offset, what, _advice(name, good))
     for name in good:
         if name.endswith(BACKUP) and name.removesuffix(BACKUP) not in names:
             what = f"{name.removesuffix(BACKUP)} is missing, only this backup is there"
-            findings.error(Part.CONFIG, f"{layout.config}/{name}", -1, what, "the next start uses it")
+            findings.error(StorePart.CONFIG, f"{layout.config}/{name}", -1, what, "the next start uses it")
     return good
 
 
@@ -141,7 +141,7 @@ def check_topics(
         shown = ", ".join(missing[:_SHOWN_MAX]) + (" ..." if len(missing) > _SHOWN_MAX else "")
         what = f"{len(missing)} topics that have messages are not in it: {shown}"
         advice = "the next start of a master adds them, with their queues and default permissions"
-        findings.error(Part.CONFIG, f"{layout.config}/topics.json", -1, what, advice)
+        findings.error(StorePart.CONFIG, f"{layout.config}/topics.json", -1, what, advice)
 
 
 def _is_new(layout: Layout) -> bool:
@@ -186,7 +186,7 @@ def check_offsets(
         topic, _, group = str(key).partition("@")
         if not isinstance(offsets, dict):
             findings.error(
-                Part.CONFIG, path, -1, f"the offsets of {key} are not an object", "restore the file"
+                StorePart.CONFIG, path, -1, f"the offsets of {key} are not an object", "restore the file"
             )
             continue
         for queue_id, offset in offsets.items():
@@ -194,7 +194,7 @@ def check_offsets(
             if end is not None and isinstance(offset, int) and offset > end:
                 what = f"{group} stands at {offset} of {topic} queue {queue_id}, which ends at {end}"
                 advice = f"mqadmin resetOffsetByTime -g {group} -t {topic} sets it right"
-                findings.note(Part.CONFIG, path, -1, what, advice)
+                findings.note(StorePart.CONFIG, path, -1, what, advice)
 
 
 def check_queue_table(layout: Layout, findings: Findings, end_of: Callable[[str, int], int | None]) -> None:
@@ -205,14 +205,14 @@ def check_queue_table(layout: Layout, findings: Findings, end_of: Callable[[str,
     advice = "delete it: the next start then looks at each queue"
     table, offset, what = _read(disk.read_bytes(path), ())
     if table is None:
-        findings.error(Part.STATE, path, offset, what, advice)
+        findings.error(StorePart.STATE, path, offset, what, advice)
     elif table.get("lock") == disk.modified(layout.lock):
         for topic, is_batch, states in table.get("queues", ()):
             for queue_id, _, _, end, *_ in states:
                 found = end_of(topic, queue_id)
                 if not is_batch and found != end:
                     what = f"{topic} queue {queue_id} is said to end at {end}, it does at {found}"
-                    findings.error(Part.STATE, path, -1, what, advice)
+                    findings.error(StorePart.STATE, path, -1, what, advice)
 
 
 def check_state(layout: Layout, findings: Findings) -> bool:
@@ -222,9 +222,9 @@ def check_state(layout: Layout, findings: Findings) -> bool:
             path = f"{layout.root}/{folder}"
             what = "was left by mqgateway store rebuild"
             advice = "delete it once the store is in order"
-            findings.note(Part.STATE, path, -1, what, advice)
+            findings.note(StorePart.STATE, path, -1, what, advice)
     if not layout.disk.exists(layout.abort):
         return False
     what = "is there: the store was not stopped in good order, or a broker has it open"
-    findings.note(Part.STATE, layout.abort, -1, what, "the next start recovers")
+    findings.note(StorePart.STATE, layout.abort, -1, what, "the next start recovers")
     return True

@@ -11,7 +11,7 @@ from mqgateway.engine.timers.checkpoint import TimerCheckpoint
 from mqgateway.engine.timers.lost_files import why_wheel_is_wrong
 from mqgateway.engine.timers.timer_log import TimerLog
 from mqgateway.engine.timers.wheel import SLOT_SIZE, SLOTS, Slot, Wheel
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files
 
 _FILLED = "the next start fills its slots from the timer log"
@@ -37,17 +37,17 @@ class TimerCheck:
             return
         checkpoint.load(create=False)
         self._wheel.precision = checkpoint.precision or self._wheel.precision
-        files = find_files(self._layout.pool, self._log_path, Part.TIMER_LOG, self._findings, _READ_ANEW)
+        files = find_files(self._layout.pool, self._log_path, StorePart.TIMER_LOG, self._findings, _READ_ANEW)
         written = checkpoint.stable.log_position if checkpoint.stable else 0
         if written > files.end:
             what = f"ends at {files.end}, but timers were written up to {written}"
-            self._findings.error(Part.TIMER_LOG, self._log_path, -1, what, _READ_ANEW)
+            self._findings.error(StorePart.TIMER_LOG, self._log_path, -1, what, _READ_ANEW)
         if not disk.exists(self._path):
             if files.starts:
-                self._findings.error(Part.TIMER_WHEEL, self._path, -1, "is missing", _FILLED)
+                self._findings.error(StorePart.TIMER_WHEEL, self._path, -1, "is missing", _FILLED)
             return
         if what := why_wheel_is_wrong(disk, self._path, self._wheel, checkpoint):
-            self._findings.error(Part.TIMER_WHEEL, self._path, -1, what, _FILLED)
+            self._findings.error(StorePart.TIMER_WHEEL, self._path, -1, what, _FILLED)
         if disk.size(self._path) == self._wheel.length:
             self._wheel.open(create=False)
             self._check_slots(files)
@@ -55,7 +55,7 @@ class TimerCheck:
     def _check_slots(self, files: FileQueue) -> None:
         for number in self._wheel.misplaced():
             what = f"slot {number} holds a time that is not its own"
-            self._findings.error(Part.TIMER_WHEEL, self._path, number * SLOT_SIZE, what, _FILLED)
+            self._findings.error(StorePart.TIMER_WHEEL, self._path, number * SLOT_SIZE, what, _FILLED)
         if self._checkpoint.stable is None or not self._checkpoint.is_clean or not files.starts:
             return  # the last writes may be in one of the two only
         timer_log = TimerLog(self._layout.disk, self._log_path, files.file_size)
@@ -72,6 +72,6 @@ class TimerCheck:
             if unit is None or self._wheel.floor(unit.time) != slot.time:
                 what = f"slot {number} says that a unit of its time lies at {position} of the timer log"
                 self._findings.error(
-                    Part.TIMER_WHEEL, self._path, number * SLOT_SIZE, f"{what}, where none does", _FILLED
+                    StorePart.TIMER_WHEEL, self._path, number * SLOT_SIZE, f"{what}, where none does", _FILLED
                 )
                 return

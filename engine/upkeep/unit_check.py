@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import REBUILD, place, read
 
 _SCAN = 1 << 18
 
 
-class Known:
+class LogExtent:
     """State of the store that all queues need: the start of the log, and its damaged ranges.
 
     `repairs_tail` is True if the next start dispatches missing units at the queues' ends, as after an unclean
@@ -62,7 +62,7 @@ class UnitCheck:
     )
 
     def __init__(
-        self, files: FileQueue, part: Part, unit_size: int, known: Known, findings: Findings
+        self, files: FileQueue, part: StorePart, unit_size: int, known: LogExtent, findings: Findings
     ) -> None:
         self.files = files
         self.unit_size = unit_size

@@ -22,7 +22,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, Invalid, examine
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import RESTORE, place
 
 CHUNK = 4 << 20
@@ -79,7 +79,7 @@ def keys_of(properties: bytes) -> Keys:
     return found.get(_TAGS), found.get(_UNIQUE), found.get(_KEYS)
 
 
-class Walk:
+class LogWalk:
     """One pass over the log.
 
     Afterwards `end` is its end and `ended_by` the reason, `damaged` the ranges before that without a valid
@@ -215,7 +215,7 @@ class Walk:
         self.damaged.append((begin, end))
         path, at = place(self._files, begin)
         self._findings.error(
-            Part.LOG,
+            StorePart.LOG,
             path,
             at,
             f"{reason}; no record can be read in the {end - begin} bytes from {begin} to {end} of the log",

@@ -25,7 +25,7 @@ class OnlySuperUsers(AccessError):
     """A caller that is not a super user tried to create or change one."""
 
 
-class Administration:
+class AccessAdministration:
     """Operations on the `tables`. `caller` is a user name, empty where requests are not authenticated."""
 
     def __init__(self, tables: AccessTables, options: AccessOptions) -> None:

@@ -28,7 +28,7 @@ class Asker:
         return self.address.rpartition(":")[0].strip("[]")
 
 
-class Admission(Protocol):
+class CallerAccess(Protocol):
     """Authentication and authorization of callers."""
 
     def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:

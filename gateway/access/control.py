@@ -16,7 +16,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.allowed import Allowed, Watched
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
@@ -79,7 +79,7 @@ class AccessControl:
         self._signatures = None if by_signature is None else Outcomes(by_signature, clock)
         self._decisions = None if by_policy is None else Outcomes(by_policy, clock)
         self.allowed = Allowed()
-        self.administration = Administration(tables, options)
+        self.administration = AccessAdministration(tables, options)
 
     def load(self) -> None:
         """Load the tables and create the configured users. Raises `ConfigError`."""

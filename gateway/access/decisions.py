@@ -15,7 +15,7 @@ NO_MATCH = "no matched policies."
 DENIED = "the decision is deny."
 
 
-class Verdict(NamedTuple):
+class AuthorizationResult(NamedTuple):
     """Authorization decision; `refusal` is RocketMQ's text, empty if allowed.
 
     `entry` of the kind `policy` made the decision. Without one, the user did, or no entry matched.
@@ -31,17 +31,17 @@ class Verdict(NamedTuple):
         return not self.refusal
 
 
-ALLOWED = Verdict()
+ALLOWED = AuthorizationResult()
 
 
 def decide(
     username: str, user: User | None, acl: Acl | None, resource: Resource, actions: Sequence[Action], ip: str
-) -> Verdict:
+) -> AuthorizationResult:
     """Decide whether a user may do one of the actions; `user` and `acl` are None if there are none."""
     if user is None:
-        return Verdict(f"User:{username} not found.")
+        return AuthorizationResult(f"User:{username} not found.")
     if user.is_disabled:
-        return Verdict(f"User:{username} is disabled.")
+        return AuthorizationResult(f"User:{username} is disabled.")
     if user.is_super:
         return ALLOWED
     policies = {} if acl is None else acl.policies
@@ -50,8 +50,10 @@ def decide(
         entry = None if policy is None else policy.find(resource, actions, ip)
         if entry is not None:
             is_denied = entry.decision is Decision.DENY
-            return Verdict(_refusal(username, resource, ip, DENIED) if is_denied else "", kind, entry)
-    return Verdict(_refusal(username, resource, ip, NO_MATCH))
+            return AuthorizationResult(
+                _refusal(username, resource, ip, DENIED) if is_denied else "", kind, entry
+            )
+    return AuthorizationResult(_refusal(username, resource, ip, NO_MATCH))
 
 
 def _refusal(username: str, resource: Resource, ip: str, detail: str) -> str:

@@ -12,7 +12,7 @@ import orjson
 
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.config_table import VERSION
-from mqgateway.gateway.access.administration import Administration, OnlySuperUsers
+from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Acl, PolicyType, parse_resource, read_policies
 from mqgateway.gateway.access.signature import ACCESS_KEY
@@ -41,7 +41,7 @@ class HasUsers(Protocol):
     """Context of these request functions; `access` is None without access control."""
 
     @property
-    def access(self) -> Administration | None:
+    def access(self) -> AccessAdministration | None:
         """Operations on users and policies."""
         ...
 
@@ -136,7 +136,7 @@ def delete_acl(server: HasUsers, call: Call) -> Reply:
     resource = parse_resource(header.resource)
     kind = by_name(PolicyType, header.policy_type) or PolicyType.CUSTOM
 
-    def delete(access: Administration) -> None:
+    def delete(access: AccessAdministration) -> None:
         if username is None:
             raise AccessError("The subject is null.")
         if resource is None and (header.resource or "").strip():
@@ -169,7 +169,7 @@ def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
     return Reply(body=body, remark=UNSET)
 
 
-def _carry_out(server: HasUsers, operation: Callable[[Administration], T]) -> T:
+def _carry_out(server: HasUsers, operation: Callable[[AccessAdministration], T]) -> T:
     """Run an operation on the tables and return its result. Raises `RequestError`."""
     access = server.access
     if access is None:
@@ -228,7 +228,7 @@ def _is_for_slave(server: HasUsers, call: Call) -> bool:
 
 
 def _as_table(
-    call: Call, choose: Callable[[Administration], UserTable | AclTable], server: HasUsers
+    call: Call, choose: Callable[[AccessAdministration], UserTable | AclTable], server: HasUsers
 ) -> Steps[Reply]:
     """Return a whole table in its file format; an empty answer if the slave's version is current."""
     table = _carry_out(server, choose)

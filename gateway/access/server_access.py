@@ -11,7 +11,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access import requests as access_requests
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl
@@ -58,7 +58,7 @@ class ServerAccess:
             self.control.load()
 
     @property
-    def administration(self) -> Administration | None:
+    def administration(self) -> AccessAdministration | None:
         """The users and policies as requests administer them, if there are any."""
         return None if self.control is None else self.control.administration
 

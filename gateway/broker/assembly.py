@@ -18,7 +18,7 @@ from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.ha.replicas import Replicas
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import OptionSet
 from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.store.log import Log
@@ -35,14 +35,14 @@ from mqgateway.gateway.broker.clients.table import ClientTable
 from mqgateway.gateway.broker.cluster.state import ClusterState
 from mqgateway.gateway.broker.consume.state import ConsumeState
 from mqgateway.gateway.broker.controlled.replica import ControlledReplica
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import LiteState
 from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
-from mqgateway.gateway.broker.replication.membership import Membership
+from mqgateway.gateway.broker.replication.membership import BrokerMembership
 from mqgateway.gateway.broker.replication.replication import Replication
-from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, Stream
+from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, ReplicationStream
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.broker.tables import Tables
@@ -50,17 +50,17 @@ from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.access.administration import Administration
+    from mqgateway.gateway.access.administration import AccessAdministration
     from mqgateway.gateway.broker.ledger.member import LedgerMember
 
 
 def build_broker(
-    environment: Environment,
+    environment: BrokerEnvironment,
     settings: OptionSet,
     *,
     client: RemotingClient,
     clockwork: Clockwork,
-    access: Administration | None = None,
+    access: AccessAdministration | None = None,
     on_notice: Callable[[], None] | None = None,
 ) -> Broker:
     """Return a broker that sends requests to other servers with `client`.
@@ -69,7 +69,7 @@ def build_broker(
     table of clients calls `on_notice`.
     """
     options, clock, tables = environment.options, environment.clock, Tables(environment)
-    role = Role.initial(
+    role = ReplicationRole.initial(
         environment.store_options.broker_role,
         options.broker_id,
         is_told=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
@@ -110,7 +110,7 @@ def build_broker(
     return broker
 
 
-def _ledger_log(environment: Environment) -> Log | None:
+def _ledger_log(environment: BrokerEnvironment) -> Log | None:
     """Return the log of a DLedger group; None outside a group, where the modules are not imported."""
     options = environment.store_options
     if not options.enable_d_leger_commit_log:
@@ -120,7 +120,7 @@ def _ledger_log(environment: Environment) -> Log | None:
     return ledger_log(environment)
 
 
-def _replicas(environment: Environment, store: MessageStore, ledger: Log | None) -> Replicas:
+def _replicas(environment: BrokerEnvironment, store: MessageStore, ledger: Log | None) -> Replicas:
     """Return the replicas that sends wait for."""
     if ledger is not None:
         from mqgateway.gateway.broker.ledger.parts import quorum_replicas
@@ -139,8 +139,8 @@ def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
 
 
 def _store(
-    environment: Environment,
-    role: Role,
+    environment: BrokerEnvironment,
+    role: ReplicationRole,
     topics: TopicTable,
     on_arrivals: Callable[[list[Arrival]], None],
     commit_log: Log | None,
@@ -175,7 +175,7 @@ def _store(
 
 
 def _delays(
-    environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable
+    environment: BrokerEnvironment, store: MessageStore, stats: BrokerStats, topics: TopicTable
 ) -> DelaySchedule:
     """Return the schedule that delivers messages with a delay level."""
     store_options = environment.store_options
@@ -199,7 +199,9 @@ def _delays(
     )
 
 
-def _timers(environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable) -> Timers:
+def _timers(
+    environment: BrokerEnvironment, store: MessageStore, stats: BrokerStats, topics: TopicTable
+) -> Timers:
     """Return the timers, which deliver timer messages; each counts as put into its topic."""
     return Timers(
         store,
@@ -213,7 +215,11 @@ def _timers(environment: Environment, store: MessageStore, stats: BrokerStats, t
 
 
 def _transactions(
-    environment: Environment, tables: Tables, store: MessageStore, produce: ProduceState, stats: BrokerStats
+    environment: BrokerEnvironment,
+    tables: Tables,
+    store: MessageStore,
+    produce: ProduceState,
+    stats: BrokerStats,
 ) -> TransactionLog:
     """Return the log that keeps half messages until their transactions end."""
     disk, clock, worker = environment.disk, environment.clock, environment.worker
@@ -231,12 +237,12 @@ def _transactions(
     )
 
 
-class Group(NamedTuple):
+class GroupParticipation(NamedTuple):
     """A broker's part in its group of replicas, and the periodic work of a member."""
 
     replication: Replication
     services: SpecialServices
-    membership: Membership
+    membership: BrokerMembership
     escape: Escape | None
     controlled: ControlledReplica | None
     ledger: LedgerMember | None
@@ -247,12 +253,12 @@ class Group(NamedTuple):
         return self.replication.after_read if self.ledger is None else self.ledger.after_read
 
 
-def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
+def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> GroupParticipation:
     """Make the broker a member of its group: master, slave, or slave that acts for another master."""
     options, cluster = broker.options, broker.cluster
     epochs = Epochs(broker.environment.disk, _epochs_path(broker.environment))
     replicas = broker.produce.durability.replicas
-    stream: Stream = PlainStream(broker.store_options, broker.store)
+    stream: ReplicationStream = PlainStream(broker.store_options, broker.store)
     if isinstance(replicas, AgreedReplicas):
         stream = EpochStream(broker.store_options, broker.store, broker.role, replicas, epochs)
         stream.on_cut = lambda: _forget_end(broker)
@@ -264,7 +270,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
         sender = EscapeSender(options, broker.clock, client.request, cluster.name_servers)
         escape = Escape(sender.send, options.max_escapes_under_way)
     services = SpecialServices(broker, lambda: replication.tables, escape, epochs)
-    membership = Membership(broker, services, replication, client.request, client.send_oneway)
+    membership = BrokerMembership(broker, services, replication, client.request, client.send_oneway)
     broker.replication, broker.membership = replication, membership
     controlled = None
     if isinstance(replicas, AgreedReplicas):
@@ -273,7 +279,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     ledger = _ledger_member(broker, reactor)
     if ledger is not None:
         replication.leader_sends_log = ledger.is_following
-    return Group(replication, services, membership, escape, controlled, ledger)
+    return GroupParticipation(replication, services, membership, escape, controlled, ledger)
 
 
 def _ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember | None:
@@ -284,7 +290,7 @@ def _ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember | None:
     return ledger_member(broker, reactor)
 
 
-def _epochs_path(environment: Environment) -> str:
+def _epochs_path(environment: BrokerEnvironment) -> str:
     return environment.store_options.store_path_epoch_file or environment.path(EPOCHS_FILE)
 
 

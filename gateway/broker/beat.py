@@ -12,9 +12,9 @@ import logging
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.message import SCHEDULE_TOPIC
 from mqgateway.engine.steps import Steps, run_for
-from mqgateway.gateway.broker.assembly import Group
+from mqgateway.gateway.broker.assembly import GroupParticipation
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +30,16 @@ NOTE_SECONDS = 0.005
 FOREVER = 2**62
 
 
-class Beat:
+class PeriodicWork:
     """Periodic work, from `start` until the schedule is stopped. RocketMQ: threads of `BrokerController`."""
 
-    def __init__(self, broker: Broker, group: Group, schedule: Schedule) -> None:
+    def __init__(self, broker: Broker, group: GroupParticipation, schedule: Schedule) -> None:
         self._broker = broker
         self._group = group
         self._schedule = schedule
-        self._next: Call | None = None
+        self._next: ScheduledCall | None = None
         self._next_at = 0.0
-        self._delivery: Call | None = None
+        self._delivery: ScheduledCall | None = None
         self._is_dispatching = False
         self._stored_before = -1
         self._noting: Steps[None] | None = None

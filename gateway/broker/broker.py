@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mqgateway.engine.configuration import Configuration
     from mqgateway.engine.delays import DelaySchedule
-    from mqgateway.engine.ha.role import Role
+    from mqgateway.engine.ha.role import ReplicationRole
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
     from mqgateway.engine.topic_retention import TopicRetention
     from mqgateway.engine.transactions import TransactionLog
-    from mqgateway.gateway.access.administration import Administration
+    from mqgateway.gateway.access.administration import AccessAdministration
     from mqgateway.gateway.broker.clients.table import ClientTable
     from mqgateway.gateway.broker.cluster.state import ClusterState
     from mqgateway.gateway.broker.consume.state import ConsumeState
-    from mqgateway.gateway.broker.environment import Environment
+    from mqgateway.gateway.broker.environment import BrokerEnvironment
     from mqgateway.gateway.broker.flow_control import FlowControl
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.state import ProduceState
-    from mqgateway.gateway.broker.replication.group import Controlled, Member, Replica
+    from mqgateway.gateway.broker.replication.group import Controlled, GroupView, LogReplication
     from mqgateway.gateway.broker.stats import BrokerStats
     from mqgateway.gateway.broker.tables import Tables
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Broker:
     """A broker. `role` is its role among its replicas; `tables` is the state that packages share."""
 
-    environment: Environment
+    environment: BrokerEnvironment
     configuration: Configuration
-    role: Role
+    role: ReplicationRole
     store: MessageStore
     tables: Tables
     stats: BrokerStats
@@ -52,11 +52,11 @@ class Broker:
     timers: Timers
     transactions: TransactionLog
     retention: TopicRetention
-    access: Administration | None = None
+    access: AccessAdministration | None = None
     """Users and policies; None without authentication."""
-    replication: Replica | None = None
+    replication: LogReplication | None = None
     """The broker's replication in its group, once it has joined."""
-    membership: Member | None = None
+    membership: GroupView | None = None
     """The broker's view of its group's members, once it has joined."""
     controlled: Controlled | None = None
     """The broker as a replica of a controller; None without one."""

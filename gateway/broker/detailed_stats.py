@@ -33,7 +33,7 @@ from mqgateway.gateway.broker.stats import (
 )
 from mqgateway.gateway.codec.bodies import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
@@ -166,7 +166,7 @@ class DetailedStats:
             for ack in BatchAckMessageRequestBody.decode(call.body).acks:
                 if ack.revive_queue_id != ORDER_REVIVE_QUEUE:
                     self._acks(f"{ack.topic}@{ack.consumer_group}", _bits(ack.bit_set))
-        except (CodecError, binascii.Error):
+        except (ProtocolError, binascii.Error):
             return  # the request was answered all the same: it contained nothing
 
     def _changed(self, call: Call, reply: Reply) -> None:

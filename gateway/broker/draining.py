@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.runtime.loop import Clockwork
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ QUIET_MILLIS = 5000
 """Milliseconds without a send after which producers are taken to be gone."""
 
 
-class Replica(Protocol):
+class ReplaceableBroker(Protocol):
     """A broker that another member of its group can replace."""
 
     async def hand_over(self) -> None:
@@ -37,14 +37,14 @@ class Replica(Protocol):
 class Draining:
     """Drain of one broker. `replica` is its controlled replica or DLedger member; None without either."""
 
-    def __init__(self, broker: Broker, replica: Replica | None, reactor: Clockwork) -> None:
+    def __init__(self, broker: Broker, replica: ReplaceableBroker | None, reactor: Clockwork) -> None:
         self._broker = broker
         self._replica = replica
         self._reactor = reactor
         self._schedule = Schedule(reactor)
         self._put_total = -1
         self._quiet_since = self._began = 0
-        self._looking: Call | None = None
+        self._looking: ScheduledCall | None = None
         self._drained: Deferred[None] | None = None
 
     def begin(self) -> Deferred[None]:
@@ -72,7 +72,7 @@ class Draining:
         self._looking = self._schedule.every(0, LOOK_SECONDS, self._look)
         await self._drained
 
-    def _hand_over(self, replica: Replica, limit: int) -> Deferred[None]:
+    def _hand_over(self, replica: ReplaceableBroker, limit: int) -> Deferred[None]:
         handed = Deferred.fromCoroutine(replica.hand_over())
         handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
 

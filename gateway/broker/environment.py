@@ -14,7 +14,7 @@ from mqgateway.engine.worker import Worker
 
 
 @dataclass(frozen=True, eq=False)
-class Environment:
+class BrokerEnvironment:
     """Settings, resources and addresses of one broker.
 
     `reader` does work that would block other users of `worker`: it reads cold data; None reads on the event

@@ -23,7 +23,7 @@ class Needs(Enum):
     MASTER_OR_ACTING = "a master, or a broker that acts for it: it records deliveries"
 
 
-class Request(NamedTuple):
+class RequestDeclaration(NamedTuple):
     """One request of a package's table."""
 
     function: RequestFunction | LongRequestFunction

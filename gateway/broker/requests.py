@@ -14,7 +14,7 @@ from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.controlled import requests as controlled_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
-from mqgateway.gateway.broker.needs import Request
+from mqgateway.gateway.broker.needs import RequestDeclaration
 from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import reply_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
@@ -24,7 +24,7 @@ from mqgateway.gateway.broker.transactions import requests as transaction_reques
 from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 
-OF_ROOMS: dict[int, Request | Translated] = {
+OF_ROOMS: dict[int, RequestDeclaration | Translated] = {
     # Messages
     **produce_requests.REQUESTS,
     **reply_requests.REQUESTS,

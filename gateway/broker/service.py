@@ -28,24 +28,24 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
 from mqgateway.gateway.access.plain import migration
-from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
+from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, AclRulesKeeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.assembly import build_broker, join_group
-from mqgateway.gateway.broker.beat import Beat
+from mqgateway.gateway.broker.beat import PeriodicWork
 from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.serving import access_control, dispatchers, end_of_read, guarded
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
-from mqgateway.gateway.broker.translated import Context
+from mqgateway.gateway.broker.translated import DispatchContext
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.service import RemotingService
 from mqgateway.gateway.remoting.terms import server_terms
@@ -108,10 +108,12 @@ class BrokerService(RemotingService):
             on_notice=self._tell_clients_soon,
         )
         self.group = join_group(self.broker, self._client, runtime.reactor)
-        self.beat = Beat(self.broker, self.group, self._schedule)
+        self.beat = PeriodicWork(self.broker, self.group, self._schedule)
         self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, runtime.reactor)
         self.broker.role.on_change(self._role_changed)
-        self._plain = Keeper(options, self._disk, self._worker, runtime.clock) if options.acl_enable else None
+        self._plain = (
+            AclRulesKeeper(options, self._disk, self._worker, runtime.clock) if options.acl_enable else None
+        )
         guard = self._access if access.is_on else None
         admission, table, guards = guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
@@ -121,7 +123,7 @@ class BrokerService(RemotingService):
         self.operations = Operations(
             self.broker, terms.long_work, admission=admission, turn=terms.turn, end_turn=after_read
         )
-        context = Context(self.broker, self.operations)
+        context = DispatchContext(self.broker, self.operations)
         self.dispatcher, self.fast_dispatcher = dispatchers(
             context, table, self._remoting, runtime.clock, [*hooks, *guards]
         )
@@ -136,10 +138,10 @@ class BrokerService(RemotingService):
         self.server = self._make_server(self.dispatcher, terms)
         self._on_stop(self._leave)
 
-    def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> Environment:
+    def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> BrokerEnvironment:
         """Return the environment; cold reads run on threads if the broker has a worker of its own."""
         is_given = self._runtime.worker is not None
-        return Environment(
+        return BrokerEnvironment(
             options,
             store_options,
             self._disk,
@@ -289,7 +291,7 @@ class BrokerService(RemotingService):
         if self._access is not None:
             self._access.load()
             if options.migrate_auth_from_v1_enabled:
-                accounts = Keeper(options, self._disk, self._worker, self.broker.clock)
+                accounts = AclRulesKeeper(options, self._disk, self._worker, self.broker.clock)
                 accounts.load()
                 made = migration.migrate(accounts.rules, self._access.administration)
                 log.info("%d users were created from version 4 accounts", made)

@@ -6,29 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import RemotingOptions
-from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.access.asker import CallerAccess
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain import requests as plain_requests
 from mqgateway.gateway.access.plain.control import PlainControl
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
-from mqgateway.gateway.broker.translated import Context
+from mqgateway.gateway.broker.translated import DispatchContext
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 
 
-def access_control(on: Environment, settings: AccessSettings, pause: Pause) -> AccessControl | None:
+def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
@@ -38,8 +38,8 @@ def access_control(on: Environment, settings: AccessSettings, pause: Pause) -> A
 
 
 def guarded(
-    broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
-) -> tuple[Admission | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    broker: Broker, access: AccessControl | None, plain: AclRulesKeeper | None, pause: Pause
+) -> tuple[CallerAccess | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
     """Return the access control if there is any, the table of request functions, and the hooks before it."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
@@ -52,7 +52,7 @@ def guarded(
 
 
 def dispatchers(
-    context: Context,
+    context: DispatchContext,
     table: Mapping[int, AnyRequestFunction],
     remoting: RemotingOptions,
     clock: Clock,

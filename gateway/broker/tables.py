@@ -11,13 +11,13 @@ from mqgateway.engine.tables.assignment import RequestModes
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 
 
 class Tables:
     """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: BrokerEnvironment) -> None:
         options, disk = environment.options, environment.disk
         clock, worker, path = environment.clock, environment.worker, environment.table_path
         has_lmq = environment.store_options.enable_lmq
@@ -66,7 +66,7 @@ class Tables:
             table.close()
 
 
-def _offsets(environment: Environment) -> ConsumerOffsets:
+def _offsets(environment: BrokerEnvironment) -> ConsumerOffsets:
     """Return the consumer offsets; with LMQ queues in a file of their own."""
     options, disk = environment.options, environment.disk
     clock, worker, path = environment.clock, environment.worker, environment.table_path

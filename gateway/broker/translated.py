@@ -31,7 +31,7 @@ class Translated(NamedTuple):
         return self.use.needs
 
 
-class Context:
+class DispatchContext:
     """The context of the dispatchers: `broker` for requests that are not translated.
 
     It holds the gate itself, as every translated request needs it.

@@ -16,7 +16,7 @@ from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.runtime.name_servers import address_fault
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.access.decisions import Verdict
+    from mqgateway.gateway.access.decisions import AuthorizationResult
     from mqgateway.gateway.access.policies import Acl
     from mqgateway.gateway.access.users import User
 
@@ -81,7 +81,7 @@ def _known(given: dict[str, Any]) -> tuple[User | None, Acl | None]:
     return user, None if found is None else Acl(name, read_policies(found.policies))
 
 
-def _as_text(verdict: Verdict) -> str:
+def _as_text(verdict: AuthorizationResult) -> str:
     entry = verdict.entry
     if entry is None:
         return escaped(verdict.refusal or "allowed: super users have all permissions")
@@ -92,7 +92,7 @@ def _as_text(verdict: Verdict) -> str:
     return escaped(f"{verdict.refusal or 'allowed'} ({by})")
 
 
-def _as_json(verdict: Verdict) -> str:
+def _as_json(verdict: AuthorizationResult) -> str:
     shown: dict[str, Any] = {"allowed": verdict.is_allowed}
     if verdict.refusal:
         shown["reason"] = verdict.refusal

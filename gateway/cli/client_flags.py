@@ -19,7 +19,7 @@ from mqgateway.gateway.cli.ending import FAILED, INTERRUPTED, NOT_FOUND, complai
 from mqgateway.gateway.runtime.name_servers import address_fault, split_addresses
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.mqadmin.configuration import Configuration
+    from mqgateway.gateway.mqadmin.configuration import AdminConfiguration
     from mqgateway.gateway.mqadmin.servers import Servers
 
 READERS = "TOOLS_CONSUMER"
@@ -105,17 +105,19 @@ def asking(name_servers: list[str], given: Mapping[str, Any]) -> Iterator[Server
         connections.close()
 
 
-def configuration(given: Mapping[str, Any]) -> Configuration:
+def configuration(given: Mapping[str, Any]) -> AdminConfiguration:
     """Return what flags, profile, environment and files say. Raises `click.UsageError`."""
     from mqgateway.gateway.mqadmin.configuration import configured
-    from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+    from mqgateway.gateway.mqadmin.declaration import GivenOptions, UsageError
     from mqgateway.gateway.mqadmin.main import read_text_file
 
     keys = ("access-key", "secret-key", "credentials", "profile", "timeout")
     values = {key: given[key.replace("-", "_")] for key in keys}
     texts = {key: str(value) for key, value in values.items() if value is not None}
     try:
-        return configured(Given(texts | ({"tls": ""} if given["tls"] else {})), os.environ, read_text_file)
+        return configured(
+            GivenOptions(texts | ({"tls": ""} if given["tls"] else {})), os.environ, read_text_file
+        )
     except UsageError as error:
         raise click.UsageError(str(error)) from None
 

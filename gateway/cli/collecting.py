@@ -37,7 +37,7 @@ def seldom(new_objects: int = WHILE_LOADING) -> None:
 
 
 @runtime_checkable
-class Holds(Protocol):
+class EntryCounter(Protocol):
     """An object that counts its entries that live long and may be very many: topics, queues."""
 
     @property
@@ -65,7 +65,7 @@ class Collecting:
         gc.freeze()
 
     def _entries(self) -> int:
-        return self._service.entries if isinstance(self._service, Holds) else 0
+        return self._service.entries if isinstance(self._service, EntryCounter) else 0
 
     def _passed(self, phase: str, info: dict[str, int]) -> None:
         """Count passes. The middle generation's come after some seven thousand new objects."""

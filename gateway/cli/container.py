@@ -18,7 +18,7 @@ import click
 
 import mqgateway
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, SettingProblem, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
@@ -88,7 +88,7 @@ def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return common_options(command)
 
 
-def settings_from(given: dict[str, Any]) -> tuple[ContainerSettings, list[Problem]]:
+def settings_from(given: dict[str, Any]) -> tuple[ContainerSettings, list[SettingProblem]]:
     """The settings out of file, environment and flags. Raises `ConfigError`."""
     settings = ContainerSettings()
     flags = {

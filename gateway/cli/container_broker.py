@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
-from mqgateway.engine.options import Problem, Setting
+from mqgateway.engine.options import Setting, SettingProblem
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
@@ -151,7 +151,7 @@ def first_message(read: Callable[[], bytes]) -> Message:
     raise ConfigError("not started by a container: use mqgateway broker instead")
 
 
-def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Problem]]:
+def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[SettingProblem]]:
     """The settings of a broker's file and of its container, and what is to be said about them.
 
     Raises `ConfigError`.
@@ -168,7 +168,7 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Probl
     settings.options.assume("enableRemoteEscape", True, "the container")
     settings.find_out()
     why = "has no effect in a container: the container's own setting applies"
-    return settings, problems + [Problem(name, "...", why, file=path) for name in passed_over]
+    return settings, problems + [SettingProblem(name, "...", why, file=path) for name in passed_over]
 
 
 def log_as(first: Message) -> None:

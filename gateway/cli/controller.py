@@ -15,7 +15,7 @@ import click
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.options import Problem
+from mqgateway.engine.options import SettingProblem
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import controller_boot_line
@@ -68,7 +68,7 @@ def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return common_options(command)
 
 
-def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Problem]]:
+def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[SettingProblem]]:
     """The settings out of file, environment and flags. Raises `ConfigError`."""
     settings = ControllerSettings()
     problems = apply_given(settings.options, given, {})

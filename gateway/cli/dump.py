@@ -21,7 +21,7 @@ from mqgateway.engine.store import schema
 from mqgateway.engine.timers import schema as timers
 from mqgateway.gateway.cli.plain import escaped, escaped_json
 from mqgateway.gateway.codec.command import decode_command
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 
 FRAME_MAX = 16 * 1024 * 1024
 INDEX_SLOTS = 5_000_000
@@ -304,7 +304,7 @@ def frames(file: BinaryIO) -> Iterator[Entry]:
             return
         try:
             command = decode_command(file.read(length))
-        except CodecError as error:
+        except ProtocolError as error:
             yield {"at": at, "unreadable": str(error)}
             return
         names = ("code", "language", "version", "opaque", "flag", "remark", "ext_fields", "body")

@@ -12,7 +12,7 @@ import logging
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from mqgateway.engine.options import OptionSet, Problem, Setting, TlsOptions, snake_case
+from mqgateway.engine.options import OptionSet, Setting, SettingProblem, TlsOptions, snake_case
 from mqgateway.engine.options.option import closest
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def variable_of(name: str) -> str:
     return PREFIX + snake_case(name).upper()
 
 
-def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet]) -> list[Problem]:
+def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet]) -> list[SettingProblem]:
     """Variables with our prefix that set nothing, and Java's that do not count here."""
     ours = _ours(environment)
     known = [variable_of(name) for options in sets for name in options.names()] if ours else []
@@ -85,7 +85,9 @@ def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet])
             near = closest(variable, known)
             suggestion = f"did you mean {near}?" if near else ""
             problems.append(
-                Problem(variable, value, "no such property", suggestion, "environment", severity="warning")
+                SettingProblem(
+                    variable, value, "no such property", suggestion, "environment", severity="warning"
+                )
             )
         elif variable in OF_JAVA_ONLY:
             log.info("%s=%s sets Java's memory and is ignored", variable, value)

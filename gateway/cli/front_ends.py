@@ -8,7 +8,7 @@ from mqgateway.engine.meters import FrontEndMeter, Meters
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.settings import BrokerSettings
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.runtime.service import Runtime
 
@@ -31,7 +31,7 @@ def start_front_ends(
             continue
         meter = meters.front_ends[one.name] = FrontEndMeter(has_latency=observation.exports_metrics)
         running[one.name] = one.start(
-            Surroundings(
+            FrontEndEnvironment(
                 operations=broker.operations,
                 server=broker.server,
                 reactor=runtime.reactor,

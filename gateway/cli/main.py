@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.options import Problem
+from mqgateway.engine.options import SettingProblem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
@@ -160,7 +160,7 @@ def read_settings(
 
 def _apply_all(
     given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
-) -> list[Problem]:
+) -> list[SettingProblem]:
     pairs = from_pairs(given["pairs"])
     sets = [kind.options for kind in (namesrv, broker) if kind is not None]
     problems = unknown_variables(os.environ, sets)

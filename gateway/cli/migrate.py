@@ -27,7 +27,7 @@ from mqgateway.gateway.migration.plan import (
     DRAIN_SECONDS,
     GroupPlan,
     MigrationError,
-    Plan,
+    MigrationPlan,
     Progress,
     Side,
     Way,
@@ -35,11 +35,11 @@ from mqgateway.gateway.migration.plan import (
     decode,
     shared_settings,
 )
-from mqgateway.gateway.migration.survey import Found, Problem, survey
+from mqgateway.gateway.migration.survey import MigrationProblem, SurveyedGroup, survey
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.migration.handover import Act
+    from mqgateway.gateway.migration.handover import ProcessAction
     from mqgateway.gateway.mqadmin.servers import Servers
 
 NOT_WELL = 3
@@ -106,7 +106,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     if wrong := [pair for pair in pairs if ":" not in pair.partition("=")[2]]:
         raise click.BadParameter(f"{wrong[0]}: write it as broker-a=10.0.0.5:10911", param_hint="--new")
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
-    made = Plan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
+    made = MigrationPlan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
     room = _Room(given["data_dir"])
     with _told(), asking(made.name_servers, given) as servers:
         for name, address in wanted.items():
@@ -220,7 +220,7 @@ class Terminal:
             now = iso(self._clock.millis(), UTC)
             click.echo(escaped(f"{now}  {group}  {step}: {what}"))
 
-    def act(self, group: str, side: Side, act: Act) -> None:
+    def act(self, group: str, side: Side, act: ProcessAction) -> None:
         """See `World`."""
         commands = {"begin-slave": side.begin_slave, "begin-master": side.begin_master, "end": side.end}
         files = {"begin-slave": side.slave_file, "begin-master": side.master_file, "end": ""}
@@ -241,7 +241,9 @@ class Terminal:
         _write(f"{self._path}{PROGRESS}", self.progress.encode())
 
 
-def _show_steps(world: Terminal, made: Plan, groups: list[GroupPlan], accepted: tuple[str, ...]) -> None:
+def _show_steps(
+    world: Terminal, made: MigrationPlan, groups: list[GroupPlan], accepted: tuple[str, ...]
+) -> None:
     """What a run would do; ends with 1 where it would refuse."""
     from mqgateway.gateway.migration import moves
 
@@ -266,7 +268,7 @@ class _Room:
         self._is_here = RealDisk().is_dir(self._folder)
         self._free = RealDisk().usage(self._folder)[1] if self._is_here else 0
 
-    def take(self, found: Found) -> list[Problem]:
+    def take(self, found: SurveyedGroup) -> list[MigrationProblem]:
         """Count a group's log; what is wrong when there is no room for it."""
         self._free -= found.log[1] - found.log[0]
         if not self._is_here or self._free > 0:
@@ -274,18 +276,20 @@ class _Room:
         what = (
             f"{-self._free} bytes of free space are missing in {self._folder} for the logs up to this group"
         )
-        return [Problem("room", what)]
+        return [MigrationProblem("room", what)]
 
 
-def _unusable(path: str) -> list[Problem]:
+def _unusable(path: str) -> list[MigrationProblem]:
     """What our broker would refuse of a file of settings."""
     from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
     wrong = [one for one in BrokerSettings().options.apply(from_file(path)) if one.severity == "error"]
-    return [Problem("settings", str(one), fatal=True) for one in wrong]
+    return [MigrationProblem("settings", str(one), fatal=True) for one in wrong]
 
 
-def _group_plan(path: str, name: str, address: str, found: Found, made: Plan, data_dir: str) -> GroupPlan:
+def _group_plan(
+    path: str, name: str, address: str, found: SurveyedGroup, made: MigrationPlan, data_dir: str
+) -> GroupPlan:
     """The plan of a group; writes the files of its brokers."""
     from mqgateway.engine.options import format_value
     from mqgateway.gateway.cli.settings import BrokerSettings
@@ -334,7 +338,7 @@ def _group_plan(path: str, name: str, address: str, found: Found, made: Plan, da
     )
 
 
-def _shown(name: str, found: Found, as_json: bool) -> Iterator[str]:
+def _shown(name: str, found: SurveyedGroup, as_json: bool) -> Iterator[str]:
     """What was found of a group."""
     size = found.log[1] - found.log[0]
     if as_json:
@@ -367,7 +371,7 @@ def _told() -> Iterator[None]:
         raise SystemExit(130) from None
 
 
-def _load(path: str) -> Plan:
+def _load(path: str) -> MigrationPlan:
     with _told():
         return decode(RealDisk().read_bytes(path), path)
 

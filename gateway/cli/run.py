@@ -34,7 +34,7 @@ PROGRESS_SECONDS = 1.0
 """How often whoever supervises hears how far a start is."""
 
 
-class Service(Protocol):
+class Runnable(Protocol):
     """What can be run: started once, stopped once."""
 
     def start(self) -> object:
@@ -72,10 +72,10 @@ def the_reactor() -> Reactor:
 
 
 def run(
-    make: Callable[[Reactor], Service],
-    started: Callable[[Service], None],
+    make: Callable[[Reactor], Runnable],
+    started: Callable[[Runnable], None],
     levels: LogLevels | None = None,
-    reload: Callable[[Service], None] | None = None,
+    reload: Callable[[Runnable], None] | None = None,
 ) -> int:
     """Make, start and run a service until a signal ends it; `started` is called when it is up.
 
@@ -88,10 +88,10 @@ def run(
 class _Run:
     def __init__(
         self,
-        make: Callable[[Reactor], Service],
-        started: Callable[[Service], None],
+        make: Callable[[Reactor], Runnable],
+        started: Callable[[Runnable], None],
         levels: LogLevels | None,
-        reload: Callable[[Service], None] | None,
+        reload: Callable[[Runnable], None] | None,
     ) -> None:
         self._make = make
         self._started = started
@@ -118,7 +118,7 @@ class _Run:
         made.addCallback(self._up)
         made.addErrback(self._failed)
 
-    def _up(self, service: Service) -> Deferred[None]:
+    def _up(self, service: Runnable) -> Deferred[None]:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, partial(self._signalled, service))
         starting = self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, lambda: self._progress(service))
@@ -131,17 +131,17 @@ class _Run:
         started.addBoth(over)
         return started.addCallback(lambda _: self._settle(service))
 
-    def _signalled(self, service: Service, number: int, _: object) -> None:
+    def _signalled(self, service: Runnable, number: int, _: object) -> None:
         self._loop.callFromThread(self._stop, service, number == signal.SIGTERM)
 
-    def _progress(self, service: Service) -> None:
+    def _progress(self, service: Runnable) -> None:
         """Say how far the start is; one that goes no further has no more time than it had."""
         said = _status(service)
         if said != self._said:
             self._said = said
             self._supervisor.progress(said)
 
-    def _settle(self, service: Service) -> None:
+    def _settle(self, service: Runnable) -> None:
         self._collecting = Collecting(service, self._loop.callFromThread)
         if self._levels is not None:
             self._schedule.every(LOOK_SECONDS, LOOK_SECONDS, self._levels.follow)
@@ -158,13 +158,13 @@ class _Run:
             again = partial(self._loop.callFromThread, self._read_again, service)
             signal.signal(signal.SIGHUP, lambda *_: again())
 
-    def _read_again(self, service: Service) -> None:
+    def _read_again(self, service: Runnable) -> None:
         if self._reload is not None and not self._is_stopping:
             self._supervisor.reloading()
             self._reload(service)
             self._supervisor.ready(_status(service))
 
-    def _stop(self, service: Service, may_drain: bool) -> None:
+    def _stop(self, service: Runnable, may_drain: bool) -> None:
         if self._is_stopping:
             if self._draining is not None:
                 self._draining.cancel()
@@ -176,7 +176,7 @@ class _Run:
         self._supervisor.stopping("stopping" if ready.called else "draining")
         ready.addBoth(lambda _: self._stop_now(service))
 
-    def _stop_now(self, service: Service) -> None:
+    def _stop_now(self, service: Runnable) -> None:
         self._draining = None
         maybeDeferred(service.stop).addErrback(self._failed).addBoth(lambda _: self._end())
 
@@ -192,7 +192,7 @@ class _Run:
             self._loop.stop()
 
 
-def _status(service: Service) -> str:
+def _status(service: Runnable) -> str:
     return service.status if isinstance(service, Tells) else ""
 
 

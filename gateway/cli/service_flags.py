@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from mqgateway.engine.clock import SystemClock, seconds_since_boot
-from mqgateway.engine.options import Problem
+from mqgateway.engine.options import SettingProblem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.calling import Called
 from mqgateway.gateway.cli.ending import USAGE, complain, end_with
@@ -87,7 +87,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def fail(problems: Sequence[Problem | str], output: str) -> NoReturn:
+def fail(problems: Sequence[SettingProblem | str], output: str) -> NoReturn:
     """Report what is wrong with the settings and end with exit code 2."""
     if all(not isinstance(one, str) and one.severity == "warning" for one in problems):
         problems = [
@@ -98,7 +98,7 @@ def fail(problems: Sequence[Problem | str], output: str) -> NoReturn:
     raise SystemExit(USAGE)
 
 
-def report(problems: Sequence[Problem | str], output: str) -> None:
+def report(problems: Sequence[SettingProblem | str], output: str) -> None:
     """Print problems to standard error, one a line."""
     for problem in problems:
         if output == "json":

@@ -16,9 +16,9 @@ from mqgateway.engine.options import (
     BrokerRole,
     NamesrvOptions,
     OptionSet,
-    Problem,
     RemotingOptions,
     Setting,
+    SettingProblem,
     StoreOptions,
     TlsOptions,
     load_properties,
@@ -195,7 +195,7 @@ def from_flags(flags: Mapping[str, object]) -> list[Setting]:
     return [Setting(name, str(value), 0, "flag") for name, value in flags.items() if value is not None]
 
 
-def stop_for(problems: Sequence[Problem], strict: bool) -> bool:
+def stop_for(problems: Sequence[SettingProblem], strict: bool) -> bool:
     """Whether a start may not go on: a setting that cannot be used, or under `--strict` any problem."""
     return any(strict or problem.severity == "error" for problem in problems)
 

@@ -12,7 +12,7 @@ import click
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.options import OptionSet, Problem, format_value
+from mqgateway.engine.options import OptionSet, SettingProblem, format_value
 from mqgateway.gateway.cli.boot import BootLine, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.service_flags import fail, report
@@ -28,7 +28,9 @@ class Settings(Protocol):
 S = TypeVar("S", bound=Settings)
 
 
-def apply_given(options: OptionSet, given: Mapping[str, Any], flags: Mapping[str, Any]) -> list[Problem]:
+def apply_given(
+    options: OptionSet, given: Mapping[str, Any], flags: Mapping[str, Any]
+) -> list[SettingProblem]:
     """Set options from file, environment, `--set` and flags; return what is wrong with them.
 
     `flags` are those of the command alone, by property. Raises `ConfigError`.
@@ -41,7 +43,7 @@ def apply_given(options: OptionSet, given: Mapping[str, Any], flags: Mapping[str
 
 def settings_to_run(
     given: dict[str, Any],
-    read: Callable[[dict[str, Any]], tuple[S, list[Problem]]],
+    read: Callable[[dict[str, Any]], tuple[S, list[SettingProblem]]],
     important: Sequence[str],
 ) -> S | None:
     """Read settings and report what is wrong with them; None if they were only to be printed.

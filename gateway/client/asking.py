@@ -18,7 +18,7 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError, TimedOut, 
 from mqgateway.gateway.client.options import ClientOptions
 from mqgateway.gateway.codec.codes import LanguageCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.exchange import PeerGone, RemotingError, RequestTimedOut, TooManyInFlight
@@ -80,7 +80,7 @@ class Asking:
         limit = self._timeout if timeout is None else timeout
         try:
             return await self._remoting.request(self._place(address, vip), command, max(0.0, limit))
-        except (RemotingError, CodecError) as error:
+        except (RemotingError, ProtocolError) as error:
             raise as_client_error(address, error) from None
 
     def begin(
@@ -102,7 +102,7 @@ class Asking:
         command = self._made(code, fields, body, None)
         try:
             self._remoting.ask(self._place(address, vip), command, max(0.0, timeout), done)
-        except CodecError as error:
+        except ProtocolError as error:
             done(error)
 
     async def expect(
@@ -183,6 +183,6 @@ def as_client_error(address: str, error: Exception) -> Exception:
         return TooBusy(f"{address}: {error}")
     if isinstance(error, PeerGone):
         return Unreachable(str(error))
-    if isinstance(error, RemotingError | CodecError):
+    if isinstance(error, RemotingError | ProtocolError):
         return ClientError(f"{address}: {error}")
     return error

@@ -24,7 +24,7 @@ class Assigned:
         self.round = 0
 
 
-class Batch(NamedTuple):
+class PulledBatch(NamedTuple):
     """Messages of one pull, and the round in which they were pulled."""
 
     assigned: Assigned
@@ -41,15 +41,15 @@ class InHand:
 
     def __init__(self) -> None:
         self.hand = Hand((), lambda: False)
-        self._batch: Batch | None = None
+        self._batch: PulledBatch | None = None
 
     @property
-    def batch(self) -> Batch:
+    def batch(self) -> PulledBatch:
         """The batch; there is one when `newly_done` gives messages."""
         assert self._batch is not None
         return self._batch
 
-    def begin(self, batch: Batch) -> Hand:
+    def begin(self, batch: PulledBatch) -> Hand:
         """A loop goes through this batch now."""
         self._batch = batch
         self.hand = Hand(batch.messages, batch.is_current)
@@ -60,7 +60,7 @@ class InHand:
         done, batch = self.hand.newly_done(), self._batch
         return done if batch is not None and batch.round == batch.assigned.round else ()
 
-    def rest(self) -> Batch | None:
+    def rest(self) -> PulledBatch | None:
         """Return the messages that the loop did not get, if any; the loop is over."""
         hand, batch = self.hand, self._batch
         self.hand, self._batch = Hand((), lambda: False), None

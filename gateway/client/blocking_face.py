@@ -19,7 +19,7 @@ from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult
 from mqgateway.gateway.client.selectors import Selector
-from mqgateway.gateway.client.signals import Gate, on_sigterm
+from mqgateway.gateway.client.signals import OneTimeEvent, on_sigterm
 from mqgateway.gateway.codec.bodies import MessageQueue
 
 C = TypeVar("C", bound=Any)
@@ -152,7 +152,7 @@ class Listening(Face[PushCore]):
     def __init__(
         self, make: Callable[..., PushCore], *, namesrv: str | None, settings: Mapping[str, Any]
     ) -> None:
-        self._closed = Gate()
+        self._closed = OneTimeEvent()
         super().__init__(make, namesrv=namesrv, settings=settings)
         self._pool = self._loop.pool(self._core.listeners_max, f"{self._core.group} listeners")
         self._listened = self._pool.wrap(self._listener)

@@ -33,11 +33,11 @@ from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, 
 from mqgateway.gateway.client.identity import MessageIds, own_ip
 from mqgateway.gateway.client.identity import client_id as made_up_id
 from mqgateway.gateway.client.members import ConsumerMember, ProducerMember
-from mqgateway.gateway.client.name_servers import NameServers
+from mqgateway.gateway.client.name_servers import NameServerList
 from mqgateway.gateway.client.options import ClientOptions, name_servers_of
 from mqgateway.gateway.client.rebalance import INTERVAL_SECONDS, INTERVAL_SECONDS_MIN
 from mqgateway.gateway.client.requests import Requests
-from mqgateway.gateway.client.routes import MASTER, Endpoint, Member, RouteTable, as_new_topic
+from mqgateway.gateway.client.routes import MASTER, Endpoint, KnownBroker, RouteTable, as_new_topic
 from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
@@ -113,7 +113,7 @@ class Client:
         )
         signs = credentials_of(options, os.environ, environment.disk, self.clock)
         self.asking = Asking(self._remoting, options, signs)
-        self.name_servers = NameServers(servers, self.asking, self.random)
+        self.name_servers = NameServerList(servers, self.asking, self.random)
         self.calls = Calls(self.asking, self, self.client_id)
         self.requests = Requests(self.schedule, self.client_id)
         self._lookups: dict[tuple[str, int], list[Deferred[bool]]] = {}
@@ -282,7 +282,7 @@ class Client:
             return
         await together(self._greet(one) for one in self.routes.members())
 
-    async def _greet(self, broker: Member) -> None:
+    async def _greet(self, broker: KnownBroker) -> None:
         address = broker.address
         if broker.broker_id != MASTER and not self.consumers:
             return

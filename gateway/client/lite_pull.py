@@ -16,7 +16,7 @@ from typing import Unpack
 from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.assigned import Assigned, Batch, InHand
+from mqgateway.gateway.client.assigned import Assigned, InHand, PulledBatch
 from mqgateway.gateway.client.begin_times import checked_time
 from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged
@@ -74,7 +74,7 @@ class LitePullConsumer(GroupConsumer):
         self._assigned: dict[MessageQueue, Assigned] = {}
         self._filters: dict[str, SubscriptionData] = {}
         self._is_chosen: bool | None = None  # None: neither assigned nor subscribed yet
-        self._ready: deque[Batch] = deque()
+        self._ready: deque[PulledBatch] = deque()
         self._in_hand = InHand()
         self.is_ending = False
         self._waiters = Waiters(self.client.schedule)
@@ -170,7 +170,7 @@ class LitePullConsumer(GroupConsumer):
         """Mark all messages that a loop got as handled, because it ended cleanly."""
         self._in_hand.hand.settle()
 
-    async def _next(self, timeout: float | None) -> Batch | None:
+    async def _next(self, timeout: float | None) -> PulledBatch | None:
         self._check_running()
         limit = self.settings.poll_timeout_millis / 1000
         if timeout is not None:
@@ -201,7 +201,7 @@ class LitePullConsumer(GroupConsumer):
             await self._waiters.wait(left)
         return None
 
-    def _note_handled(self, batch: Batch, messages: Sequence[ReceivedMessage]) -> None:
+    def _note_handled(self, batch: PulledBatch, messages: Sequence[ReceivedMessage]) -> None:
         now = self.client.steady.now()
         batch.assigned.consumed = batch.assigned.process.remove(messages, now)
         self.stats.consumed(batch.assigned.queue.topic, 0, len(messages), 0, now)
@@ -407,7 +407,7 @@ class LitePullConsumer(GroupConsumer):
         assigned.pull_offset = result.next_offset
         if result.messages:
             assigned.process.put(result.messages)
-            self._ready.append(Batch(assigned, number, result.messages))
+            self._ready.append(PulledBatch(assigned, number, result.messages))
             self._waiters.wake_one()
         return 0.0
 

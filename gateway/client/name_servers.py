@@ -23,7 +23,7 @@ from mqgateway.gateway.runtime.name_servers import ask_in_turn
 log = logging.getLogger(__name__)
 
 
-class NameServers:
+class NameServerList:
     """The list, and whose turn it is. The list is shuffled, so that clients do not all ask the first."""
 
     def __init__(self, addresses: Sequence[str], asking: Asking, random: Random) -> None:

@@ -34,7 +34,7 @@ REST_MILLIS_MIN, REST_MILLIS_MAX = 10, 30_000
 WITHOUT_END = 2**31 - 1
 
 
-class Ordered:
+class OrderedConsumption:
     """Consumption of the messages of each queue in order."""
 
     is_ordered = True

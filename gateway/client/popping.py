@@ -153,7 +153,7 @@ class Popper:
         restamp(message, told, decode_header(ChangeInvisibleTimeResponseHeader, answer))
 
 
-class PopQueue:
+class PopProcessQueue:
     """Queue that is popped while it is assigned. `waiting` counts messages that are not settled yet."""
 
     def __init__(self, now: int) -> None:
@@ -193,7 +193,7 @@ class Popping:
             options.broker_suspend_max_time_millis,
             init_mode_of(options.consume_from_where),
         )
-        self.held: dict[MessageQueue, PopQueue] = {}
+        self.held: dict[MessageQueue, PopProcessQueue] = {}
 
     def take_over(self, topic: str, wanted: Collection[MessageQueue]) -> bool:
         """Release and acquire queues of a topic. Returns True if anything changed."""
@@ -205,7 +205,7 @@ class Popping:
             )
         )
         for queue in sorted(queue for queue in wanted if queue not in self.held):
-            self.held[queue] = PopQueue(now)
+            self.held[queue] = PopProcessQueue(now)
             self._consumer.client.spawn(self._keep_popping(queue, self.held[queue]))
             log.info("%s pops %s", self._consumer.group, queue)
         return before != {queue: held for queue, held in self.held.items() if queue.topic == topic}
@@ -218,7 +218,7 @@ class Popping:
         """Return the state of all queues for administrators."""
         return {queue: held.info() for queue, held in self.held.items()}
 
-    def _drop(self, is_to_go: Callable[[MessageQueue, PopQueue], bool]) -> None:
+    def _drop(self, is_to_go: Callable[[MessageQueue, PopProcessQueue], bool]) -> None:
         for queue, held in list(self.held.items()):
             if is_to_go(queue, held):
                 held.dropped = True
@@ -226,7 +226,7 @@ class Popping:
 
     # Popping
 
-    async def _keep_popping(self, queue: MessageQueue, held: PopQueue) -> None:
+    async def _keep_popping(self, queue: MessageQueue, held: PopProcessQueue) -> None:
         rest = self._consumer.client.schedule.pause
         await rest(FIRST_SECONDS)
         while self._consumer.is_running and not held.dropped:
@@ -240,14 +240,14 @@ class Popping:
             if millis and not held.dropped:
                 await rest(millis / 1000)
 
-    async def _pop_safely(self, queue: MessageQueue, held: PopQueue) -> int:
+    async def _pop_safely(self, queue: MessageQueue, held: PopProcessQueue) -> int:
         try:
             return await self._pop(queue, held)
         except Exception:
             log.exception("a pop from %s failed", queue)
             return self._options.pull_time_delay_mills_when_exception
 
-    async def _pop(self, queue: MessageQueue, held: PopQueue) -> int:
+    async def _pop(self, queue: MessageQueue, held: PopProcessQueue) -> int:
         """Pop once and return how long to pause afterwards, in ms."""
         on_failure = self._options.pull_time_delay_mills_when_exception
         subscribed = self._consumer.subscriptions.get(queue.topic)
@@ -284,7 +284,7 @@ class Popping:
     # Consuming
 
     async def _consume(
-        self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue, popped: int
+        self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopProcessQueue, popped: int
     ) -> None:
         """Pass messages to the listener; `popped` is their arrival in ms.
 
@@ -309,7 +309,7 @@ class Popping:
             held.waiting -= len(messages)
             slots.leave()
 
-    def _is_over(self, held: PopQueue, until: int) -> bool:
+    def _is_over(self, held: PopProcessQueue, until: int) -> bool:
         """Return True if the messages will be redelivered in any case."""
         return held.dropped or self._consumer.client.steady.now() >= until
 

@@ -38,7 +38,7 @@ from mqgateway.gateway.client.routes import MASTER, queues_to_send
 from mqgateway.gateway.client.selectors import Selector
 from mqgateway.gateway.client.send_arguments import check_send, handle_parts, own_queue
 from mqgateway.gateway.client.sending import (
-    Prepared,
+    PreparedSend,
     check_group,
     check_topic,
     give_ids,
@@ -356,7 +356,7 @@ class Producer:
     async def _send_chosen(
         self,
         message: Message,
-        prepared: Prepared,
+        prepared: PreparedSend,
         timeout: float,
         queue: MessageQueue | None,
         selector: Selector | None,
@@ -388,7 +388,7 @@ class Producer:
     async def _chosen(
         self,
         message: Message,
-        prepared: Prepared,
+        prepared: PreparedSend,
         queue: MessageQueue | None,
         selector: Selector | None,
         argument: Any,

@@ -33,7 +33,7 @@ from mqgateway.gateway.client.listening import Listener
 from mqgateway.gateway.client.locks import unlock
 from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
 from mqgateway.gateway.client.options import PushOptions, made
-from mqgateway.gateway.client.ordered import Ordered
+from mqgateway.gateway.client.ordered import OrderedConsumption
 from mqgateway.gateway.client.popping import Popping
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.producer import traced
@@ -100,7 +100,9 @@ class PushConsumer(GroupConsumer):
         times = options.max_reconsume_times
         times_max = RECONSUME_TIMES if times == -1 else times
         self._returns = Returns(self, environment, times_max)
-        make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
+        make: Callable[..., Concurrent | OrderedConsumption] = (
+            OrderedConsumption if is_ordered else Concurrent
+        )
         self.listeners_max = options.consume_thread_max
         """Maximum number of concurrent listener calls."""
         self._consumption = make(self, options, listener, self._returns)

@@ -21,7 +21,7 @@ DELAY_SECONDS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 
 _FIELDS = 8
 
 
-class Given(NamedTuple):
+class ReceiptContent(NamedTuple):
     """Content of a receipt; `topic` is the topic in which the message is stored."""
 
     topic: str
@@ -55,17 +55,21 @@ def stamp(
         message.topic = topic
 
 
-def given(message: ReceivedMessage, topic: str, group: str) -> Given:
+def given(message: ReceivedMessage, topic: str, group: str) -> ReceiptContent:
     """Return the receipt of a message popped from a topic. Raises `ValueError` for an invalid one."""
     text = message.properties.get(PROPERTY_POP_CK, "")
     receipt, fields = Receipt.parse(text), text.split(" ")
     if len(fields) < _FIELDS:
         raise ValueError("a receipt names a queue and an offset")
     topic = real_topic(topic, group, receipt.kind)
-    return Given(topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.invisible_time, text)
+    return ReceiptContent(
+        topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.invisible_time, text
+    )
 
 
-def restamp(message: ReceivedMessage, told: Given, answer: ChangeInvisibleTimeResponseHeader) -> None:
+def restamp(
+    message: ReceivedMessage, told: ReceiptContent, answer: ChangeInvisibleTimeResponseHeader
+) -> None:
     """Set the receipt for a changed invisible time; the previous one becomes invalid.
 
     RocketMQ: `MQClientAPIImpl.changeInvisibleTimeAsync`.

@@ -27,7 +27,7 @@ class Endpoint(NamedTuple):
     is_slave: bool
 
 
-class Member(NamedTuple):
+class KnownBroker(NamedTuple):
     """Known broker."""
 
     broker_name: str
@@ -75,11 +75,11 @@ class RouteTable:
             else:
                 del self._addresses[name]
 
-    def members(self) -> Iterator[Member]:
+    def members(self) -> Iterator[KnownBroker]:
         """Yield every known broker."""
         for name, known in list(self._addresses.items()):
             for number, address in sorted(known.items()):
-                yield Member(name, number, address)
+                yield KnownBroker(name, number, address)
 
     def master(self, broker_name: str) -> str | None:
         """Return the master's address of a broker group; only masters accept messages."""

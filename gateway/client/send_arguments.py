@@ -13,7 +13,7 @@ from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.namespaces import with_namespace
 from mqgateway.gateway.client.selectors import Selector
-from mqgateway.gateway.client.sending import Prepared
+from mqgateway.gateway.client.sending import PreparedSend
 from mqgateway.gateway.codec.bodies import MessageQueue
 
 
@@ -33,7 +33,7 @@ def check_send(
         arguments.refuse("argument", argument, "pass a selector with it, as mqgateway.selectors.by_hash")
 
 
-def own_queue(queue: MessageQueue, message: Message, prepared: Prepared, namespace: str) -> MessageQueue:
+def own_queue(queue: MessageQueue, message: Message, prepared: PreparedSend, namespace: str) -> MessageQueue:
     """A queue that was given, as brokers call it. Raises `BadArgument` when the message has another topic."""
     if not isinstance(queue, MessageQueue):
         raise BadArgument(

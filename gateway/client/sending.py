@@ -79,7 +79,7 @@ _TIMES: Final = _WIRE["reconsume_times"]
 _TIMES_MAX: Final = _WIRE["max_reconsume_times"]
 
 
-class Prepared:
+class PreparedSend:
     """Parts that all attempts share: request code, body, and the header without the queue.
 
     `origin` is the message; for a batch, a message that represents it in traces.
@@ -191,7 +191,7 @@ def common_header(group: str, topic: str, options: ProducerOptions) -> dict[str,
     ).encode()
 
 
-def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: int) -> Prepared:
+def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: int) -> PreparedSend:
     """Check a message, assign an id if it has none, compress its body. Raises `BadArgument`.
 
     The id stays with the message, so that a message sent again can be recognized.
@@ -222,7 +222,9 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
         text_max = properties.pop(PROPERTY_MAX_RECONSUME_TIMES, None)
         times_max = None if text_max is None else int(text_max)
     text = format_properties(properties)
-    return Prepared(code, topic, body, sys_flag, message.flag, text, key, message, False, times, times_max)
+    return PreparedSend(
+        code, topic, body, sys_flag, message.flag, text, key, message, False, times, times_max
+    )
 
 
 def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
@@ -234,7 +236,7 @@ def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
             properties[PROPERTY_UNIQ_KEY] = keys.next(now)
 
 
-def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> Prepared:
+def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> PreparedSend:
     """Check a batch of messages that have ids, and prepare it with its encoded body, without compression.
 
     Raises `BadArgument`.
@@ -245,7 +247,7 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
     if len(body) > options.max_message_size:
         raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
     wait = "true" if messages[0].waits_for_store else "false"
-    return Prepared(
+    return PreparedSend(
         _SEND_BATCH,
         with_namespace(options.namespace, messages[0].topic),
         body,

@@ -45,7 +45,7 @@ from mqgateway.gateway.remoting.dispatch import RequestFunction
 log = logging.getLogger(__name__)
 
 
-class Asked(Protocol):
+class ServingClient(Protocol):
     """Interface of the client that these functions get as their context."""
 
     producers: dict[str, ProducerMember]
@@ -61,7 +61,7 @@ class Asked(Protocol):
         ...
 
 
-def check_transaction(client: Asked, call: Call) -> Reply:
+def check_transaction(client: ServingClient, call: Call) -> Reply:
     """Serve 39: pass the check to the group's producer, which answers to the address of the sender."""
     header = call.header
     assert isinstance(header, CheckTransactionStateRequestHeader)
@@ -75,13 +75,13 @@ def check_transaction(client: Asked, call: Call) -> Reply:
     return NO_REPLY
 
 
-def members_changed(client: Asked, call: Call) -> Reply:
+def members_changed(client: ServingClient, call: Call) -> Reply:
     """Serve 40: rebalance at once."""
     client.rebalance_soon()
     return NO_REPLY
 
 
-def reset_offsets(client: Asked, call: Call) -> Reply:
+def reset_offsets(client: ServingClient, call: Call) -> Reply:
     """Serve 220: stop the consumer and continue from the given offsets."""
     header = call.header
     assert isinstance(header, ResetOffsetRequestHeader)
@@ -94,7 +94,7 @@ def reset_offsets(client: Asked, call: Call) -> Reply:
     return NO_REPLY
 
 
-def consumer_status(client: Asked, call: Call) -> Reply:
+def consumer_status(client: ServingClient, call: Call) -> Reply:
     """Serve 221: return the offsets by queue; empty for a group that this client does not have."""
     header = call.header
     assert isinstance(header, GetConsumerStatusRequestHeader)
@@ -103,7 +103,7 @@ def consumer_status(client: Asked, call: Call) -> Reply:
     return Reply(body=GetConsumerStatusBody(message_queue_table=offsets).encode())
 
 
-def running_info(client: Asked, call: Call) -> Deferred[Reply]:
+def running_info(client: ServingClient, call: Call) -> Deferred[Reply]:
     """Serve 307: return settings, queues, rates, and on request the stacks of all threads."""
     header = call.header
     assert isinstance(header, GetConsumerRunningInfoRequestHeader)
@@ -120,7 +120,7 @@ def running_info(client: Asked, call: Call) -> Deferred[Reply]:
     return Deferred.fromCoroutine(answer())
 
 
-def consume_directly(client: Asked, call: Call) -> Deferred[Reply]:
+def consume_directly(client: ServingClient, call: Call) -> Deferred[Reply]:
     """Serve 309: return the listener's outcome for one message."""
     header = call.header
     assert isinstance(header, ConsumeMessageDirectlyResultRequestHeader)
@@ -138,7 +138,7 @@ def consume_directly(client: Asked, call: Call) -> Deferred[Reply]:
     return Deferred.fromCoroutine(answer())
 
 
-def take_reply(client: Asked, call: Call) -> Reply:
+def take_reply(client: ServingClient, call: Call) -> Reply:
     """Serve 326: deliver the reply to its pending request."""
     header = call.header
     assert isinstance(header, ReplyMessageRequestHeader)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Gate:
+class OneTimeEvent:
     """One-time event.
 
     A signal handler may open it while its own thread waits. Unlike `threading.Event`, it has no lock that the

@@ -50,7 +50,7 @@ NORMAL, HALF, COMMITTED, DELAYED = range(4)
 SUCCESS, TIME_OUT, EXCEPTION, _, FAILED = range(5)
 
 
-class Record(NamedTuple):
+class KeyedTraceRecord(NamedTuple):
     """Trace record and the keys by which it can be queried."""
 
     topic: str
@@ -68,7 +68,7 @@ class TraceContext(NamedTuple):
 
 def sent_record(
     group: str, message: Message, result: SendResult, region: str, address: str, began: int, took: int
-) -> Record:
+) -> KeyedTraceRecord:
     """Return the record of a stored message; times in ms."""
     properties = message.properties
     kind = DELAYED if PROPERTY_DELAY_TIME_LEVEL in properties else NORMAL
@@ -82,7 +82,7 @@ def sent_record(
     return _record(message.topic, fields, result.message_id, message.keys)
 
 
-def before_records(group: str, told: TraceContext) -> list[Record]:
+def before_records(group: str, told: TraceContext) -> list[KeyedTraceRecord]:
     """Return the records of a listener call that is about to start."""
     return [
         _record(
@@ -98,7 +98,9 @@ def before_records(group: str, told: TraceContext) -> list[Record]:
     ]
 
 
-def after_records(group: str, told: TraceContext, is_good: bool, code: int, now: int) -> list[Record]:
+def after_records(
+    group: str, told: TraceContext, is_good: bool, code: int, now: int
+) -> list[KeyedTraceRecord]:
     """Return the records of a finished listener call; `code` is an ordinal of `ConsumeReturnType`."""
     took = (now - told.began) // max(1, len(told.messages))
     return [
@@ -124,7 +126,7 @@ def ended_record(
     now: int,
     *,
     is_check: bool,
-) -> Record:
+) -> KeyedTraceRecord:
     """Return the record of a transaction outcome sent to the broker at `address`; `now` in ms.
 
     `is_check`: the broker asked for it.
@@ -138,12 +140,12 @@ def ended_record(
 
 def recalled_record(
     group: str, topic: str, message_id: str, region: str, now: int, *, is_good: bool
-) -> Record:
+) -> KeyedTraceRecord:
     """Return the record of a recall of a delayed message, successful or not; `now` in ms."""
     return _record(topic, ("Recall", now, region, group, topic, message_id, _bool(is_good)), message_id, ())
 
 
-class Sender(Protocol):
+class TraceProducer(Protocol):
     """Producer of trace messages."""
 
     def start(self) -> Deferred[None]:
@@ -167,13 +169,13 @@ def group_of_traces(group: str) -> str:
 class Tracer:
     """Buffer of the trace records of a producer or consumer, sent by `producer`."""
 
-    def __init__(self, client: Client, options: ClientOptions, group: str, producer: Sender) -> None:
+    def __init__(self, client: Client, options: ClientOptions, group: str, producer: TraceProducer) -> None:
         self._client = client
         self._group = group
         self._topic = options.trace_topic
         self._batch = options.trace_msg_batch_num
         self._most = options.trace_queue_max
-        self._waiting: list[Record] = []
+        self._waiting: list[KeyedTraceRecord] = []
         self._dropped = 0
         self._producer = producer
 
@@ -238,12 +240,12 @@ class Tracer:
         if self._dropped:
             log.warning("%d trace records were dropped", self._dropped)
             self._dropped = 0
-        by_topic: dict[str, list[Record]] = {}
+        by_topic: dict[str, list[KeyedTraceRecord]] = {}
         for record in waiting:
             by_topic.setdefault(record.topic, []).append(record)
         await together(self._send(part) for records in by_topic.values() for part in _parts(records))
 
-    def _add(self, records: Sequence[Record]) -> None:
+    def _add(self, records: Sequence[KeyedTraceRecord]) -> None:
         room = self._most - len(self._waiting)
         self._waiting += records[:room]
         self._dropped += max(0, len(records) - room)
@@ -254,7 +256,7 @@ class Tracer:
         if self._waiting:
             self._client.spawn(self.flush())
 
-    async def _send(self, records: Sequence[Record]) -> None:
+    async def _send(self, records: Sequence[KeyedTraceRecord]) -> None:
         keys = sorted({key for record in records for key in record.keys})
         message = Message(self._topic, "".join(record.text for record in records), keys=keys)
         try:
@@ -263,9 +265,9 @@ class Tracer:
             log.warning("%d trace records are lost: %s", len(records), error)
 
 
-def _parts(records: Sequence[Record]) -> list[list[Record]]:
+def _parts(records: Sequence[KeyedTraceRecord]) -> list[list[KeyedTraceRecord]]:
     """Split records into parts that fit in a message."""
-    parts: list[list[Record]] = []
+    parts: list[list[KeyedTraceRecord]] = []
     size = MESSAGE_BYTES_MAX
     for record in records:
         if size + len(record.text) > MESSAGE_BYTES_MAX:
@@ -276,10 +278,10 @@ def _parts(records: Sequence[Record]) -> list[list[Record]]:
     return parts
 
 
-def _record(topic: str, fields: Sequence[object], message_id: str, keys: Sequence[str]) -> Record:
+def _record(topic: str, fields: Sequence[object], message_id: str, keys: Sequence[str]) -> KeyedTraceRecord:
     # Java writes `null` for a missing value; its reader counts fields.
     text = "\x01".join("null" if field is None else str(field) for field in fields) + "\x02"
-    return Record(topic, text, frozenset((*message_id.split(","), *keys)))
+    return KeyedTraceRecord(topic, text, frozenset((*message_id.split(","), *keys)))
 
 
 def _keys(message: Message) -> str | None:

@@ -28,7 +28,7 @@ from mqgateway.gateway.client.faults import FaultTable
 from mqgateway.gateway.client.message import SendResult, SendStatus
 from mqgateway.gateway.client.options import ProducerOptions
 from mqgateway.gateway.client.publishing import PublishInfo
-from mqgateway.gateway.client.sending import RETRIABLE, Prepared, common_header
+from mqgateway.gateway.client.sending import RETRIABLE, PreparedSend, common_header
 from mqgateway.gateway.client.trace import Tracer
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -70,7 +70,11 @@ class Tries:
         self._headers: dict[str, dict[str, str]] = {}  # by topic: fields shared by all sends
 
     def send(
-        self, prepared: Prepared, timeout: float, tries: int | None = None, queue: MessageQueue | None = None
+        self,
+        prepared: PreparedSend,
+        timeout: float,
+        tries: int | None = None,
+        queue: MessageQueue | None = None,
     ) -> Deferred[SendResult]:
         """Start a send; `timeout` in seconds for all attempts. Raises `TooBusy`.
 
@@ -83,7 +87,7 @@ class Tries:
         more = self.options.retry_times_when_send_failed if tries is None else tries
         return _Send(self, prepared, timeout, 1 + more, queue).begin()
 
-    def header(self, prepared: Prepared, queue: MessageQueue, now: int) -> dict[str, str]:
+    def header(self, prepared: PreparedSend, queue: MessageQueue, now: int) -> dict[str, str]:
         """Return the header fields of a send to a queue; `now` in ms since the epoch."""
         common = self._headers.get(prepared.topic)
         if common is None:
@@ -134,7 +138,7 @@ class _Send:
     _queue: MessageQueue
 
     def __init__(
-        self, tries: Tries, prepared: Prepared, timeout: float, left: int, queue: MessageQueue | None
+        self, tries: Tries, prepared: PreparedSend, timeout: float, left: int, queue: MessageQueue | None
     ) -> None:
         self._tries = tries
         self._prepared = prepared

@@ -21,7 +21,7 @@ import orjson
 from mqgateway.engine.extension import Outline, native
 from mqgateway.engine.java_types import INT_BITS, to_enum, to_integer, to_object, to_text
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
-from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
+from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.fields import Header
 
 RESPONSE_FLAG: Final = 1
@@ -221,11 +221,11 @@ def decode_command(
     Raises CodecError; `HeaderTooLarge` for a header of more than `header_max` bytes or `fields_max` fields.
     """
     if len(payload) < 4:
-        raise CodecError("a frame without header length")
+        raise ProtocolError("a frame without header length")
     (word,) = _HEADER_WORD.unpack_from(payload)
     body_start = 4 + (word & _HEADER_LENGTH_MAX)
     if body_start > len(payload):
-        raise CodecError(f"a header of {body_start - 4} bytes in a frame of {len(payload)}")
+        raise ProtocolError(f"a header of {body_start - 4} bytes in a frame of {len(payload)}")
     form = word >> 24
     if body_start - 4 > header_max:
         text = f"a header of {body_start - 4} bytes, more than the {header_max} that maxHeaderSize allows"
@@ -237,7 +237,7 @@ def decode_command(
     elif form == _ROCKETMQ:
         command = _decode_binary(payload[4:body_start], fields_max)
     else:
-        raise CodecError(f"unknown header form {form}")
+        raise ProtocolError(f"unknown header form {form}")
     command.body = payload[body_start:]
     return command
 
@@ -295,7 +295,7 @@ def encode_response(
 def _frame(form: int, header: bytes, body: bytes) -> bytes:
     header_length = len(header)
     if header_length > _HEADER_LENGTH_MAX:
-        raise CodecError(f"a header of {header_length} bytes does not fit into 24 bits")
+        raise ProtocolError(f"a header of {header_length} bytes does not fit into 24 bits")
     return _FRAME_START.pack(4 + header_length + len(body), form << 24 | header_length) + header + body
 
 
@@ -311,7 +311,7 @@ def _outline(payload: bytes, body_start: int, form: int) -> RemotingCommand:
     """Return the command without its fields, of a header that is too large to be read. Raises CodecError."""
     if form == _ROCKETMQ:
         if body_start < 4 + _BINARY_START.size:
-            raise CodecError("a binary header that ends too early")
+            raise ProtocolError("a binary header that ends too early")
         code, _, _, opaque, flag, _ = _BINARY_START.unpack_from(payload, 4)
         return RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
     # Writers of JSON headers put the fields last, or sort the members by name.
@@ -324,7 +324,7 @@ def _member(text: bytes, name: bytes) -> int:
     found = re.search(rb'"' + name + rb'"[ \t\n\r]*:[ \t\n\r]*(-?[0-9]{1,10})', text)
     number = _INT_MAX + 1 if found is None else int(found[1])
     if not _INT_MIN <= number <= _INT_MAX:
-        raise CodecError(f"a header that is too large and has no {name.decode()} where it is looked for")
+        raise ProtocolError(f"a header that is too large and has no {name.decode()} where it is looked for")
     return number
 
 
@@ -346,7 +346,7 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
     except orjson.JSONDecodeError:
         header = _load_leniently(text)
     if type(header) is not dict:
-        raise CodecError("the JSON header is not an object")
+        raise ProtocolError("the JSON header is not an object")
     get = header.get
     code, version, opaque, flag = get("code", 0), get("version", 0), get("opaque", 0), get("flag", 0)
     if not (
@@ -400,7 +400,7 @@ def _number(value: Any) -> int:
     try:
         return to_integer(value, INT_BITS) or 0
     except (OverflowError, ValueError):
-        raise CodecError("code, version, opaque or flag is not a 32-bit number") from None
+        raise ProtocolError("code, version, opaque or flag is not a 32-bit number") from None
 
 
 def _language_name(value: Any) -> str:
@@ -408,7 +408,7 @@ def _language_name(value: Any) -> str:
     try:
         return to_enum(value, _LANGUAGES) or "OTHER"
     except (OverflowError, ValueError):
-        raise CodecError("the language is neither the name nor the number of a language") from None
+        raise ProtocolError("the language is neither the name nor the number of a language") from None
 
 
 def _text_fields(fields: Any) -> dict[str, str]:
@@ -416,7 +416,7 @@ def _text_fields(fields: Any) -> dict[str, str]:
     try:
         members = to_object(fields) or {}
     except ValueError:
-        raise CodecError("extFields is not an object") from None
+        raise ProtocolError("extFields is not an object") from None
     try:
         "".join(members.values())  # the cheapest test that all values are text
     except TypeError:
@@ -428,7 +428,7 @@ def _text(value: Any) -> str | None:
     try:
         return to_text(value)
     except ValueError:
-        raise CodecError("the header is nested too deeply") from None
+        raise ProtocolError("the header is nested too deeply") from None
 
 
 def _load_leniently(text: bytes) -> Any:
@@ -441,7 +441,7 @@ def _load_leniently(text: bytes) -> Any:
         decoded = json.loads(text.decode("utf-8", "replace"), strict=False)
         return orjson.loads(json.dumps(decoded, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"the header is not JSON: {error}") from None
+        raise ProtocolError(f"the header is not JSON: {error}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:
@@ -464,7 +464,7 @@ def _dump(header: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(header)
     except TypeError as error:
-        raise CodecError(f"a header that cannot be written as JSON: {error}") from None
+        raise ProtocolError(f"a header that cannot be written as JSON: {error}") from None
 
 
 # Binary form
@@ -479,7 +479,7 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
         fields_end = _end(header, fields_start, max(0, fields_length))
         fields = _read_fields(header, fields_start, fields_end, fields_max)
     except struct.error:
-        raise CodecError("a binary header that ends too early") from None
+        raise ProtocolError("a binary header that ends too early") from None
     if fields is None:
         request = RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
         raise _too_many(fields_max, request)
@@ -513,7 +513,7 @@ def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dic
         value_start = key_end + 4
         position = value_start + _LENGTH.unpack_from(header, key_end)[0]
         if not key_start <= key_end < value_start <= position <= len(header):
-            raise CodecError("a length in a binary header leads out of its place")
+            raise ProtocolError("a length in a binary header leads out of its place")
         key = header[key_start:key_end].decode("utf-8", "replace")
         if position > value_start:
             fields[key] = header[value_start:position].decode("utf-8", "replace")
@@ -525,7 +525,7 @@ def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dic
 def _end(header: bytes, start: int, length: int) -> int:
     end = start + length
     if not start <= end <= len(header):
-        raise CodecError(f"a length of {length} in a binary header leads out of it")
+        raise ProtocolError(f"a length of {length} in a binary header leads out of it")
     return end
 
 
@@ -538,7 +538,7 @@ def _encode_binary(command: RemotingCommand) -> bytes:
             (_BINARY_START.pack(*numbers, len(remark)), remark, _LENGTH.pack(len(fields)), fields)
         )
     except struct.error as error:
-        raise CodecError(f"code {command.code} does not fit into a binary header: {error}") from None
+        raise ProtocolError(f"code {command.code} does not fit into a binary header: {error}") from None
 
 
 def _write_field(name: str, value: str) -> bytes:

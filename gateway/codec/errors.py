@@ -1,6 +1,6 @@
 """The things that can be wrong with what a peer sent.
 
-`CodecError`: the bytes are no frame or no command; nothing after them can be trusted, the connection ends.
+`ProtocolError`: the bytes are no frame or no command; nothing after them can be trusted, the connection ends.
 `HeaderError`: the command is sound but its header fields are not; it is answered with code 1 and the remark.
 `BodyError`: the same of its body.
 `HeaderTooLarge`: the header is longer, or has more fields, than may be; it was not read, but may be answered.
@@ -9,7 +9,7 @@
 from typing import Any
 
 
-class CodecError(Exception):
+class ProtocolError(Exception):
     """Bytes that break the protocol. The text says which rule; the connection is to be closed."""
 
 
@@ -32,7 +32,7 @@ class BodyError(HeaderError):
     """
 
 
-class HeaderTooLarge(CodecError):
+class HeaderTooLarge(ProtocolError):
     """A header above a limit of the reader, in a frame that can be skipped.
 
     `request` is the `RemotingCommand` with code, opaque and flag of it and nothing else; the text says which

@@ -109,7 +109,7 @@ Boundary = Annotated[BoundaryType, _BOUNDARY]
 """BoundaryType by its name."""
 
 
-class Field(NamedTuple):
+class HeaderField(NamedTuple):
     """Declared field of a header class."""
 
     name: str
@@ -145,7 +145,7 @@ _REQUEST_HEADERS: dict[int, type["Header"]] = {}
 class Header:
     """Base of all headers. Headers are equal if they have the same class and the same values."""
 
-    __fields__: ClassVar[tuple[Field, ...]] = ()
+    __fields__: ClassVar[tuple[HeaderField, ...]] = ()
     __is_strict__: ClassVar[bool] = False
     """True if fields with a default must be readable, too."""
     __plan__: ClassVar[tuple[FieldPlan, ...] | None] = None
@@ -203,7 +203,7 @@ def request_headers() -> dict[int, type[Header]]:
     return dict(_REQUEST_HEADERS)
 
 
-def _field(cls: type[Header], name: str, hint: Any) -> Field:
+def _field(cls: type[Header], name: str, hint: Any) -> HeaderField:
     declared = cls.__dict__.get(name, _REQUIRED)
     wire_name = camel_case(name)
     if isinstance(declared, _Wire):
@@ -212,7 +212,7 @@ def _field(cls: type[Header], name: str, hint: Any) -> Field:
             delattr(cls, name)
         else:
             setattr(cls, name, declared)
-    return Field(name, wire_name, _wire_type(hint), declared is _REQUIRED, declared)
+    return HeaderField(name, wire_name, _wire_type(hint), declared is _REQUIRED, declared)
 
 
 def _wire_type(hint: Any) -> WireType:
@@ -288,7 +288,7 @@ def _take_over(cls: type[Header], functions: Mapping[str, Callable[..., Any]]) -
         setattr(cls, name, staticmethod(function) if name == "decode" else function)
 
 
-def _constructor_source(fields: tuple[Field, ...]) -> list[str]:
+def _constructor_source(fields: tuple[HeaderField, ...]) -> list[str]:
     if not fields:
         return ["def __init__(self): pass"]
     parameters = [
@@ -299,7 +299,7 @@ def _constructor_source(fields: tuple[Field, ...]) -> list[str]:
     return [f"def __init__(self, *, {', '.join(parameters)}):", *body]
 
 
-def _decode_source(fields: tuple[Field, ...]) -> list[str]:
+def _decode_source(fields: tuple[HeaderField, ...]) -> list[str]:
     """Return the source of `decode`. Missing optional fields are not set: the class default applies."""
     body = []
     for field in fields:
@@ -321,7 +321,7 @@ def _decode_source(fields: tuple[Field, ...]) -> list[str]:
     ]
 
 
-def _encode_source(fields: tuple[Field, ...]) -> list[str]:
+def _encode_source(fields: tuple[HeaderField, ...]) -> list[str]:
     always = [field for field in fields if field.default is not None]
     items = [f"{field.wire_name!r}: {field.type.write.format(f'self.{field.name}')}" for field in always]
     body = [f"  ext = {{{', '.join(items)}}}"]

@@ -12,7 +12,7 @@ length field decoder that counts the length word itself into the limit.
 import struct
 from typing import Final
 
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 
 FRAME_LIMIT: Final = 16 * 1024 * 1024
 """Bytes a frame may have, length word included. Standard property: `com.rocketmq.remoting.frameMaxLength`."""
@@ -86,9 +86,9 @@ class FrameCutter:
     def _frame_size(self, data: bytes | bytearray, position: int = 0) -> int:
         length: int = _LENGTH.unpack_from(data, position)[0]
         if length < LENGTH_SIZE:
-            raise CodecError(f"a frame of {length} bytes has no room for its header length")
+            raise ProtocolError(f"a frame of {length} bytes has no room for its header length")
         if length + LENGTH_SIZE > self._limit:
-            raise CodecError(
+            raise ProtocolError(
                 f"a frame of {length + LENGTH_SIZE} bytes is longer than the {self._limit} that "
                 "frameMaxLength allows"
             )

@@ -40,7 +40,7 @@ from construct import (
 
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType, version_name
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RESPONSE_FLAG
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 
 _SHOWN_BODY_MAX = 256  # bytes of a body that a dump shows
 
@@ -122,7 +122,7 @@ def parse_frame(frame: bytes) -> Any:
     try:
         return FRAME.parse(frame)
     except (construct.ConstructError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CodecError(f"no frame: {str(error).strip()}") from None
+        raise ProtocolError(f"no frame: {str(error).strip()}") from None
 
 
 def dump_frame(frame: bytes) -> str:

@@ -19,10 +19,10 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Setting, format_value
 from mqgateway.engine.options.container import ContainerOptions
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.container.children import Child, Launch, Message
-from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Plan, Refusal, plan_of
-from mqgateway.gateway.container.supervision import Act, Charge, End, State, Supervision
+from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, BrokerPlan, BrokerRejected, plan_of
+from mqgateway.gateway.container.supervision import Charge, ChildAction, ChildState, End, Supervision
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Container:
         configuration_path: str = "",
         logs: Message | None = None,
         when_due_changes: Callable[[], None],
-        access: Administration | None = None,
+        access: AccessAdministration | None = None,
     ) -> None:
         self.options = options
         self.access = access
@@ -68,17 +68,17 @@ class Container:
         self._logs = dict(logs or {})
         self._when_due_changes = when_due_changes
         self._children: dict[BrokerIdentity, Child] = {}
-        self._adding: dict[BrokerIdentity, Deferred[Plan]] = {}
+        self._adding: dict[BrokerIdentity, Deferred[BrokerPlan]] = {}
         self._failures: dict[BrokerIdentity, str] = {}
         self._removing: dict[BrokerIdentity, list[Deferred[None]]] = {}
 
-    def add(self, path: str | None) -> Deferred[Plan]:
+    def add(self, path: str | None) -> Deferred[BrokerPlan]:
         """Start the broker of a file; fires when it serves clients, fails with `Refusal`."""
         try:
             charge = self.supervision.add(plan_of(path, self._disk, self._default_name))
-        except Refusal as refusal:
+        except BrokerRejected as refusal:
             return fail(refusal)
-        added: Deferred[Plan] = Deferred()
+        added: Deferred[BrokerPlan] = Deferred()
         self._adding[charge.plan.identity] = added
         self._start(charge)
         return added
@@ -107,7 +107,7 @@ class Container:
     def tick(self) -> None:
         """Do what is due."""
         for charge, act in self.supervision.due():
-            if act is Act.START:
+            if act is ChildAction.START:
                 self._start(charge)
             elif (child := self._children.get(charge.plan.identity)) is not None:
                 log.error("%s does not stop and is killed", charge.plan.identity.canonical_name)
@@ -121,7 +121,7 @@ class Container:
                 child.tell({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
 
     def _let_go(self, charge: Charge) -> bool:
-        was_stopping = charge.state is State.STOPPING
+        was_stopping = charge.state is ChildState.STOPPING
         has_process = self.supervision.remove(charge)
         if has_process and not was_stopping:
             self._children[charge.plan.identity].stop()
@@ -141,7 +141,7 @@ class Container:
         self.supervision.launched(charge, child.pid)
         log.info("%s is started from %s as process %d", identity.canonical_name, plan.path, child.pid)
 
-    def _first(self, plan: Plan) -> Message:
+    def _first(self, plan: BrokerPlan) -> Message:
         """What a broker's process is told before anything else."""
         settings = [
             Setting(name, format_value(self._settings.get(name)))
@@ -187,12 +187,12 @@ class Container:
         added = self._adding.pop(identity, None)
         if added is not None:
             why = "it was removed meanwhile" if end is End.WANTED else reason or cause
-            added.errback(Refusal(f"start broker failed, {why}"))
+            added.errback(BrokerRejected(f"start broker failed, {why}"))
         for removed in self._removing.pop(identity, []):
             removed.callback(None)
         self._when_due_changes()
 
 
 def _not_started(failure: Any, path: str) -> Any:
-    failure.trap(Refusal)
+    failure.trap(BrokerRejected)
     raise NotStarted(f"the broker of {path} cannot be started: {failure.value}")

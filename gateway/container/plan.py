@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 DUPLICATION = "Can not add broker to container when duplicationEnable is true currently"
 
 
-class Refusal(Exception):
+class BrokerRejected(Exception):
     """A broker that the container does not take; the text is the remark."""
 
 
@@ -44,7 +44,7 @@ class BrokerIdentity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class BrokerPlan:
     """A broker that can be started: who it will be, and the file that says the rest."""
 
     identity: BrokerIdentity
@@ -52,28 +52,28 @@ class Plan:
     port: int
 
 
-def plan_of(path: str | None, disk: Disk, default_name: str) -> Plan:
+def plan_of(path: str | None, disk: Disk, default_name: str) -> BrokerPlan:
     """Read a broker's file. `default_name` is for brokers without `brokerName`. Raises `Refusal`."""
     if not path:
-        raise Refusal("addBroker config path is empty")
+        raise BrokerRejected("addBroker config path is empty")
     path = os.path.abspath(path)
     try:
         settings = load_properties(disk.read_bytes(path), path)
     except (OSError, ConfigError) as error:
         log.error("%s cannot be read: %s", path, error)
-        raise Refusal("addBroker properties empty") from None
+        raise BrokerRejected("addBroker properties empty") from None
     broker, store = BrokerOptions(), StoreOptions()
     options = OptionSet(broker, RemotingOptions(), store, TlsOptions())
     errors = [problem for problem in options.apply(settings) if problem.severity == "error"]
     if errors:
-        raise Refusal(f"start broker failed, {errors[0]}")
+        raise BrokerRejected(f"start broker failed, {errors[0]}")
     broker_id = _checked_id(broker, store)
     if not store.total_replicas >= store.in_sync_replicas >= store.min_in_sync_replicas:
-        raise Refusal("invalid replicas number")
+        raise BrokerRejected("invalid replicas number")
     if options.get("duplicationEnable"):
-        raise Refusal(DUPLICATION)
+        raise BrokerRejected(DUPLICATION)
     identity = BrokerIdentity(broker.broker_cluster_name, broker.broker_name or default_name, broker_id)
-    return Plan(identity, path, broker.listen_port)
+    return BrokerPlan(identity, path, broker.listen_port)
 
 
 def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
@@ -81,7 +81,7 @@ def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
     if store.broker_role is not BrokerRole.SLAVE:
         return 0
     if broker.broker_id <= 0:
-        raise Refusal("slave broker id must be > 0")
+        raise BrokerRejected("slave broker id must be > 0")
     return broker.broker_id
 
 

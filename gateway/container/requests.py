@@ -22,7 +22,7 @@ from mqgateway.gateway.codec.headers import (
     RemoveBrokerRequestHeader,
 )
 from mqgateway.gateway.container.container import Container
-from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerRejected
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import RequestFunction
 
@@ -78,7 +78,7 @@ def runtime_info(container: Container, call: Call) -> Reply:
 
 
 def _refused(failure: Failure) -> Reply:
-    failure.trap(Refusal)  # type: ignore[no-untyped-call]
+    failure.trap(BrokerRejected)  # type: ignore[no-untyped-call]
     raise RequestError(ResponseCode.SYSTEM_ERROR, str(failure.value))
 
 

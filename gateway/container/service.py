@@ -24,7 +24,7 @@ from mqgateway.gateway.container.requests import REQUESTS, UNSUPPORTED
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.limits import body_limits
 from mqgateway.gateway.remoting.service import RemotingService
-from mqgateway.gateway.runtime.schedule import Call
+from mqgateway.gateway.runtime.schedule import ScheduledCall
 from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class ContainerService(RemotingService):
     ) -> None:
         super().__init__(runtime, settings.part(RemotingOptions), settings.part(TlsOptions))
         self._options = options = settings.part(ContainerOptions)
-        self._next: Call | None = None
+        self._next: ScheduledCall | None = None
         self.port = 0
         """The main port in use, once this has started."""
         self._access = ServerAccess(

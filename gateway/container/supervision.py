@@ -12,13 +12,13 @@ from enum import Enum, StrEnum
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options.container import ContainerOptions
-from mqgateway.gateway.container.plan import BrokerIdentity, Plan, Refusal
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 
 DOUBLINGS_MAX = 30
 """Beyond as many the wait is the longest one in any case."""
 
 
-class State(StrEnum):
+class ChildState(StrEnum):
     """What a broker of the container is doing."""
 
     STARTING = "starting"
@@ -27,7 +27,7 @@ class State(StrEnum):
     STOPPING = "stopping"
 
 
-class Act(Enum):
+class ChildAction(Enum):
     """What is to be done with a broker now."""
 
     START = 1
@@ -49,8 +49,8 @@ class End(Enum):
 class Charge:
     """One broker that the container looks after; times are monotonic seconds, `delay` seconds as well."""
 
-    plan: Plan
-    state: State = State.STARTING
+    plan: BrokerPlan
+    state: ChildState = ChildState.STARTING
     since: float = 0.0
     due: float | None = None
     delay: float = 0.0
@@ -64,9 +64,9 @@ class Charge:
     def describe(self) -> str:
         """One line for people."""
         words = [str(self.state)]
-        if self.state is not State.WAITING:
+        if self.state is not ChildState.WAITING:
             words.append(f"process {self.pid}")
-        if self.state is State.UP:
+        if self.state is ChildState.UP:
             words.append(self.address)
         words.append(f"restarts {max(0, self.starts - 1)}")
         if self.last_end:
@@ -93,56 +93,56 @@ class Supervision:
         """The broker of that identity, if it is here."""
         return self._charges.get(identity)
 
-    def add(self, plan: Plan) -> Charge:
+    def add(self, plan: BrokerPlan) -> Charge:
         """Take a broker, which is to be started at once. Raises `Refusal`."""
         if self._is_stopping:
-            raise Refusal("the container stops")
+            raise BrokerRejected("the container stops")
         if plan.identity in self._charges:
             name = plan.identity.canonical_name
-            raise Refusal(f"{name} has already been added to current broker container")
+            raise BrokerRejected(f"{name} has already been added to current broker container")
         if len(self._charges) >= self._options.max_brokers:
-            raise Refusal(f"there are {len(self._charges)} brokers already, which is maxBrokers")
+            raise BrokerRejected(f"there are {len(self._charges)} brokers already, which is maxBrokers")
         charge = self._charges[plan.identity] = Charge(plan)
         return charge
 
     def launched(self, charge: Charge, pid: int) -> None:
         """Its process runs."""
-        charge.state, charge.since, charge.due = State.STARTING, self._clock.monotonic(), None
+        charge.state, charge.since, charge.due = ChildState.STARTING, self._clock.monotonic(), None
         charge.pid = pid
         charge.starts += 1
 
     def up(self, charge: Charge, address: str) -> None:
         """It serves clients."""
-        if charge.state is State.STARTING:
-            charge.state, charge.since, charge.address = State.UP, self._clock.monotonic(), address
+        if charge.state is ChildState.STARTING:
+            charge.state, charge.since, charge.address = ChildState.UP, self._clock.monotonic(), address
             charge.was_up = True
 
     def ended(self, charge: Charge, cause: str) -> End:
         """Its process is gone."""
-        if charge.state is State.STOPPING:
+        if charge.state is ChildState.STOPPING:
             del self._charges[charge.plan.identity]
             return End.WANTED
         if not charge.was_up:
             del self._charges[charge.plan.identity]
             return End.FAILED
         now, longest = self._clock.monotonic(), self._options.broker_restart_delay_max
-        if charge.state is State.UP and (now - charge.since) * 1000 >= longest:
+        if charge.state is ChildState.UP and (now - charge.since) * 1000 >= longest:
             charge.failures = 0
         delay = self._options.broker_restart_delay << min(charge.failures, DOUBLINGS_MAX)
         charge.failures += 1
-        charge.state, charge.since, charge.last_end = State.WAITING, now, cause
+        charge.state, charge.since, charge.last_end = ChildState.WAITING, now, cause
         charge.delay = min(delay, longest) / 1000
         charge.due = now + charge.delay
         return End.CRASHED
 
     def remove(self, charge: Charge) -> bool:
         """It is not wanted any more; whether it has a process, which must be told to stop."""
-        if charge.state is State.WAITING:
+        if charge.state is ChildState.WAITING:
             del self._charges[charge.plan.identity]
             return False
-        if charge.state is not State.STOPPING:
+        if charge.state is not ChildState.STOPPING:
             now = self._clock.monotonic()
-            charge.state, charge.since = State.STOPPING, now
+            charge.state, charge.since = ChildState.STOPPING, now
             charge.due = now + self._options.broker_stop_timeout / 1000
         return True
 
@@ -150,14 +150,16 @@ class Supervision:
         """No more brokers are taken."""
         self._is_stopping = True
 
-    def due(self) -> list[tuple[Charge, Act]]:
+    def due(self) -> list[tuple[Charge, ChildAction]]:
         """What is to be done now; each is given once."""
         now, acts = self._clock.monotonic(), []
         for charge in self:
             if charge.due is None or charge.due > now:
                 continue
             charge.due = None
-            acts.append((charge, Act.START if charge.state is State.WAITING else Act.KILL))
+            acts.append(
+                (charge, ChildAction.START if charge.state is ChildState.WAITING else ChildAction.KILL)
+            )
         return acts
 
     def wait(self) -> float | None:

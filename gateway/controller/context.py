@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from mqgateway.engine.configuration import Configuration
 from mqgateway.engine.controller.controller import Controller
-from mqgateway.gateway.access.administration import Administration
-from mqgateway.gateway.controller.peers import Peer
+from mqgateway.gateway.access.administration import AccessAdministration
+from mqgateway.gateway.controller.peers import ControllerPeer
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,6 @@ class ControllerContext:
     controller: Controller
     configuration: Configuration
     group: str
-    peers: list[Peer]
-    access: Administration | None = None
+    peers: list[ControllerPeer]
+    access: AccessAdministration | None = None
     """Users and policies; None without access control."""

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
@@ -31,7 +31,7 @@ EXAMPLE = "http://10.0.0.1:2379"
 Json = Mapping[str, Any]
 
 
-class Endpoint(NamedTuple):
+class EtcdEndpoint(NamedTuple):
     """Address of an etcd server."""
 
     is_encrypted: bool
@@ -45,17 +45,17 @@ class Endpoint(NamedTuple):
         return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
 
 
-def endpoints_of(text: str) -> list[Endpoint]:
+def endpoints_of(text: str) -> list[EtcdEndpoint]:
     """Parse `controllerEtcdEndpoints`. Raises `ConfigError`."""
     return [_endpoint(part.strip()) for part in text.split(";") if part.strip()]
 
 
-def _endpoint(part: str) -> Endpoint:
+def _endpoint(part: str) -> EtcdEndpoint:
     try:
         url = urlsplit(part)
         host, port = url.hostname, url.port
         if url.scheme in ("http", "https") and host and port and url.path in ("", "/") and "@" not in part:
-            return Endpoint(url.scheme == "https", host, port)
+            return EtcdEndpoint(url.scheme == "https", host, port)
     except ValueError:
         pass
     raise ConfigError(f"controllerEtcdEndpoints: {part} is not an etcd server; write it as {EXAMPLE}")
@@ -73,7 +73,7 @@ def transaction(wanted: Transaction) -> Json:
     }
 
 
-def _operation(one: Put | Delete | Range) -> Json:
+def _operation(one: Put | Delete | KeyRange) -> Json:
     if isinstance(one, Put):
         value = b64encode(one.value).decode()
         return {"request_put": {"key": _text(one.key), "value": value, "lease": str(one.lease)}}

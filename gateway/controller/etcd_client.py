@@ -24,7 +24,7 @@ from zope.interface import implementer  # type: ignore[import-untyped, unused-ig
 
 from mqgateway.engine.controller.key_values import Kept, Lease, Outcome, Transaction, Unanswered
 from mqgateway.gateway.controller import etcd
-from mqgateway.gateway.controller.etcd import Endpoint, Json
+from mqgateway.gateway.controller.etcd import EtcdEndpoint, Json
 from mqgateway.gateway.runtime.loop import Reactor
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class EtcdClient:
 
     def __init__(
         self,
-        endpoints: Sequence[Endpoint],
+        endpoints: Sequence[EtcdEndpoint],
         *,
         reactor: Reactor,
         seconds: float,

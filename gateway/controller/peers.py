@@ -15,7 +15,7 @@ from mqgateway.engine.options.controller import ControllerOptions
 EXAMPLE = "n0-10.0.0.1:9878"
 
 
-class Peer(NamedTuple):
+class ControllerPeer(NamedTuple):
     """Controller."""
 
     peer_id: str
@@ -33,7 +33,7 @@ class Peer(NamedTuple):
         return Leader(self.peer_id, self.address)
 
 
-def peers_of(text: str) -> list[Peer]:
+def peers_of(text: str) -> list[ControllerPeer]:
     """Parse `controllerDLegerPeers`. Raises `ConfigError`."""
     peers = [_peer(part.strip()) for part in text.split(";") if part.strip()]
     ids = [peer.peer_id for peer in peers]
@@ -42,7 +42,7 @@ def peers_of(text: str) -> list[Peer]:
     return peers
 
 
-def own_peer(options: ControllerOptions) -> Peer:
+def own_peer(options: ControllerOptions) -> ControllerPeer:
     """Return this process's controller; a single one needs no own id. Raises `ConfigError`.
 
     Several controllers need a shared store, through which they agree.
@@ -61,14 +61,14 @@ def own_peer(options: ControllerOptions) -> Peer:
     return found[0]
 
 
-def shown(peers: list[Peer]) -> str:
+def shown(peers: list[ControllerPeer]) -> str:
     """Return the controllers in the form sent to brokers and tools."""
     return "".join(f"{peer.peer_id}:{peer.address};" for peer in peers)
 
 
-def _peer(part: str) -> Peer:
+def _peer(part: str) -> ControllerPeer:
     peer_id, dash, address = part.partition("-")
     host, colon, port = address.rpartition(":")
     if not (peer_id and dash and host and colon and port.isdecimal() and 0 < int(port) < 65536):
         raise ConfigError(f"controllerDLegerPeers: {part} is not a controller; write it as {EXAMPLE}")
-    return Peer(peer_id, host, int(port))
+    return ControllerPeer(peer_id, host, int(port))

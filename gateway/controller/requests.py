@@ -18,8 +18,14 @@ from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.controller import decisions
 from mqgateway.engine.controller.broker_set import BrokerSet
 from mqgateway.engine.controller.controller import Decide, Decided
-from mqgateway.engine.controller.decisions import Decision, Reason, Registered
-from mqgateway.engine.controller.liveness import DEFAULT_TIMEOUT, INT_MAX, Beat, BrokerKey, TooManyBrokers
+from mqgateway.engine.controller.decisions import ControllerDecision, ControllerReason, RegistrationAnswer
+from mqgateway.engine.controller.liveness import (
+    DEFAULT_TIMEOUT,
+    INT_MAX,
+    ReplicaHeartbeat,
+    ReplicaKey,
+    TooManyBrokers,
+)
 from mqgateway.engine.controller.state import NotLeading
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import load_properties
@@ -44,7 +50,7 @@ log = logging.getLogger(__name__)
 
 A = TypeVar("A")
 
-CODES = {reason: ResponseCode[f"CONTROLLER_{reason.name}"] for reason in Reason}
+CODES = {reason: ResponseCode[f"CONTROLLER_{reason.name}"] for reason in ControllerReason}
 
 # Brokers
 
@@ -55,7 +61,7 @@ def get_next_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply
     assert isinstance(header, headers.GetNextBrokerIdRequestHeader)
     cluster, name = header.cluster_name, header.broker_name
 
-    def answer(decision: Decision[int]) -> Reply:
+    def answer(decision: ControllerDecision[int]) -> Reply:
         found = headers.GetNextBrokerIdResponseHeader(
             cluster_name=cluster, broker_name=name, next_broker_id=decision.answer
         )
@@ -71,7 +77,7 @@ def apply_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply]:
     cluster, name = _needed(header.cluster_name, "clusterName"), _needed(header.broker_name, "brokerName")
     found = headers.ApplyBrokerIdResponseHeader(cluster_name=cluster, broker_name=name)
 
-    def decide(world: decisions.World) -> Decision[None]:
+    def decide(world: decisions.DecisionInput) -> ControllerDecision[None]:
         return decisions.apply_broker_id(
             world, cluster, name, header.applied_broker_id, header.register_check_code
         )
@@ -85,7 +91,7 @@ def register_broker(context: ControllerContext, call: Call) -> Deferred[Reply]:
     assert isinstance(header, headers.RegisterBrokerToControllerRequestHeader)
     cluster, name = header.cluster_name, header.broker_name or ""
 
-    def answer(decision: Decision[Registered | None]) -> Reply:
+    def answer(decision: ControllerDecision[RegistrationAnswer | None]) -> Reply:
         told = headers.RegisterBrokerToControllerResponseHeader(cluster_name=cluster, broker_name=name)
         registered = decision.answer
         if registered is None:
@@ -108,7 +114,7 @@ def get_replica_info(context: ControllerContext, call: Call) -> Deferred[Reply]:
     header = call.header
     assert isinstance(header, headers.GetReplicaInfoRequestHeader)
 
-    def answer(decision: Decision[BrokerSet | None]) -> Reply:
+    def answer(decision: ControllerDecision[BrokerSet | None]) -> Reply:
         found = decision.answer
         if found is None:
             return _reply(decision, headers.GetReplicaInfoResponseHeader())
@@ -131,7 +137,7 @@ def alter_sync_state_set(context: ControllerContext, call: Call) -> Deferred[Rep
     except BodyError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
-    def decide(world: decisions.World) -> Decision[BrokerSet | None]:
+    def decide(world: decisions.DecisionInput) -> ControllerDecision[BrokerSet | None]:
         return decisions.alter_sync_state_set(
             world,
             header.broker_name or "",
@@ -141,7 +147,7 @@ def alter_sync_state_set(context: ControllerContext, call: Call) -> Deferred[Rep
             ids_epoch=wanted.sync_state_set_epoch,
         )
 
-    def answer(decision: Decision[BrokerSet | None]) -> Reply:
+    def answer(decision: ControllerDecision[BrokerSet | None]) -> Reply:
         after = decision.answer
         if after is None:
             return _reply(decision, headers.AlterSyncStateSetResponseHeader())
@@ -157,8 +163,8 @@ def broker_heartbeat(context: ControllerContext, call: Call) -> Reply:
     assert isinstance(header, headers.BrokerHeartbeatRequestHeader)
     if header.broker_id is None:
         raise RequestError(ResponseCode.CONTROLLER_INVALID_REQUEST, "Heart beat with empty brokerId")
-    key = BrokerKey(header.cluster_name, header.broker_name, header.broker_id)
-    beat = Beat(
+    key = ReplicaKey(header.cluster_name, header.broker_name, header.broker_id)
+    beat = ReplicaHeartbeat(
         address=header.broker_addr,
         timeout=_or(header.heartbeat_timeout_mills, DEFAULT_TIMEOUT),
         epoch=_or(header.epoch, -1),
@@ -182,7 +188,7 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
     header = call.header
     assert isinstance(header, headers.ElectMasterRequestHeader)
 
-    def answer(decision: Decision[BrokerSet | None]) -> Reply:
+    def answer(decision: ControllerDecision[BrokerSet | None]) -> Reply:
         after = decision.answer
         if after is None:
             return _reply(decision, headers.ElectMasterResponseHeader())
@@ -228,7 +234,7 @@ def get_sync_state_data(context: ControllerContext, call: Call) -> Reply | Defer
     if not names:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "not set any response code")
 
-    def answer(decision: Decision[list[BrokerSet]]) -> Reply:
+    def answer(decision: ControllerDecision[list[BrokerSet]]) -> Reply:
         table = {one.name: _replicas_info(context, one) for one in decision.answer}
         return Reply(body=BrokerReplicasInfo(replicas_info_table=table).encode())
 
@@ -241,7 +247,7 @@ def clean_broker_data(context: ControllerContext, call: Call) -> Deferred[Reply]
     assert isinstance(header, headers.CleanControllerBrokerDataRequestHeader)
     log.info("%s has data of %s cleaned", call.peer.address, header.broker_name)
 
-    def decide(world: decisions.World) -> Decision[None]:
+    def decide(world: decisions.DecisionInput) -> ControllerDecision[None]:
         return decisions.clean_broker_data(
             world, header.broker_name, header.broker_controller_ids_to_clean, header.is_clean_living_broker
         )
@@ -309,16 +315,18 @@ def refusal(error: BaseException) -> Reply | None:
 
 
 def _decide(
-    context: ControllerContext, decide: Decide[A], answer: Callable[[Decision[A]], Reply]
+    context: ControllerContext, decide: Decide[A], answer: Callable[[ControllerDecision[A]], Reply]
 ) -> Deferred[Reply]:
     return _waiting(lambda told: context.controller.decide(decide, told), answer)
 
 
-def _waiting(begin: Callable[[Decided[A]], None], answer: Callable[[Decision[A]], Reply]) -> Deferred[Reply]:
+def _waiting(
+    begin: Callable[[Decided[A]], None], answer: Callable[[ControllerDecision[A]], Reply]
+) -> Deferred[Reply]:
     """Return the answer to a decision, once it is made."""
     waiting: Deferred[Any] = Deferred()
 
-    def told(outcome: Decision[A] | Exception) -> None:
+    def told(outcome: ControllerDecision[A] | Exception) -> None:
         if isinstance(outcome, Exception):
             waiting.errback(outcome)
         else:
@@ -328,7 +336,7 @@ def _waiting(begin: Callable[[Decided[A]], None], answer: Callable[[Decision[A]]
     return waiting.addCallback(answer)
 
 
-def _reply(decision: Decision[Any], header: Header | None, body: bytes = b"") -> Reply:
+def _reply(decision: ControllerDecision[Any], header: Header | None, body: bytes = b"") -> Reply:
     if decision.refusal is None:
         return Reply(header=header, body=body)
     return Reply(CODES[decision.refusal.reason], header, body, decision.refusal.remark)
@@ -349,7 +357,7 @@ def _replicas_info(context: ControllerContext, one: BrokerSet) -> ReplicasInfo:
             one.name,
             number,
             replica.address,
-            context.controller.is_alive(BrokerKey(one.cluster, one.name, number)),
+            context.controller.is_alive(ReplicaKey(one.cluster, one.name, number)),
         )
         for number, replica in sorted(one.replicas.items())
     }

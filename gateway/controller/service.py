@@ -15,9 +15,9 @@ from typing import cast
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.configuration import CONTROLLER_RULES, Configuration
-from mqgateway.engine.controller.controller import Controller, Notice
+from mqgateway.engine.controller.controller import Controller, MasterChangeNotice
 from mqgateway.engine.controller.local_state import FILE_NAME, LocalState
-from mqgateway.engine.controller.state import State
+from mqgateway.engine.controller.state import ControllerState
 from mqgateway.engine.disk import Disk, File, make_directories
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
@@ -111,7 +111,7 @@ class ControllerService(RemotingService):
         self._server = self._make_server(self.dispatcher)
         self._on_stop(self.controller.stop)
 
-    def _open_state(self) -> State:
+    def _open_state(self) -> ControllerState:
         """Return the broker sets of the locked file, or those in etcd, to which it connects later."""
         options, runtime = self._options, self._runtime
         if options.controller_etcd_endpoints:
@@ -162,14 +162,14 @@ class ControllerService(RemotingService):
             log.exception("the check for silent brokers failed")
         self._wait_for_silence()
 
-    def _send_notice(self, notice: Notice) -> None:
+    def _send_notice(self, notice: MasterChangeNotice) -> None:
         after = notice.after
         log.info("%s: the master is now %s, epoch %d", after.name, after.master, after.master_epoch)
         for receiver in notice.receivers:
             self._client.send_oneway(receiver, notice_command(notice))
 
 
-def notice_command(notice: Notice) -> RemotingCommand:
+def notice_command(notice: MasterChangeNotice) -> RemotingCommand:
     """Return request 1008 of a notice. RocketMQ: `ControllerManager.doNotifyBrokerRoleChanged`."""
     after = notice.after
     header = NotifyBrokerRoleChangedRequestHeader(
@@ -182,7 +182,7 @@ def notice_command(notice: Notice) -> RemotingCommand:
     return RemotingCommand.request(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, header, body)
 
 
-def _closed(state: State) -> Deferred[None]:
+def _closed(state: ControllerState) -> Deferred[None]:
     """Close a state; the Deferred fires when that is done."""
     closed: Deferred[None] = Deferred()
     state.close(lambda: closed.callback(None))

@@ -10,7 +10,7 @@ from mqgateway.engine.options import TlsOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.controller.etcd import endpoints_of
 from mqgateway.gateway.controller.etcd_client import EtcdClient, TlsFor
-from mqgateway.gateway.controller.peers import Peer
+from mqgateway.gateway.controller.peers import ControllerPeer
 from mqgateway.gateway.remoting.tls import UNUSABLE, ClientTls
 from mqgateway.gateway.runtime.loop import Reactor
 
@@ -47,7 +47,7 @@ def open_place(options: ControllerOptions, reactor: Reactor, disk: Disk) -> Etcd
     )
 
 
-def state_in(place: EtcdClient, options: ControllerOptions, me: Peer, clock: Clock) -> SharedState:
+def state_in(place: EtcdClient, options: ControllerOptions, me: ControllerPeer, clock: Clock) -> SharedState:
     """The broker sets of the controllers of this group."""
     prefix = f"/mqgateway/controller/{options.controller_d_leger_group}"
     return SharedState(me.leader, place, clock, prefix, options.controller_etcd_lease_seconds)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from mqgateway.gateway.doctor.evidence import Group, Held, Member, Queue
+from mqgateway.gateway.doctor.evidence import ConnectedMember, ConsumedQueue, DiagnosedGroup, Held
 
 Weight = Literal["cause", "warning"]
 """A cause keeps messages from being consumed; a warning is worth knowing."""
@@ -170,7 +170,7 @@ TOLD = {
 }
 
 
-def examine(group: Group) -> list[Finding]:
+def examine(group: DiagnosedGroup) -> list[Finding]:
     """All findings: causes before warnings, each in the order of the checks."""
     found: list[Finding] = []
     for check in CHECKS:
@@ -187,19 +187,19 @@ def _found(check: str, weight: Weight = "cause", **values: Any) -> Finding:
 # Nobody consumes
 
 
-def unknown_group(group: Group) -> Iterator[Finding]:
+def unknown_group(group: DiagnosedGroup) -> Iterator[Finding]:
     """Nobody knows the group, and everybody was asked."""
     if not group.is_known and group.is_complete:
         yield _found("unknown-group", group=group.name)
 
 
-def group_disabled(group: Group) -> Iterator[Finding]:
+def group_disabled(group: DiagnosedGroup) -> Iterator[Finding]:
     """The group may not consume."""
     if not group.may_consume:
         yield _found("group-disabled", group=group.name)
 
 
-def no_member(group: Group) -> Iterator[Finding]:
+def no_member(group: DiagnosedGroup) -> Iterator[Finding]:
     """No member is connected. With nothing to consume nothing is wrong with that."""
     if not group.members and group.is_complete:
         weight: Weight = "cause" if group.behind else "warning"
@@ -209,14 +209,14 @@ def no_member(group: Group) -> Iterator[Finding]:
 # Nobody may, or can
 
 
-def no_route(group: Group) -> Iterator[Finding]:
+def no_route(group: DiagnosedGroup) -> Iterator[Finding]:
     """Nobody finds the topic."""
     for topic in group.topics.values():
         if not topic.has_route:
             yield _found("no-route", topic=topic.name)
 
 
-def no_permission(group: Group) -> Iterator[Finding]:
+def no_permission(group: DiagnosedGroup) -> Iterator[Finding]:
     """The topic is not to be read, by anybody or by this group."""
     for topic in group.topics.values():
         if topic.has_route and not topic.is_readable:
@@ -228,7 +228,7 @@ def no_permission(group: Group) -> Iterator[Finding]:
 # What is wanted
 
 
-def not_subscribed(group: Group) -> Iterator[Finding]:
+def not_subscribed(group: DiagnosedGroup) -> Iterator[Finding]:
     """Messages wait in a topic that all members have said they do not want."""
     wanted = [one.wants for one in group.members]
     if not wanted or None in wanted:
@@ -239,7 +239,7 @@ def not_subscribed(group: Group) -> Iterator[Finding]:
             yield _found("not-subscribed", "warning", group=group.name, topic=topic, behind=behind)
 
 
-def subscription_conflict(group: Group) -> Iterator[Finding]:
+def subscription_conflict(group: DiagnosedGroup) -> Iterator[Finding]:
     """Members disagree, and the broker goes by one of them."""
     known = [one for one in group.members if one.wants is not None]
     for topic in group.topics:
@@ -251,7 +251,7 @@ def subscription_conflict(group: Group) -> Iterator[Finding]:
             yield _found("subscription-conflict", topic=topic, wanted=told)
 
 
-def filter_matches_nothing(group: Group) -> Iterator[Finding]:
+def filter_matches_nothing(group: DiagnosedGroup) -> Iterator[Finding]:
     """What waits is not what is wanted; such messages are skipped, and only look as if they waited."""
     for topic in group.topics:
         samples = [one.sample for one in _queues(group, topic) if one.sample is not None]
@@ -265,7 +265,7 @@ def filter_matches_nothing(group: Group) -> Iterator[Finding]:
 # Where the group is
 
 
-def offset_outside(group: Group) -> Iterator[Finding]:
+def offset_outside(group: DiagnosedGroup) -> Iterator[Finding]:
     """The group is where no message is."""
     for topic in group.topics:
         lost = [one for one in _queues(group, topic) if 0 <= one.consumed < one.least]
@@ -278,7 +278,7 @@ def offset_outside(group: Group) -> Iterator[Finding]:
             yield _found("offset-ahead", queues=_names(ahead), topic=topic, ahead=most, group=group.name)
 
 
-def queue_without_owner(group: Group) -> Iterator[Finding]:
+def queue_without_owner(group: DiagnosedGroup) -> Iterator[Finding]:
     """Members share queues among themselves, and one with messages belongs to nobody. Only where all members
     said what they hold, and one of them holds anything."""
     if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
@@ -296,17 +296,17 @@ def queue_without_owner(group: Group) -> Iterator[Finding]:
 # What members do
 
 
-def lock_held(group: Group) -> Iterator[Finding]:
+def lock_held(group: DiagnosedGroup) -> Iterator[Finding]:
     """A member that consumes in order has not got the lock of its queue."""
     for member, topic, queues in _held(group, lambda _, held: held.lacks_lock):
         told = _names([queue for queue, _ in queues])
         yield _found("lock-held", client=member.client_id, queues=told, topic=topic)
 
 
-def stopped_listening(group: Group) -> Iterator[Finding]:
+def stopped_listening(group: DiagnosedGroup) -> Iterator[Finding]:
     """A member holds messages, and has consumed none of them for long."""
 
-    def hangs(member: Member, held: Held) -> bool:
+    def hangs(member: ConnectedMember, held: Held) -> bool:
         is_old = 0 < held.last_consume < group.at - IDLE_MILLIS
         return held.cached > 0 and not held.lacks_lock and is_old
 
@@ -323,10 +323,10 @@ def stopped_listening(group: Group) -> Iterator[Finding]:
         )
 
 
-def not_pulling(group: Group) -> Iterator[Finding]:
+def not_pulling(group: DiagnosedGroup) -> Iterator[Finding]:
     """A member has room, messages wait, and it does not ask for them."""
 
-    def rests(member: Member, held: Held) -> bool:
+    def rests(member: ConnectedMember, held: Held) -> bool:
         return not held.cached and not held.lacks_lock and 0 < held.last_pull < group.at - IDLE_MILLIS
 
     for member, topic, queues in _held(group, rests):
@@ -335,10 +335,10 @@ def not_pulling(group: Group) -> Iterator[Finding]:
         yield _found("not-pulling", client=member.client_id, queues=told, topic=topic, idle=idle // 1000)
 
 
-def flow_control(group: Group) -> Iterator[Finding]:
+def flow_control(group: DiagnosedGroup) -> Iterator[Finding]:
     """A member holds as much as it may."""
 
-    def is_full(member: Member, held: Held) -> bool:
+    def is_full(member: ConnectedMember, held: Held) -> bool:
         return held.cached >= CACHED_MAX or held.cached_mib >= CACHED_MIB_MAX
 
     for member, topic, queues in _held(group, is_full):
@@ -352,7 +352,7 @@ def flow_control(group: Group) -> Iterator[Finding]:
         )
 
 
-def slow_listener(group: Group) -> Iterator[Finding]:
+def slow_listener(group: DiagnosedGroup) -> Iterator[Finding]:
     """More comes than the listeners take, and messages wait."""
     for topic in group.topics.values():
         rates = [(one.rates or {}).get(topic.name) for one in group.members]
@@ -371,7 +371,7 @@ def slow_listener(group: Group) -> Iterator[Finding]:
                 )
 
 
-def retry_storm(group: Group) -> Iterator[Finding]:
+def retry_storm(group: DiagnosedGroup) -> Iterator[Finding]:
     """At least half of what listeners are given fails."""
     rates = [rate for one in group.members for rate in (one.rates or {}).values()]
     failed = sum(one.failed for one in rates)
@@ -382,13 +382,13 @@ def retry_storm(group: Group) -> Iterator[Finding]:
         )
 
 
-def retries_waiting(group: Group) -> Iterator[Finding]:
+def retries_waiting(group: DiagnosedGroup) -> Iterator[Finding]:
     """Messages wait in the retry topic."""
     if group.retries_behind:
         yield _found("retries-waiting", "warning", group=group.name, retries=group.retries_behind)
 
 
-def pop_invisible(group: Group) -> Iterator[Finding]:
+def pop_invisible(group: DiagnosedGroup) -> Iterator[Finding]:
     """Most of what waits was popped already."""
     if not group.is_popping:
         return
@@ -403,7 +403,7 @@ def pop_invisible(group: Group) -> Iterator[Finding]:
 # Beside the group
 
 
-def transaction_pending(group: Group) -> Iterator[Finding]:
+def transaction_pending(group: DiagnosedGroup) -> Iterator[Finding]:
     """Messages that are missed may not have been committed yet."""
     for topic in group.topics.values():
         if topic.transactions:
@@ -412,13 +412,13 @@ def transaction_pending(group: Group) -> Iterator[Finding]:
                 yield _found("transaction-pending", "warning", topic=topic.name, count=count, age=age // 1000)
 
 
-def dead_letters(group: Group) -> Iterator[Finding]:
+def dead_letters(group: DiagnosedGroup) -> Iterator[Finding]:
     """Messages were given up."""
     if group.dead_letters:
         yield _found("dead-letters", "warning", group=group.name, count=group.dead_letters)
 
 
-def idle_members(group: Group) -> Iterator[Finding]:
+def idle_members(group: DiagnosedGroup) -> Iterator[Finding]:
     """There are more members than queues to share."""
     if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
         return
@@ -433,7 +433,7 @@ def idle_members(group: Group) -> Iterator[Finding]:
         )
 
 
-Check = Callable[[Group], Iterator[Finding]]
+Check = Callable[[DiagnosedGroup], Iterator[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     unknown_group,
@@ -461,13 +461,13 @@ CHECKS: tuple[Check, ...] = (
 """In the order in which they are told."""
 
 
-def _queues(group: Group, topic: str) -> list[Queue]:
+def _queues(group: DiagnosedGroup, topic: str) -> list[ConsumedQueue]:
     return [one for one in group.queues if one.place.topic == topic]
 
 
 def _held(
-    group: Group, is_so: Callable[[Member, Held], bool]
-) -> Iterator[tuple[Member, str, list[tuple[Queue, Held]]]]:
+    group: DiagnosedGroup, is_so: Callable[[ConnectedMember, Held], bool]
+) -> Iterator[tuple[ConnectedMember, str, list[tuple[ConsumedQueue, Held]]]]:
     """Who holds queues of which it is so, by topic; only queues in which messages wait."""
     for member in group.members:
         for topic in group.topics:
@@ -480,7 +480,7 @@ def _held(
                 yield member, topic, queues
 
 
-def _names(queues: list[Queue]) -> str:
+def _names(queues: list[ConsumedQueue]) -> str:
     """Queues as they are told: the first of them, and how many they are where there are more; in no language,
     as it stands in sentences of any."""
     named = [f"{one.place.broker}:{one.place.queue_id}" for one in queues[:3]]

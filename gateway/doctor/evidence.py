@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 
 
-class Place(NamedTuple):
+class QueueKey(NamedTuple):
     """A queue: the key of what is known of it."""
 
     topic: str
@@ -49,7 +49,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ConnectedMember:
     """A connected client. `wants` is the expression by topic; `holds` and `rates` are None where the client
     did not say: those of other languages and of gRPC often do not."""
 
@@ -57,7 +57,7 @@ class Member:
     language: str = ""
     is_ordered: bool = False
     wants: dict[str, str] | None = None
-    holds: dict[Place, Held] | None = None
+    holds: dict[QueueKey, Held] | None = None
     rates: dict[str, Rates] | None = None
 
 
@@ -71,11 +71,11 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class ConsumedQueue:
     """A queue of a topic the group consumes. `consumed` is the next message, -1 where it never read;
     `pulled` is how far messages were handed out."""
 
-    place: Place
+    place: QueueKey
     least: int
     end: int
     consumed: int
@@ -91,7 +91,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class SubscribedTopic:
     """A topic the group subscribes to, or has offsets in. `incoming` is messages a second."""
 
     name: str
@@ -110,7 +110,7 @@ def examined(topics: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DiagnosedGroup:
     """A consumer group as it was found at the time `at`. `queues` are those of its topics, without those
     for retries, whose messages are counted in `retries_behind`. `is_complete`: every server that knows of the
     group has answered, so that what none of them said does not exist."""
@@ -121,9 +121,9 @@ class Group:
     may_consume: bool = True
     is_popping: bool = False
     is_broadcasting: bool = False
-    members: list[Member] = field(default_factory=list)
-    topics: dict[str, Topic] = field(default_factory=dict)
-    queues: list[Queue] = field(default_factory=list)
+    members: list[ConnectedMember] = field(default_factory=list)
+    topics: dict[str, SubscribedTopic] = field(default_factory=dict)
+    queues: list[ConsumedQueue] = field(default_factory=list)
     retries_behind: int = 0
     dead_letters: int = 0
     last_dead_letter: int | None = None

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue
-from mqgateway.gateway.doctor.evidence import Held, Member, Place, Rates
+from mqgateway.gateway.doctor.evidence import ConnectedMember, Held, QueueKey, Rates
 
 
-def place(queue: MessageQueue) -> Place:
+def place(queue: MessageQueue) -> QueueKey:
     """The key of a queue."""
-    return Place(queue.topic, queue.broker_name, queue.queue_id)
+    return QueueKey(queue.topic, queue.broker_name, queue.queue_id)
 
 
-def member(client_id: str, language: str, told: ConsumerRunningInfo) -> Member:
+def member(client_id: str, language: str, told: ConsumerRunningInfo) -> ConnectedMember:
     """The answer to `GET_CONSUMER_RUNNING_INFO`."""
     is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
     wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
-    return Member(
+    return ConnectedMember(
         client_id,
         language,
         is_ordered,

@@ -1,7 +1,7 @@
 """Interface between methods of gRPC services and the connections that carry their calls.
 
-A method is a function of a request message and its `Call`. It does not depend on HTTP/2, and connections do
-not depend on methods. Each can be tested alone.
+A method is a function of a request message and its `GrpcCall`. It does not depend on HTTP/2, and connections
+do not depend on methods. Each can be tested alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _NOWHERE = pack_host("0.0.0.0", 0)
 
 
 @dataclass(frozen=True)
-class Peer:
+class RpcPeer:
     """Both ends of a call's connection, taken from a PROXY header if there is one."""
 
     host: str
@@ -75,7 +75,7 @@ class Peer:
             return _NOWHERE
 
 
-class Call(Protocol):
+class GrpcCall(Protocol):
     """Call as its method sees it."""
 
     @property
@@ -94,7 +94,7 @@ class Call(Protocol):
         ...
 
     @property
-    def peer(self) -> Peer: ...
+    def peer(self) -> RpcPeer: ...
 
     @property
     def encoded(self) -> bytes:
@@ -135,18 +135,18 @@ class Unary:
     """Method with one request and one answer, returned directly or as a `Deferred`."""
 
     request: type[Any]
-    answer: Callable[[Any, Call], Any | Deferred[Any]]
+    answer: Callable[[Any, GrpcCall], Any | Deferred[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStream:
-    """Method with one request and answers by `Call.send`.
+    """Method with one request and answers by `GrpcCall.send`.
 
-    It ends with `Call.finish`, or when its Deferred fires.
+    It ends with `GrpcCall.finish`, or when its Deferred fires.
     """
 
     request: type[Any]
-    answer: Callable[[Any, Call], Deferred[None] | None]
+    answer: Callable[[Any, GrpcCall], Deferred[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Bidirectional:
     """Method with streams in both directions; the function is called at the start of a call."""
 
     request: type[Any]
-    begin: Callable[[Call], Incoming]
+    begin: Callable[[GrpcCall], Incoming]
 
 
 Method: TypeAlias = Unary | ServerStream | Bidirectional

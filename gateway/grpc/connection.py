@@ -18,11 +18,11 @@ from twisted.python.failure import Failure
 from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.gateway.grpc import conversation
-from mqgateway.gateway.grpc.call import Peer
+from mqgateway.gateway.grpc.call import RpcPeer
 from mqgateway.gateway.grpc.conversation import Conversation
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.terms import Terms as RemotingTerms
+from mqgateway.gateway.remoting.terms import ConnectionSettings as RemotingTerms
 from mqgateway.gateway.runtime.loop import Transport
 
 log = logging.getLogger(__name__)
@@ -32,10 +32,10 @@ PING_SECONDS = 20.0
 
 
 @dataclass
-class Terms:
+class GrpcConnectionSettings:
     """Settings shared by all gRPC connections of one server."""
 
-    calls: conversation.Terms
+    calls: conversation.CallTerms
     remoting: RemotingTerms
     pending: PendingInput
     idle_seconds: float
@@ -50,7 +50,7 @@ class GrpcConnection:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: GrpcConnectionSettings,
         on_made: Callable[[GrpcConnection], None],
         on_gone: Callable[[GrpcConnection], None],
     ) -> None:
@@ -230,7 +230,7 @@ class GrpcConnection:
     def _begin(self) -> Conversation:
         host, port = self._source or ("", 0)
         local_host, local_port = host_and_port(self.transport.getHost())
-        peer = Peer(host, port, local_host, local_port, self.is_secure)
+        peer = RpcPeer(host, port, local_host, local_port, self.is_secure)
         self._conversation = made = Conversation(self._terms.calls, peer, self._speak)
         return made
 

@@ -18,7 +18,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from twisted.internet.defer import CancelledError, Deferred
 
-from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Methods, Peer, Status, Unary
+from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Methods, RpcPeer, Status, Unary
 from mqgateway.gateway.grpc.http2 import Http2, Http2Limits
 from mqgateway.gateway.grpc.wire import (
     ENCODINGS,
@@ -78,7 +78,7 @@ def trailers(status: Status, message: str) -> bytes:
 
 
 @dataclass
-class Terms:
+class CallTerms:
     """Settings shared by all conversations of one server; sizes in bytes, times in seconds.
 
     `noted` is called at the end of each call with its path (empty for an unknown method), its status and its
@@ -95,7 +95,7 @@ class Terms:
 class Conversation:
     """Calls of one connection. `on_output` is called if there is something to `take` outside `receive`."""
 
-    def __init__(self, terms: Terms, peer: Peer, on_output: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, terms: CallTerms, peer: RpcPeer, on_output: Callable[[], None] = lambda: None) -> None:
         self.terms = terms
         self.peer = peer
         self.on_output = on_output
@@ -283,7 +283,7 @@ class ServerCall:
     # Interface of methods
 
     @property
-    def peer(self) -> Peer:
+    def peer(self) -> RpcPeer:
         """See `Call`."""
         return self._conversation.peer
 

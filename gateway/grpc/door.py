@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.grpc.call import Methods, Peer, Status
+from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
@@ -68,7 +68,7 @@ class GrpcDoor:
         """Listen; see `GrpcServer`."""
         self._server.start(host, port)
 
-    def abort(self, peer: Peer) -> None:
+    def abort(self, peer: RpcPeer) -> None:
         """Break a peer's connection."""
         self._server.abort(peer)
 

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.grpc.call import Call, Methods, ServerStream, Status, Unary
+from mqgateway.gateway.grpc.call import GrpcCall, Methods, ServerStream, Status, Unary
 from mqgateway.gateway.testing.faults import Fault, Faults
 
 LIKE: dict[str, tuple[int, ...]] = {
@@ -39,7 +39,7 @@ LIKE: dict[str, tuple[int, ...]] = {
 class GrpcFaults:
     """Faults of one server, applied before the methods; `cut` aborts the connection of a call."""
 
-    def __init__(self, faults: Faults, cut: Callable[[Call], None]) -> None:
+    def __init__(self, faults: Faults, cut: Callable[[GrpcCall], None]) -> None:
         self._faults = faults
         self._cut = cut
 
@@ -52,7 +52,7 @@ class GrpcFaults:
         if codes is None:
             return method
 
-        def answer(request: Any, call: Call) -> Any:
+        def answer(request: Any, call: GrpcCall) -> Any:
             fault = self._faults.striking(codes, topics_of(request))
             if fault is None:
                 return method.answer(request, call)
@@ -60,7 +60,9 @@ class GrpcFaults:
 
         return type(method)(method.request, answer)
 
-    def _strike(self, fault: Fault, name: str, method: Unary | ServerStream, request: Any, call: Call) -> Any:
+    def _strike(
+        self, fault: Fault, name: str, method: Unary | ServerStream, request: Any, call: GrpcCall
+    ) -> Any:
         if fault.what == "refuse":
             return _refuse(fault, name, method, call)
         if fault.what == "delay":
@@ -78,7 +80,7 @@ class GrpcFaults:
         return Deferred()  # cancelled when the client stops waiting
 
 
-def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -> Any:
+def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: GrpcCall) -> Any:
     """Return the answer with the status equivalent to a response code."""
     # Imported late, because it loads the protobuf messages.
     from mqgateway.gateway.grpc import v2
@@ -102,7 +104,7 @@ def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -
 class _Unheard:
     """Call whose answers are lost."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: GrpcCall) -> None:
         self._call = call
 
     def __getattr__(self, name: str) -> Any:

@@ -31,7 +31,7 @@ END_HEADERS, PADDED, PRIORITIZED = 0x4, 0x8, 0x20
 """Settings, by their numbers."""
 
 
-class ErrorCode(IntEnum):
+class Http2Code(IntEnum):
     """Reasons for the end of a stream or a connection, by HTTP/2's numbers."""
 
     NO_ERROR = 0
@@ -51,7 +51,7 @@ class ErrorCode(IntEnum):
 class Http2Error(Exception):
     """A mistake of the peer that ends the connection."""
 
-    def __init__(self, code: ErrorCode, reason: str) -> None:
+    def __init__(self, code: Http2Code, reason: str) -> None:
         super().__init__(reason)
         self.code = code
 
@@ -71,5 +71,5 @@ def unpadded(payload: bytes) -> bytes:
     """Return the payload of a frame without its padding. Raises `Http2Error`."""
     padding = payload[0] if payload else 0
     if padding >= len(payload):
-        raise Http2Error(ErrorCode.PROTOCOL_ERROR, "more padding than frame")
+        raise Http2Error(Http2Code.PROTOCOL_ERROR, "more padding than frame")
     return payload[1 : len(payload) - padding]

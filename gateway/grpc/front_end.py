@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from mqgateway.gateway.grpc import NAME
 
 if TYPE_CHECKING:
     from mqgateway.gateway.grpc.call import Methods
 
 
-def start(around: Surroundings) -> Running:
+def start(around: FrontEndEnvironment) -> Running:
     """Start gRPC on its port and on the broker's."""
     from mqgateway.gateway.grpc.door import GrpcDoor
     from mqgateway.gateway.grpc.times import CallTimes

@@ -5,7 +5,7 @@ Whether the broker takes messages is asked elsewhere (`/readyz`): a broker whose
 
 from __future__ import annotations
 
-from mqgateway.gateway.grpc.call import Call, CallFailed, Methods, ServerStream, Status, Unary
+from mqgateway.gateway.grpc.call import CallFailed, GrpcCall, Methods, ServerStream, Status, Unary
 from mqgateway.gateway.grpc.health_v1 import (
     HealthCheckRequest,
     HealthCheckResponse,
@@ -22,16 +22,16 @@ def health(others: Methods) -> Methods:
     """The methods of health, for a server that has these methods beside it."""
     services = {"", SERVICE, *(path.split("/")[1] for path in others)}
 
-    def check(request: HealthCheckRequest, call: Call) -> HealthCheckResponse:
+    def check(request: HealthCheckRequest, call: GrpcCall) -> HealthCheckResponse:
         if request.service not in services:
             raise CallFailed(Status.NOT_FOUND, "unknown service")
         return SERVING
 
-    def watch(request: HealthCheckRequest, call: Call) -> None:
+    def watch(request: HealthCheckRequest, call: GrpcCall) -> None:
         """Nothing ever changes while the connection lives, so there is one answer, and the stream stays."""
         call.send(SERVING if request.service in services else SERVICE_UNKNOWN)
 
-    def names(request: HealthListRequest, call: Call) -> HealthListResponse:
+    def names(request: HealthListRequest, call: GrpcCall) -> HealthListResponse:
         answer = HealthListResponse()
         for name in services:
             answer.statuses[name].CopyFrom(SERVING)

@@ -48,7 +48,7 @@ from mqgateway.gateway.grpc.frames import (
     STREAM_MAX,
     WINDOW_MAX,
     WINDOW_UPDATE,
-    ErrorCode,
+    Http2Code,
     Http2Error,
     frame_of,
     unpadded,
@@ -212,7 +212,7 @@ class Http2:
         if one is not None:
             self._finish(stream, one, block)
 
-    def reset(self, stream: int, code: ErrorCode = ErrorCode.CANCEL) -> None:
+    def reset(self, stream: int, code: Http2Code = Http2Code.CANCEL) -> None:
         """Reset a stream."""
         if self._forget(stream):
             self._out.append(frame_of(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
@@ -226,13 +226,13 @@ class Http2:
         """Send GOAWAY: the peer may open no more streams; open ones continue."""
         if not self.is_over and not self._is_leaving:
             self._is_leaving = True
-            self._out.append(self._goaway(ErrorCode.NO_ERROR, ""))
+            self._out.append(self._goaway(Http2Code.NO_ERROR, ""))
 
     # Frames
 
     def _pass_preface(self, buffer: bytes) -> int:
         if not PREFACE.startswith(buffer[: len(PREFACE)]):
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
         if len(buffer) < len(PREFACE):
             return 0
         self._has_preface = True
@@ -245,7 +245,7 @@ class Http2:
             top, low, kind, flags, stream = FRAME_HEAD.unpack_from(buffer, at)
             size = top << 16 | low
             if size > FRAME_SIZE:
-                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {size} bytes")
+                raise Http2Error(Http2Code.FRAME_SIZE_ERROR, f"a frame of {size} bytes")
             after = at + HEAD + size
             if after > end:
                 break
@@ -253,7 +253,7 @@ class Http2:
             at = after
             stream &= STREAM_MAX
             if self._block is not None and (kind != CONTINUATION or stream != self._block[0]):
-                raise Http2Error(ErrorCode.PROTOCOL_ERROR, "something else within a header list")
+                raise Http2Error(Http2Code.PROTOCOL_ERROR, "something else within a header list")
             if kind == DATA:
                 self._take_data(stream, flags, payload)
             elif kind == HEADERS:
@@ -268,7 +268,7 @@ class Http2:
         size = len(payload)
         self._receive_window -= size
         if self._receive_window < 0:
-            raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "more data than the connection's window")
+            raise Http2Error(Http2Code.FLOW_CONTROL_ERROR, "more data than the connection's window")
         if self._receive_window < CONNECTION_WINDOW // 2:
             self._out.append(window_update(0, CONNECTION_WINDOW - self._receive_window))
             self._receive_window = CONNECTION_WINDOW
@@ -279,11 +279,11 @@ class Http2:
             self._count_idle_frame()
             return
         if one.is_half_closed:
-            self._spoil(stream, ErrorCode.STREAM_CLOSED)
+            self._spoil(stream, Http2Code.STREAM_CLOSED)
             return
         one.receive_window -= size
         if one.receive_window < 0:
-            self._spoil(stream, ErrorCode.FLOW_CONTROL_ERROR)
+            self._spoil(stream, Http2Code.FLOW_CONTROL_ERROR)
             return
         ends = flags & END_STREAM
         if ends:
@@ -300,12 +300,12 @@ class Http2:
 
     def _take_headers(self, stream: int, flags: int, payload: bytes) -> None:
         if not stream & 1:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"headers on stream {stream}")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, f"headers on stream {stream}")
         if flags & PADDED:
             payload = unpadded(payload)
         if flags & PRIORITIZED:
             if len(payload) < 5:
-                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "headers too short for their priority")
+                raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "headers too short for their priority")
             payload = payload[5:]
         if flags & END_HEADERS:
             self._take_block(stream, flags, payload)
@@ -314,7 +314,7 @@ class Http2:
 
     def _take_continuation(self, stream: int, flags: int, payload: bytes) -> None:
         if self._block is None:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a continuation of nothing")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "a continuation of nothing")
         stream, first_flags, block = self._block
         block += payload
         if len(block) > self._limits.header_list:
@@ -331,11 +331,11 @@ class Http2:
         except OversizedHeaderListError:
             raise _too_many_headers(self._limits.header_list) from None
         except HPACKError as error:
-            raise Http2Error(ErrorCode.COMPRESSION_ERROR, f"headers that cannot be read: {error}") from None
+            raise Http2Error(Http2Code.COMPRESSION_ERROR, f"headers that cannot be read: {error}") from None
         one = self._streams.get(stream)
         if one is not None:
             if one.is_half_closed or not flags & END_STREAM:
-                self._spoil(stream, ErrorCode.PROTOCOL_ERROR)
+                self._spoil(stream, Http2Code.PROTOCOL_ERROR)
                 return
             one.is_half_closed = True
             self._told.ended(stream)
@@ -346,7 +346,7 @@ class Http2:
         self._highest = stream
         if len(self._streams) >= self._limits.streams:
             self._count_idle_frame()
-            self._out.append(frame_of(RST_STREAM, 0, stream, ErrorCode.REFUSED_STREAM.to_bytes(4, "big")))
+            self._out.append(frame_of(RST_STREAM, 0, stream, Http2Code.REFUSED_STREAM.to_bytes(4, "big")))
             return
         one = self._streams[stream] = _Stream(self._peer_initial_window)
         one.is_half_closed = bool(flags & END_STREAM)
@@ -356,14 +356,14 @@ class Http2:
 
     def _take_priority(self, stream: int, flags: int, payload: bytes) -> None:
         if not stream:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a priority of no stream")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "a priority of no stream")
         if len(payload) != 5:
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a priority of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a priority of another size")
         self._count_idle_frame()
 
     def _take_reset(self, stream: int, flags: int, payload: bytes) -> None:
         if len(payload) != 4:
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a reset of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a reset of another size")
         self._check_was_open(stream)
         self._count_idle_frame()
         if self._forget(stream):
@@ -371,9 +371,9 @@ class Http2:
 
     def _take_settings(self, stream: int, flags: int, payload: bytes) -> None:
         if stream:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "settings of a stream")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "settings of a stream")
         if len(payload) % 6 or (flags & ACK and payload):
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "settings of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "settings of another size")
         self._count_idle_frame()
         if flags & ACK:
             return
@@ -386,28 +386,28 @@ class Http2:
     def _set(self, name: int, value: int) -> None:
         if name == INITIAL_WINDOW_SIZE:
             if value > WINDOW_MAX:
-                raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, f"an initial window of {value}")
+                raise Http2Error(Http2Code.FLOW_CONTROL_ERROR, f"an initial window of {value}")
             more = value - self._peer_initial_window
             self._peer_initial_window = value
             for one in self._streams.values():
                 one.send_window += more
                 if one.send_window > WINDOW_MAX:
-                    raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "a window beyond the largest")
+                    raise Http2Error(Http2Code.FLOW_CONTROL_ERROR, "a window beyond the largest")
         elif name == MAX_FRAME_SIZE:
             if not FRAME_SIZE_MIN <= value <= FRAME_SIZE_MAX:
-                raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"frames of at most {value} bytes")
+                raise Http2Error(Http2Code.PROTOCOL_ERROR, f"frames of at most {value} bytes")
             self._peer_frame_size = value
         elif name == ENABLE_PUSH and value > 1:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"push {value}")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, f"push {value}")
 
     def _take_promise(self, stream: int, flags: int, payload: bytes) -> None:
-        raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a client that pushes")
+        raise Http2Error(Http2Code.PROTOCOL_ERROR, "a client that pushes")
 
     def _take_ping(self, stream: int, flags: int, payload: bytes) -> None:
         if stream:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a ping of a stream")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "a ping of a stream")
         if len(payload) != 8:
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a ping of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a ping of another size")
         self._count_idle_frame()
         if flags & ACK:
             self.is_answered = True
@@ -417,19 +417,19 @@ class Http2:
     def _take_goaway(self, stream: int, flags: int, payload: bytes) -> None:
         """Accept a GOAWAY. The server opens no streams, and the peer closes after its answers."""
         if stream:
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a stream that goes away")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, "a stream that goes away")
         if len(payload) < 8:
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a goodbye of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a goodbye of another size")
         self._count_idle_frame()
 
     def _take_window_update(self, stream: int, flags: int, payload: bytes) -> None:
         if len(payload) != 4:
-            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a window update of another size")
+            raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a window update of another size")
         more = int.from_bytes(payload, "big") & WINDOW_MAX
         if not stream:
             self._send_window += more
             if not more or self._send_window > WINDOW_MAX:
-                code = ErrorCode.FLOW_CONTROL_ERROR if more else ErrorCode.PROTOCOL_ERROR
+                code = Http2Code.FLOW_CONTROL_ERROR if more else Http2Code.PROTOCOL_ERROR
                 raise Http2Error(code, f"a window that grows by {more}")
             starved, self._starved = self._starved, {}
             for one in starved:
@@ -441,7 +441,7 @@ class Http2:
             return
         waiting.send_window += more
         if not more or waiting.send_window > WINDOW_MAX:
-            self._spoil(stream, ErrorCode.FLOW_CONTROL_ERROR if more else ErrorCode.PROTOCOL_ERROR)
+            self._spoil(stream, Http2Code.FLOW_CONTROL_ERROR if more else Http2Code.PROTOCOL_ERROR)
             return
         self._pump_again(stream)
 
@@ -452,7 +452,7 @@ class Http2:
 
     def _check_was_open(self, stream: int) -> None:
         if not stream & 1 or (stream > self._highest and not self._is_leaving):
-            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"stream {stream} was never opened")
+            raise Http2Error(Http2Code.PROTOCOL_ERROR, f"stream {stream} was never opened")
 
     def _count_idle_frame(self) -> None:
         now = self._seconds()
@@ -461,7 +461,7 @@ class Http2:
         self._idle_frames += 1
         if self._idle_frames > self._limits.idle_frames:
             raise Http2Error(
-                ErrorCode.ENHANCE_YOUR_CALM,
+                Http2Code.ENHANCE_YOUR_CALM,
                 f"more than {self._limits.idle_frames} frames that carry no call (grpcMaxIdleFrames)",
             )
 
@@ -470,13 +470,13 @@ class Http2:
         if self._idle_frames:
             self._idle_frames -= 1
 
-    def _spoil(self, stream: int, code: ErrorCode) -> None:
+    def _spoil(self, stream: int, code: Http2Code) -> None:
         """Reset a stream after the peer's error."""
         self._count_idle_frame()
         self.reset(stream, code)
         self._told.broken(stream)
 
-    def _break(self, code: ErrorCode, reason: str) -> None:
+    def _break(self, code: Http2Code, reason: str) -> None:
         self.is_over = True
         self.complaint = reason
         self._buffer, self._block = b"", None
@@ -487,7 +487,7 @@ class Http2:
         for stream in streams:
             self._told.broken(stream)
 
-    def _goaway(self, code: ErrorCode, reason: str) -> bytes:
+    def _goaway(self, code: Http2Code, reason: str) -> bytes:
         return frame_of(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())
 
     def _forget(self, stream: int) -> bool:
@@ -547,7 +547,7 @@ def _settings(limits: Http2Limits) -> bytes:
 
 def _too_many_headers(limit: int) -> Http2Error:
     return Http2Error(
-        ErrorCode.ENHANCE_YOUR_CALM, f"metadata of more than {limit} bytes (grpcMaxMetadataSize)"
+        Http2Code.ENHANCE_YOUR_CALM, f"metadata of more than {limit} bytes (grpcMaxMetadataSize)"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from mqgateway.gateway.grpc import messages
-from mqgateway.gateway.grpc.call import Bidirectional, Call, Incoming, Methods, Status
+from mqgateway.gateway.grpc.call import Bidirectional, GrpcCall, Incoming, Methods, Status
 from mqgateway.gateway.grpc.reflection_v1 import (
     ErrorResponse,
     ExtensionNumberResponse,
@@ -26,7 +26,7 @@ def reflection(others: Methods) -> Methods:
     """The methods of reflection, for a server that has these methods beside it."""
     services = sorted({*SERVICES, *(path.split("/")[1] for path in others)})
 
-    def begin(call: Call) -> Incoming:
+    def begin(call: GrpcCall) -> Incoming:
         return _Questions(services, call)
 
     return {
@@ -38,7 +38,7 @@ def reflection(others: Methods) -> Methods:
 class _Questions:
     """One client's questions."""
 
-    def __init__(self, services: list[str], call: Call) -> None:
+    def __init__(self, services: list[str], call: GrpcCall) -> None:
         self._services = services
         self._call = call
 

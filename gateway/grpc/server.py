@@ -17,7 +17,7 @@ from twisted.internet.error import CannotListenError
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
-from mqgateway.gateway.grpc.call import Methods, Peer, Status
+from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -26,7 +26,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.grpc.connection import GrpcConnection, Terms
+    from mqgateway.gateway.grpc.connection import GrpcConnection, GrpcConnectionSettings
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class GrpcServer:
         self._worker = worker
         self._modules = (*(f"{__package__}.{name}" for name in MODULES), *modules)
         self._schedule = Schedule(reactor)
-        self._terms: Terms | None = None
+        self._terms: GrpcConnectionSettings | None = None
         self._connections: set[GrpcConnection] = set()
         self.port = 0
         """Port in use; 0 without a port of its own."""
@@ -84,7 +84,7 @@ class GrpcServer:
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         self._schedule.later(0, self._load, 0)  # once the server is ready, to not delay it
 
-    def abort(self, peer: Peer) -> None:
+    def abort(self, peer: RpcPeer) -> None:
         """Abort a peer's connection."""
         for connection in list(self._connections):
             if connection.address == peer.address:
@@ -107,9 +107,9 @@ class GrpcServer:
             self._terms = self._make_terms()
         return GrpcConnection(self._terms, self._connections.add, self._connections.discard)
 
-    def _make_terms(self) -> Terms:
-        from mqgateway.gateway.grpc.connection import Terms
-        from mqgateway.gateway.grpc.conversation import Terms as CallTerms
+    def _make_terms(self) -> GrpcConnectionSettings:
+        from mqgateway.gateway.grpc.connection import GrpcConnectionSettings
+        from mqgateway.gateway.grpc.conversation import CallTerms
         from mqgateway.gateway.grpc.health import health
         from mqgateway.gateway.grpc.http2 import Http2Limits
         from mqgateway.gateway.grpc.reflection import reflection
@@ -126,7 +126,7 @@ class GrpcServer:
         pending = PendingInput.for_messages(
             remoting.pending_limit, remoting.address_pending_limit, remoting.reactor.seconds, message_limit
         )
-        return Terms(calls, remoting, pending, options.grpc_client_idle_time_mills / 1000)
+        return GrpcConnectionSettings(calls, remoting, pending, options.grpc_client_idle_time_mills / 1000)
 
     def _tick(self) -> None:
         now = self._schedule.seconds()

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.call import Call, Method, Methods, ServerStream, Unary
+from mqgateway.gateway.grpc.call import GrpcCall, Method, Methods, ServerStream, Unary
 from mqgateway.gateway.metrics.spans import About, MessageSpans
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GrpcSpans:
     def _asking(self, method: Unary, about: Callable[[Any], About | None]) -> Unary:
         """Wrap a method so that each of its calls may have a span."""
 
-        def answer(request: Any, call: Call) -> Any:
+        def answer(request: Any, call: GrpcCall) -> Any:
             what = about(request) if self._spans.is_on else None
             span = None if what is None else self._spans.begin(call.peer.address, what)
             if span is None:
@@ -84,7 +84,7 @@ class GrpcSpans:
     def _giving(self, method: ServerStream) -> ServerStream:
         """Wrap a method whose answers contain messages."""
 
-        def answer(request: Any, call: Call) -> Any:
+        def answer(request: Any, call: GrpcCall) -> Any:
             if not self._spans.is_on:
                 return method.answer(request, call)
             group = request.group.name
@@ -137,7 +137,7 @@ class GrpcSpans:
 class _Listened:
     """Call whose answers are observed."""
 
-    def __init__(self, call: Call, told: Callable[[Iterable[Any]], None]) -> None:
+    def __init__(self, call: GrpcCall, told: Callable[[Iterable[Any]], None]) -> None:
         self._call = call
         self._told = told
 
@@ -145,6 +145,6 @@ class _Listened:
         return getattr(self._call, name)
 
     def send(self, *messages: Any) -> None:
-        """See `Call`."""
+        """See `GrpcCall`."""
         self._told(messages)
         self._call.send(*messages)

@@ -23,7 +23,7 @@ class Address(NamedTuple):
     port: int
 
 
-class Call:
+class KafkaCall:
     """One request. `now` is the wall time of its arrival, ms; `local` is the address that the client used."""
 
     __slots__ = ("_operations", "connection", "header", "local", "now")

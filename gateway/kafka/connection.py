@@ -28,10 +28,10 @@ from zope.interface import classImplements  # type: ignore[import-untyped, unuse
 from mqgateway.engine.message import pack_host
 from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Piece, owned
-from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
+from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.terms import Terms as RemotingTerms
+from mqgateway.gateway.remoting.terms import ConnectionSettings as RemotingTerms
 from mqgateway.gateway.remoting.transport import PIECES_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 
@@ -46,10 +46,10 @@ _HEADER_MIN: Final = 10
 
 
 @dataclass
-class Terms:
+class KafkaConnectionSettings:
     """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds."""
 
-    dispatcher: Dispatcher
+    dispatcher: KafkaDispatcher
     remoting: RemotingTerms
     pending: PendingInput
     request_limit: int
@@ -78,7 +78,7 @@ class KafkaConnection:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: KafkaConnectionSettings,
         on_made: Callable[[KafkaConnection], None],
         on_gone: Callable[[KafkaConnection], None],
     ) -> None:
@@ -241,7 +241,7 @@ class KafkaConnection:
         self._is_serving = True
         try:
             self._carry_out_frames()
-        except Refused as refused:
+        except UnservableRequest as refused:
             self.say_refused(self.address, str(refused))
             self._end_with_what_is_ready()
         except Exception:
@@ -261,7 +261,7 @@ class KafkaConnection:
             while self.is_open and not self._is_ending and len(buffer) - begin >= _SIZE.size:
                 [size] = _SIZE.unpack_from(buffer, begin)
                 if not _HEADER_MIN <= size <= limit:
-                    raise Refused(
+                    raise UnservableRequest(
                         f"a request of {size} bytes, when {_HEADER_MIN} to {limit} are allowed "
                         "(kafkaMaxRequestSize)"
                     )
@@ -303,7 +303,7 @@ class KafkaConnection:
         slot.waiting = None
         if not self.is_open or isinstance(failure.value, CancelledError):
             return
-        if isinstance(failure.value, Refused):
+        if isinstance(failure.value, UnservableRequest):
             self.say_refused(self.address, str(failure.value))
         else:
             log.error("%s is disconnected: a request failed: %s", self.address, failure.getTraceback())

@@ -8,7 +8,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.operations import Operations, Use
 from mqgateway.gateway.kafka.broker_offsets import BrokerOffsets
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group import State
+from mqgateway.gateway.kafka.coordinator.group import GroupState
 from mqgateway.gateway.kafka.coordinator.offsets_log import OffsetsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.group_names import kafka_group
@@ -79,4 +79,4 @@ class Coordination:
         """Return True if a group, by RocketMQ's name, has members that speak Kafka's protocol."""
         group_id = kafka_group(name)
         group = None if group_id is None else self.coordinator.groups.get(group_id)
-        return group is not None and group.state is not State.EMPTY
+        return group is not None and group.state is not GroupState.EMPTY

@@ -16,14 +16,14 @@ from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYT
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import on_topic
 from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
 
 
-class Refusal(Exception):
+class CreationRejected(Exception):
     """A topic or a setting that is refused, with Kafka's code."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
@@ -46,35 +46,35 @@ class Creation:
         self._topics = topics
 
     def check(self, name: str, partitions: int, configs: Mapping[str, str | None]) -> None:
-        """Check a topic that is to be made. Raises `Refusal`."""
+        """Check a topic that is to be made. Raises `CreationRejected`."""
         problem = name_problem(name)
         if problem is not None:
-            raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+            raise CreationRejected(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
         if self._operations.topics.get(store_name(name)) is not None:
-            raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+            raise CreationRejected(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         other = self._topics.colliding(name)
         if other is not None:
-            raise Refusal(
+            raise CreationRejected(
                 ErrorCode.INVALID_TOPIC_EXCEPTION,
                 f"Topic '{name}' collides with existing topic: {other.name}",
             )
         if partitions < 1:
-            raise Refusal(
+            raise CreationRejected(
                 ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
             )
         check_configs(configs, limits_of(self._operations.store_options))
 
     def create(
-        self, call: Call, name: str, partitions: int, configs: Mapping[str, str | None]
+        self, call: KafkaCall, name: str, partitions: int, configs: Mapping[str, str | None]
     ) -> Deferred[None]:
         """Make a topic; the outcome fires once the name servers know it.
 
-        Raises `NotAdmitted`, `OperationError` and `Refusal`.
+        Raises `NotAdmitted`, `OperationError` and `CreationRejected`.
         """
         permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Action.CREATE))
         return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
 
-    def create_for_client(self, call: Call, name: str) -> ErrorCode:
+    def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:
         """Make a topic that a client uses before it exists, and return the error if that is not possible."""
         options = self._operations.options
         if not options.auto_create_topic_enable:
@@ -82,7 +82,7 @@ class Creation:
         try:
             self.check(name, options.kafka_num_partitions, {})
             self.create(call, name, options.kafka_num_partitions, {})
-        except Refusal as refusal:
+        except CreationRejected as refusal:
             return refusal.code
         except NotAdmitted:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -111,16 +111,16 @@ def limits_of(options: StoreOptions) -> dict[str, Limit]:
 
 
 def check_configs(configs: Mapping[str, str | None], limits: Mapping[str, Limit]) -> None:
-    """Check settings of a topic; None stands for the default. Raises `Refusal`."""
+    """Check settings of a topic; None stands for the default. Raises `CreationRejected`."""
     for name, value in configs.items():
         config = KAFKA_CONFIGS.get(name)
         if config is None:
-            raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+            raise CreationRejected(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
         limit = limits.get(name)
         problem = None if value is None else config.problem(value)
         if value is not None and problem is None and limit is not None and int(value) > limit.most:
             problem = f"Value must be no more than {limit.most}, the broker's {limit.setting}"
         if problem is not None:
-            raise Refusal(
+            raise CreationRejected(
                 ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"
             )

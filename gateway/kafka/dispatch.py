@@ -18,7 +18,7 @@ from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.operations import ClientConnection, Operations
 from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
-from mqgateway.gateway.kafka.call import Address, Call, Reply
+from mqgateway.gateway.kafka.call import Address, KafkaCall, Reply
 from mqgateway.gateway.kafka.codec import fetch, produce
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS, FETCH, PRODUCE
 from mqgateway.gateway.kafka.codec.fetch import Piece
@@ -40,7 +40,7 @@ FIRST_STEPS: Final = 16
 """Steps of a cooperative task that are done at once; most requests have no more."""
 
 
-class Outcome(NamedTuple):
+class DispatchOutcome(NamedTuple):
     """The name of an API, and the reply. `is_long`: later requests of the connection wait for this one."""
 
     api: str
@@ -48,11 +48,11 @@ class Outcome(NamedTuple):
     is_long: bool = False
 
 
-class Refused(Exception):
+class UnservableRequest(Exception):
     """A request that ends its connection; the text is the reason."""
 
 
-class Noted(Protocol):
+class AnswerObserver(Protocol):
     """Is notified of requests that were answered."""
 
     def __call__(self, api: str, seconds: float) -> None:
@@ -68,7 +68,7 @@ class Repeated(Protocol):
         ...
 
 
-class Dispatcher:
+class KafkaDispatcher:
     """The functions of the APIs over a broker. `noted` is notified of answers, `seconds` is the time.
 
     `repeated` is given Produce requests first.
@@ -80,7 +80,7 @@ class Dispatcher:
         handlers: Handlers,
         *,
         seconds: Callable[[], float],
-        noted: Noted | None = None,
+        noted: AnswerObserver | None = None,
         repeated: Repeated | None = None,
     ) -> None:
         self._operations = operations
@@ -89,13 +89,13 @@ class Dispatcher:
         self._noted = noted
         self._repeated = repeated
 
-    def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> Outcome:
-        """Carry out the request in a frame. Raises `Refused`; the reply may fail with it too."""
+    def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> DispatchOutcome:
+        """Carry out the request in a frame. Raises `UnservableRequest`; the reply may fail with it too."""
         began = self._seconds()
         if self._repeated is not None and frame.startswith(_PRODUCE):
             reply = self._repeated.dispatch(frame, connection)
             if reply is not None:
-                return Outcome(_PRODUCE_NAME, self._noting(reply, began))
+                return DispatchOutcome(_PRODUCE_NAME, self._noting(reply, began))
         reader = Reader(frame)
         try:
             header = read_request_header(reader)
@@ -103,7 +103,7 @@ class Dispatcher:
             raise _undecodable(error) from error
         version = self._version(header)
         handler = self._handlers[header.key]
-        request = _Request(Call(header, connection, local, self._operations), version, began)
+        request = _Request(KafkaCall(header, connection, local, self._operations), version, began)
         reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
         if len(frame) > LONG_FRAME and header.key != PRODUCE:
             return self._begin(request, _long(request, reader, handler))
@@ -114,7 +114,7 @@ class Dispatcher:
         answer = handler(request.call, message)
         if isinstance(answer, Generator):
             return self._begin(request, answer)
-        return Outcome(request.api, self._reply(request, answer))
+        return DispatchOutcome(request.api, self._reply(request, answer))
 
     def _noting(self, reply: Reply | Deferred[Reply], began: float) -> Reply | Deferred[Reply]:
         """Return a reply to a Produce request, whose time is recorded once it is there."""
@@ -127,28 +127,28 @@ class Dispatcher:
         return reply
 
     def _version(self, header: RequestHeader) -> int:
-        """Return the version of request and answer. Raises `Refused` if there is none."""
+        """Return the version of request and answer. Raises `UnservableRequest` if there is none."""
         api = APIS.get(header.key)
         if api is None or header.key not in self._handlers:
             name = "unknown" if api is None else api.name
-            raise Refused(f"API {header.key} ({name}) is not supported")
+            raise UnservableRequest(f"API {header.key} ({name}) is not supported")
         if api.is_supported(header.version):
             return header.version
         if header.key == API_VERSIONS:
             return 0
-        raise Refused(
+        raise UnservableRequest(
             f"version {header.version} of {api.name} is not supported, only {api.oldest} to {api.latest}"
         )
 
-    def _begin(self, request: _Request, steps: Steps[Answer]) -> Outcome:
+    def _begin(self, request: _Request, steps: Steps[Answer]) -> DispatchOutcome:
         """Take the first steps of a cooperative task, and leave the others to the runner."""
         try:
             for _ in range(FIRST_STEPS):
                 next(steps)
         except StopIteration as end:
-            return Outcome(request.api, self._reply(request, end.value))
+            return DispatchOutcome(request.api, self._reply(request, end.value))
         rest = self._operations.runner.run(request.lane, self._rest(request, steps))
-        return Outcome(request.api, rest, is_long=True)
+        return DispatchOutcome(request.api, rest, is_long=True)
 
     def _rest(self, request: _Request, steps: Steps[Answer]) -> Steps[Reply | Deferred[Reply]]:
         """Take the other steps, as long as the client is connected, and encode the answer the same way."""
@@ -198,7 +198,7 @@ class Dispatcher:
 class _Request(NamedTuple):
     """A request that is carried out. `began` is the time of its arrival, seconds."""
 
-    call: Call
+    call: KafkaCall
     version: int
     began: float
 
@@ -249,9 +249,9 @@ def _read(reader: Reader, key: int, version: int) -> Message:
     return read(APIS[key].request, reader, version) if by_hand is None else by_hand(reader, version)
 
 
-def _undecodable(error: CodecError) -> Refused:
+def _undecodable(error: CodecError) -> UnservableRequest:
     """Return the refusal of a request that cannot be decoded."""
-    return Refused(f"a request cannot be decoded: {error}")
+    return UnservableRequest(f"a request cannot be decoded: {error}")
 
 
 _READERS: Final[Mapping[int, Callable[[Reader, int], Message]]] = {

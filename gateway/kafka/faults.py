@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import FETCH, PRODUCE
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import fetch_response, produce_response
@@ -60,13 +60,13 @@ class KafkaFaults:
         if codes is None:
             return handler
 
-        def answer(call: Call, request: Any) -> Answer | Steps[Any]:
+        def answer(call: KafkaCall, request: Any) -> Answer | Steps[Any]:
             fault = self._faults.striking(codes, names_in(request, topics))
             return handler(call, request) if fault is None else self._strike(fault, handler, call, request)
 
         return answer
 
-    def _strike(self, fault: Fault, handler: Handler, call: Call, request: Any) -> Answer | Steps[Any]:
+    def _strike(self, fault: Fault, handler: Handler, call: KafkaCall, request: Any) -> Answer | Steps[Any]:
         if fault.what == "delay":
 
             def carry_out(_: None) -> Answer:
@@ -87,7 +87,7 @@ class KafkaFaults:
         return Deferred()  # which is cancelled when the connection ends
 
 
-def _carried_out(handler: Handler, call: Call, request: Any) -> Answer:
+def _carried_out(handler: Handler, call: KafkaCall, request: Any) -> Answer:
     """Carry out a request, whatever time it takes."""
     answer = handler(call, request)
     return run(answer) if isinstance(answer, Generator) else answer

@@ -42,24 +42,24 @@ class TopicName(NamedTuple):
 Key = tuple[TopicName, int]
 
 
-class Seen(NamedTuple):
+class AnsweredOffsets(NamedTuple):
     """Offsets of a partition in the last answer that had it."""
 
     high_watermark: int
     log_start: int
 
 
-class Wanted:
+class SessionPartition:
     """A partition of a session: the client's wish, and the last answer."""
 
     __slots__ = ("partition", "seen")
 
     def __init__(self, partition: FetchPartition) -> None:
         self.partition = partition
-        self.seen: Seen | None = None
+        self.seen: AnsweredOffsets | None = None
 
 
-class Session:
+class FetchSession:
     """A session."""
 
     __slots__ = ("by_id", "created_at", "epoch", "id", "used_at", "wanted")
@@ -69,7 +69,7 @@ class Session:
         self.by_id = by_id
         self.epoch = 1
         self.created_at = self.used_at = now
-        self.wanted: dict[Key, Wanted] = {}
+        self.wanted: dict[Key, SessionPartition] = {}
 
     def change(self, topics: Iterable[FetchTopic], forgotten: Iterable[Key]) -> None:
         """Add or change partitions, and remove others."""
@@ -80,7 +80,7 @@ class Session:
             if known is not None:
                 known.partition = partition
             else:
-                self.wanted[key] = Wanted(partition)
+                self.wanted[key] = SessionPartition(partition)
 
 
 class SessionError(Exception):
@@ -91,14 +91,14 @@ class SessionError(Exception):
         self.code = code
 
 
-class Context(NamedTuple):
+class FetchContext(NamedTuple):
     """The partitions that a request is for. Without a session, or for its first answer, all are answered."""
 
-    session: Session | None
+    session: FetchSession | None
     is_incremental: bool
     partitions: Sequence[tuple[Key, FetchPartition]]
 
-    def needs(self, key: Key, seen: Seen, has_news: bool) -> bool:
+    def needs(self, key: Key, seen: AnsweredOffsets, has_news: bool) -> bool:
         """Return True if the answer must have a partition, and remember what it tells."""
         wanted = None if self.session is None else self.session.wanted.get(key)
         if wanted is None:
@@ -116,29 +116,29 @@ class Context(NamedTuple):
                     self.session.wanted[key] = wanted
 
 
-class Sessions:
+class FetchSessions:
     """The sessions of one broker. A client that finds no room for one names all its partitions each time."""
 
     def __init__(self, new_id: random.Random | None = None) -> None:
         self._random = random.SystemRandom() if new_id is None else new_id
-        self._sessions: dict[int, Session] = {}  # the one that was used longest ago first
+        self._sessions: dict[int, FetchSession] = {}  # the one that was used longest ago first
         self._partitions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def context(self, request: FetchRequest, by_id: bool, now: int) -> Context:
+    def context(self, request: FetchRequest, by_id: bool, now: int) -> FetchContext:
         """Return what a request is for; `by_id` if it names topics by their ids. Raises `SessionError`."""
         session_id, epoch = request.session_id, request.session_epoch
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._remove(session_id)
             partitions = list(partitions_in(request.topics))
             if epoch == FINAL_EPOCH or not partitions:
-                return Context(None, False, partitions)
+                return FetchContext(None, False, partitions)
             session = self._new(by_id, len(partitions), now)
             if session is not None:
                 self._change(session, request.topics, ())
-            return Context(session, False, partitions)
+            return FetchContext(session, False, partitions)
         session = self._sessions.pop(session_id, None)
         if session is None:
             raise SessionError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -158,9 +158,11 @@ class Sessions:
         if self._partitions > PARTITIONS_MAX or len(session.wanted) > SESSION_PARTITIONS_MAX:
             self._remove(session_id)  # it may find room again as a new one
             raise SessionError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        return Context(session, True, [(key, wanted.partition) for key, wanted in session.wanted.items()])
+        return FetchContext(
+            session, True, [(key, wanted.partition) for key, wanted in session.wanted.items()]
+        )
 
-    def _change(self, session: Session, topics: Iterable[FetchTopic], forgotten: Iterable[Key]) -> None:
+    def _change(self, session: FetchSession, topics: Iterable[FetchTopic], forgotten: Iterable[Key]) -> None:
         self._partitions -= len(session.wanted)
         session.change(topics, forgotten)
         self._partitions += len(session.wanted)
@@ -191,7 +193,7 @@ class Sessions:
         self._remove(smallest.id)
         return True
 
-    def _new(self, by_id: bool, count: int, now: int) -> Session | None:
+    def _new(self, by_id: bool, count: int, now: int) -> FetchSession | None:
         """Return a new session, None if there is no room."""
         if not self._has_room(count, now):
             return None
@@ -199,7 +201,7 @@ class Sessions:
             session_id = self._random.randint(1, EPOCH_MAX)
             if session_id not in self._sessions:
                 break
-        session = self._sessions[session_id] = Session(session_id, by_id, now)
+        session = self._sessions[session_id] = FetchSession(session_id, by_id, now)
         return session
 
 

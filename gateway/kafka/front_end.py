@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from mqgateway.gateway.kafka import NAME
 
 
-def start(around: Surroundings) -> Running:
+def start(around: FrontEndEnvironment) -> Running:
     """Start Kafka's protocol on its port."""
     from mqgateway.gateway.kafka.server import KafkaServer
 

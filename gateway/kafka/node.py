@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.ids import named_id, text_of_id
 from mqgateway.gateway.remoting.addresses import format_address
 
@@ -48,11 +48,11 @@ class Node:
         """The listener as Kafka writes it: `PLAINTEXT://0.0.0.0:9092`."""
         return f"{self._protocol}://{format_address(*self._listening)}"
 
-    def advertised_listener(self, call: Call) -> str:
+    def advertised_listener(self, call: KafkaCall) -> str:
         """Return the listener with the address that the client of a call is given."""
         return f"{self._protocol}://{format_address(*self.address(call))}"
 
-    def address(self, call: Call) -> Address:
+    def address(self, call: KafkaCall) -> Address:
         """Return the address at which the client of a call is to reach this broker."""
         setting = self._options.kafka_advertised_address
         if setting == CLIENT:

@@ -12,8 +12,8 @@ from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.gateway.broker.operations import (
     Appended,
     Operations,
-    Position,
     ReadBatches,
+    ReadPosition,
     Reason,
     Use,
 )
@@ -60,7 +60,7 @@ class OffsetsQueue:
     def read(self, offset: int) -> Sequence[Span] | Deferred[Sequence[Span]]:
         """See `BatchQueue`. What is not in memory is brought there by a worker."""
         permit = self._operations.gate.internal(Use.PULL)
-        position = Position(KAFKA_OFFSETS_TOPIC, QUEUE, offset, READ_BYTES)
+        position = ReadPosition(KAFKA_OFFSETS_TOPIC, QUEUE, offset, READ_BYTES)
         found = self._operations.batches.fetch(permit, [position], 0, READ_BYTES, 0)
         return found.addCallback(self._spans) if isinstance(found, Deferred) else self._spans(found)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action, cluster, group, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 
 NOT_ASKED = -(2**31)
 """Stands for allowed operations that were not asked for."""
@@ -67,32 +67,32 @@ def on_cluster(operations: Operations, *actions: Action) -> Need:
     return Need(cluster(operations.options.broker_cluster_name), actions)
 
 
-def shows_topic(call: Call, store_name: str) -> bool:
+def shows_topic(call: KafkaCall, store_name: str) -> bool:
     """Return True if the client may know of a topic."""
     return _may(call, on_topic(store_name, *VISIBLE))
 
 
-def topic_bits(call: Call, store_name: str) -> int:
+def topic_bits(call: KafkaCall, store_name: str) -> int:
     """Return the operations that a client is allowed on a topic."""
     return _bits(call, _TOPIC, lambda action: on_topic(store_name, action))
 
 
-def group_bits(call: Call, store_name: str) -> int:
+def group_bits(call: KafkaCall, store_name: str) -> int:
     """Return the operations that a client is allowed on a group."""
     return _bits(call, _GROUP, lambda action: on_group(store_name, action))
 
 
-def cluster_bits(call: Call, operations: Operations) -> int:
+def cluster_bits(call: KafkaCall, operations: Operations) -> int:
     """Return the operations that a client is allowed on the cluster."""
     return _bits(call, _CLUSTER, lambda action: on_cluster(operations, action))
 
 
-def _bits(call: Call, operations: Mapping[int, Action], need_of: Callable[[Action], Need]) -> int:
+def _bits(call: KafkaCall, operations: Mapping[int, Action], need_of: Callable[[Action], Need]) -> int:
     allowed = {action: _may(call, need_of(action)) for action in set(operations.values())}
     return sum(1 << operation for operation, action in operations.items() if allowed[action])
 
 
-def _may(call: Call, need: Need) -> bool:
+def _may(call: KafkaCall, need: Need) -> bool:
     try:
         call.admit(Use.QUERY, need)
     except NotAdmitted:

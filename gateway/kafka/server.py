@@ -30,8 +30,8 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
     from mqgateway.gateway.kafka.api import Handlers
-    from mqgateway.gateway.kafka.connection import KafkaConnection, Terms
-    from mqgateway.gateway.kafka.service import Service
+    from mqgateway.gateway.kafka.connection import KafkaConnection, KafkaConnectionSettings
+    from mqgateway.gateway.kafka.service import KafkaService
     from mqgateway.gateway.kafka.topics import Topics
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class KafkaServer:
         self._latency = latency
         self._before = before
         self._schedule = Schedule(reactor)
-        self._terms: Terms | None = None
-        self._service: Service | None = None
+        self._terms: KafkaConnectionSettings | None = None
+        self._service: KafkaService | None = None
         self._connections: set[KafkaConnection] = set()
         self._waiting: list[LoadingConnection] = []
         self._is_loading = False
@@ -129,7 +129,7 @@ class KafkaServer:
         self._waiting.append(connection)
         return connection
 
-    def _made(self, terms: Terms) -> KafkaConnection:
+    def _made(self, terms: KafkaConnectionSettings) -> KafkaConnection:
         from mqgateway.gateway.kafka.connection import KafkaConnection
 
         return KafkaConnection(terms, self._connections.add, self._connections.discard)
@@ -137,11 +137,11 @@ class KafkaServer:
     def _say_refused(self, peer: str, reason: str) -> None:
         log.warning("%s is disconnected: %s", peer, reason)
 
-    def _make_terms(self) -> Terms:
-        from mqgateway.gateway.kafka.connection import Terms
-        from mqgateway.gateway.kafka.dispatch import Dispatcher
+    def _make_terms(self) -> KafkaConnectionSettings:
+        from mqgateway.gateway.kafka.connection import KafkaConnectionSettings
+        from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
-        from mqgateway.gateway.kafka.service import Service
+        from mqgateway.gateway.kafka.service import KafkaService
 
         options, remoting = self._operations.options, self._server.terms
         node = Node(
@@ -151,9 +151,9 @@ class KafkaServer:
             host=self._host,
             requires_tls=self._server.requires_tls,
         )
-        self._service = Service(self._operations, node)
+        self._service = KafkaService(self._operations, node)
         handlers = self._service.handlers
-        dispatcher = Dispatcher(
+        dispatcher = KafkaDispatcher(
             self._operations,
             handlers if self._before is None else self._before(handlers, self._service.topics),
             seconds=self._reactor.seconds,
@@ -161,7 +161,7 @@ class KafkaServer:
             repeated=self._service.repeated if self._before is None else None,
         )
         request_limit = options.kafka_max_request_size
-        return Terms(
+        return KafkaConnectionSettings(
             dispatcher,
             remoting,
             PendingInput.for_messages(

@@ -23,7 +23,7 @@ from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.topics import Topics
 
 
-class Service:
+class KafkaService:
     """The functions for Kafka clients. `handlers` are the functions by API key.
 
     `repeated` is given Produce requests before their handler; None if each has to be checked by itself.

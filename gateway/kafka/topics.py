@@ -19,7 +19,7 @@ from mqgateway.engine.tables.kafka_configs import kafka_config
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import id_of_text, named_id
 from mqgateway.gateway.kafka.rights import on_topic
@@ -92,7 +92,7 @@ class Topics:
         return self.find(self._names.get(topic_id, ""))
 
     def admitted(
-        self, call: Call, use: Use, actions: Sequence[Action], name: str, topic_id: bytes | None = None
+        self, call: KafkaCall, use: Use, actions: Sequence[Action], name: str, topic_id: bytes | None = None
     ) -> Admitted | ErrorCode:
         """Return the topic that a request names, with a permit for one of the actions, or why there is none.
 

@@ -23,7 +23,7 @@ from mqgateway.engine.record_batches.batches import (
     Batch,
 )
 from mqgateway.engine.record_batches.compression import (
-    Compression,
+    CompressionType,
     check_frame,
     compress,
     compression_of,
@@ -32,7 +32,7 @@ from mqgateway.engine.record_batches.compression import (
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.record_batches.errors import BadRecord, CodecError
 from mqgateway.engine.record_batches.records import Record, read_records
-from mqgateway.engine.record_batches.walk import Walk, walk_records
+from mqgateway.engine.record_batches.walk import RecordsCheck, walk_records
 from mqgateway.engine.store.expansion import INFLATED_MAX
 from mqgateway.engine.tables.kafka_configs import MAX_MESSAGE_BYTES
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -46,11 +46,11 @@ LOOKED_AT_MAX: Final = 4096
 """Records of a refused batch that are looked at one by one, to name those that are wrong."""
 _CODEC_MASK: Final = 7
 _CODECS: Final = {
-    "uncompressed": Compression.NONE,
-    "gzip": Compression.GZIP,
-    "snappy": Compression.SNAPPY,
-    "lz4": Compression.LZ4,
-    "zstd": Compression.ZSTD,
+    "uncompressed": CompressionType.NONE,
+    "gzip": CompressionType.GZIP,
+    "snappy": CompressionType.SNAPPY,
+    "lz4": CompressionType.LZ4,
+    "zstd": CompressionType.ZSTD,
 }
 _ATTRIBUTES_AT: Final = 21
 _MAX_TIMESTAMP_AT: Final = 35
@@ -71,20 +71,20 @@ class BatchRefused(Exception):
         self.records = records
 
 
-class Rules(NamedTuple):
+class BatchRules(NamedTuple):
     """Demands of a topic's settings on a batch. Times in ms, sizes in bytes."""
 
     size_max: int
     behind_max: int
     ahead_max: int
     has_log_append_time: bool
-    compression: Compression | None
+    compression: CompressionType | None
     needs_keys: bool
 
 
-def rules_of(topic: Topic) -> Rules:
+def rules_of(topic: Topic) -> BatchRules:
     """Return the rules of a topic."""
-    return Rules(
+    return BatchRules(
         int(topic.setting(MAX_MESSAGE_BYTES)),
         int(topic.setting("message.timestamp.before.max.ms")),
         int(topic.setting("message.timestamp.after.max.ms")),
@@ -94,7 +94,7 @@ def rules_of(topic: Topic) -> Rules:
     )
 
 
-def checked(data: memoryview, rules: Rules, version: int, now: int) -> Batch:
+def checked(data: memoryview, rules: BatchRules, version: int, now: int) -> Batch:
     """Return the batch that is to be stored. Raises `BatchRefused`.
 
     `version` is that of the Produce request, `now` the wall time in ms.
@@ -148,12 +148,12 @@ def _only_batch(data: memoryview) -> Batch:
     return batch
 
 
-def _kind(batch: Batch, version: int) -> Compression:
+def _kind(batch: Batch, version: int) -> CompressionType:
     try:
         kind = compression_of(batch.attributes)
     except CodecError as error:
         raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, error.reason) from error
-    if kind is Compression.ZSTD and version < ZSTD_SINCE:
+    if kind is CompressionType.ZSTD and version < ZSTD_SINCE:
         raise BatchRefused(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests of version {version} are not allowed to use ZStandard compression",
@@ -177,7 +177,9 @@ def _check_header(batch: Batch) -> None:
         raise BatchRefused(ErrorCode.INVALID_TXN_STATE, "transactions of Kafka clients are not supported")
 
 
-def _check_times(batch: Batch, records: bytes | memoryview, walk: Walk, rules: Rules, now: int) -> None:
+def _check_times(
+    batch: Batch, records: bytes | memoryview, walk: RecordsCheck, rules: BatchRules, now: int
+) -> None:
     if batch.base_timestamp == NO_TIMESTAMP:
         return
     base, least, greatest = batch.base_timestamp, now - rules.behind_max, now + rules.ahead_max
@@ -208,7 +210,9 @@ def _bad_records(records: Sequence[BatchIndexAndErrorMessage]) -> BatchRefused:
     )
 
 
-def _changed(batch: Batch, records: bytes | memoryview, kind: Compression, rules: Rules, now: int) -> Batch:
+def _changed(
+    batch: Batch, records: bytes | memoryview, kind: CompressionType, rules: BatchRules, now: int
+) -> Batch:
     """Return the batch with the time and the compression of the topic; the same one if nothing changes."""
     attributes = batch.attributes & ~LOG_APPEND_TIME
     if rules.has_log_append_time:

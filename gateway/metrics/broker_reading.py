@@ -11,16 +11,16 @@ from itertools import islice
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC
-from mqgateway.engine.meters import Incoming, Labels, Meters
+from mqgateway.engine.meters import Labels, MessageSizes, Meters
 from mqgateway.engine.names import is_system_group
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import columns_in_parts, in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
+from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
 from mqgateway.gateway.codec.codes import version_name
-from mqgateway.gateway.metrics.lag import GroupLag, Progress, StoreTimes, progress, shown
+from mqgateway.gateway.metrics.lag import GroupLag, GroupProgress, StoreTimes, progress, shown
 from mqgateway.gateway.metrics.metric import Sample
 
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
@@ -38,7 +38,7 @@ def kind_of(topic: str) -> str:
     return DLQ_PREFIX if topic.startswith(DLQ_PREFIX) else ""
 
 
-def _version(client: Client) -> str:
+def _version(client: GroupClient) -> str:
     return client.release or version_name(client.version).lower()
 
 
@@ -53,7 +53,7 @@ class BrokerReading:
         self._disk = disk
         self._times = times
         self._now = broker.clock.millis()
-        self._progress: list[Progress] | None = None
+        self._progress: list[GroupProgress] | None = None
         self._runtime: dict[str, str] | None = None
         self._topics: dict[str, list[tuple[str, int]]] | None = None
         self._systems: dict[str, str] = {}
@@ -138,7 +138,7 @@ class BrokerReading:
 
     # What went through it.
 
-    def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[Incoming]]]:
+    def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[MessageSizes]]]:
         """What came in, by topic and message type; some at a time, or none to give way."""
         self._broker.stats.settle()
         for labels, part in columns_in_parts(self.meters.incoming, SERIES_A_STEP):
@@ -190,12 +190,12 @@ class BrokerReading:
 
     # How far groups are.
 
-    def progress(self) -> Iterator[Sequence[Progress]]:
+    def progress(self) -> Iterator[Sequence[GroupProgress]]:
         """Of all groups in all their topics, some at a time."""
         if self._progress is not None:
             yield from in_parts(self._progress, SERIES_A_STEP)
             return
-        found: list[Progress] = []
+        found: list[GroupProgress] = []
         every = progress(self._broker, self._times, self._now)
         while part := list(islice(every, GROUPS_A_STEP)):
             known = [one for one in part if one is not None]

@@ -15,7 +15,7 @@ from mqgateway.engine.meters import Counter, Histogram
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.controller.requests import REQUESTS
 from mqgateway.gateway.controller.service import ControllerService
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples, counted, distributed
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample, Samples, counted, distributed
 from mqgateway.gateway.remoting.call import Call, Reply
 
 UNKNOWN, FOLLOWER, LEADER = 0, 2, 3
@@ -101,34 +101,34 @@ def _append(samples: list[Sample]) -> Samples:
 CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="role",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Role of the controller: 3 leader, 2 follower, 0 no known leader.",
         read=lambda reading: [((), reading.role())],
     ),
     Metric(
         name="dledger_disk_usage",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Size of the files of broker sets, in bytes. Without files there is no series.",
         unit="bytes",
         read=lambda reading: reading.disk_usage(),
     ),
     Metric(
         name="active_broker_num",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Brokers that send heartbeats to this controller.",
         labels=("cluster", "broker_set"),
         read=lambda reading: reading.brokers(),
     ),
     Metric(
         name="request_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         meaning="Answered requests. The status failed means SYSTEM_ERROR.",
         labels=("request_type", "request_handle_status"),
         read=lambda reading: counted(reading.times.requests),
     ),
     Metric(
         name="request_latency",
-        kind=Kind.HISTOGRAM,
+        kind=MetricKind.HISTOGRAM,
         meaning="Time from reading a request to answering it, in microseconds.",
         unit="microseconds",
         labels=("request_type",),
@@ -137,14 +137,14 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     ),
     Metric(
         name="dledger_op_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         meaning="Changes of broker sets, stored in the file or in etcd, by result.",
         labels=("dledger_operation", "dLedger_operation_status"),
         read=lambda reading: _append(counted(reading.counts.changes)),
     ),
     Metric(
         name="dledger_op_latency",
-        kind=Kind.HISTOGRAM,
+        kind=MetricKind.HISTOGRAM,
         meaning="Time to store a change of broker sets, in microseconds.",
         unit="microseconds",
         labels=("dledger_operation",),
@@ -153,7 +153,7 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     ),
     Metric(
         name="election_total",
-        kind=Kind.COUNTER,
+        kind=MetricKind.COUNTER,
         meaning="Elections of a master, by result.",
         labels=("election_result",),
         read=lambda reading: counted(reading.counts.elections),
@@ -163,13 +163,13 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
 OWN_CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="mqgateway_controller_broker_sets",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Number of broker sets, at the leading controller.",
         read=lambda reading: reading.sets(),
     ),
     Metric(
         name="mqgateway_controller_broker_sets_without_master",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Number of broker sets that lost their master, at the leading controller.",
         read=lambda reading: reading.without_master(),
     ),

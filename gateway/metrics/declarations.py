@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from mqgateway.engine.meters import Distribution, Incoming, Labels
+from mqgateway.engine.meters import Distribution, Labels, MessageSizes
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.lag import GroupLag
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample, Samples
 
 DISK = ("storage_type", "storage_medium")
 LOCAL = ("local", "disk")
@@ -17,17 +17,17 @@ Read = Callable[[BrokerReading], Samples]
 
 def gauge(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
     """Return a metric of a state."""
-    return Metric(name=name, kind=Kind.GAUGE, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
+    return Metric(name=name, kind=MetricKind.GAUGE, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def counter(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
     """Return a metric that only grows."""
-    return Metric(name=name, kind=Kind.COUNTER, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
+    return Metric(name=name, kind=MetricKind.COUNTER, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def histogram(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
     """Return a metric that counts values by size."""
-    return Metric(name=name, kind=Kind.HISTOGRAM, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
+    return Metric(name=name, kind=MetricKind.HISTOGRAM, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def one(read: Callable[[BrokerReading], float]) -> Read:
@@ -71,7 +71,7 @@ def on_local_disk(_: BrokerReading, labels: Labels) -> Labels:
     return (*LOCAL, *labels)
 
 
-def of_incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
+def of_incoming(value: Callable[[MessageSizes], float | Distribution]) -> Read:
     """Return a reader of a value of stored messages, for each topic and type."""
 
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from mqgateway.engine.meters import Distribution, Labels
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample, Samples
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OVERFLOW = 'otel_metric_overflow="true"'
@@ -70,7 +70,7 @@ class Exposition:
         head = f"# HELP {name} {metric.meaning}\n# TYPE {name} {metric.kind}\n".encode()
         texts = self._texts.setdefault(metric.labels, {})
         lines_of = partial(_values, name)
-        if metric.kind is Kind.HISTOGRAM:
+        if metric.kind is MetricKind.HISTOGRAM:
             lines_of = partial(_distributions, _pattern(name, metric.bounds))
         count, most = 0, self._most + 1  # one more than the limit is that of the overflow
         for samples in _parts(metric.read(source)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mqgateway.engine.controller.controller import Controller
 from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.container.container import Container
-from mqgateway.gateway.container.supervision import State
+from mqgateway.gateway.container.supervision import ChildState
 from mqgateway.gateway.namesrv.name_server import NameServer
 
 STARTING = Check(False, "starting")
@@ -44,6 +44,6 @@ def controller_health(controller: Controller) -> Health:
 def container_health(container: Container) -> Health:
     """Return the checks of a container: all its brokers must be up."""
     return {
-        charge.plan.identity.canonical_name: Check(charge.state is State.UP, charge.describe())
+        charge.plan.identity.canonical_name: Check(charge.state is ChildState.UP, charge.describe())
         for charge in container.supervision
     }

@@ -56,7 +56,7 @@ class StoreTimes:
         self._known, self._asked = self._asked, {}
 
 
-class Progress(NamedTuple):
+class GroupProgress(NamedTuple):
     """How far a group is in a topic, under the names that both have in the tables."""
 
     topic: str
@@ -69,7 +69,7 @@ class Progress(NamedTuple):
     """What the standard shows of it, if it does."""
 
 
-def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[Progress | None]:
+def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[GroupProgress | None]:
     """Of all groups in all topics that there are; None where there is only one of the two. `now` is the wall
     time in ms, as store times are.
     """
@@ -81,7 +81,7 @@ def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[Progress |
             yield None
 
 
-def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) -> Progress:
+def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) -> GroupProgress:
     total = behind = popped = pulled = 0
     oldest = oldest_ready = now
     ends, offsets = broker.store.max_offsets(topic), broker.tables.offsets
@@ -107,7 +107,7 @@ def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now:
     if labels[2] == "false" or labels[1] in broker.tables.topics:  # else nobody pops its topic
         in_flight, ready = popped + pulled, behind - pulled
         lag = GroupLag(labels, popped + behind, in_flight, ready, now - oldest, now - oldest_ready)
-    return Progress(topic, group, total, behind, lag)
+    return GroupProgress(topic, group, total, behind, lag)
 
 
 def shown(topic: str, group: str) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from mqgateway.engine.meters import Counter, Distribution, Histogram, Labels
 Source = TypeVar("Source")
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """What a value is: a count that only grows, a state, or a count of values by size."""
 
     COUNTER = "counter"
@@ -37,7 +37,7 @@ class Metric(Generic[Source]):
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     meaning: str
     read: Callable[[Source], Samples]
     labels: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.meters import LATENCY_BOUNDS, Meters
-from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, distributed
 from mqgateway.gateway.namesrv.name_server import NameServer
 
 
@@ -26,26 +26,26 @@ class NameServerReading:
 NAME_SERVER_METRICS: tuple[Metric[NameServerReading], ...] = (
     Metric(
         name="mqgateway_namesrv_brokers",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Live brokers, masters and slaves.",
         labels=("broker_cluster",),
         read=lambda reading: [((cluster,), count) for cluster, count in reading.brokers().items()],
     ),
     Metric(
         name="mqgateway_namesrv_topics",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Topics with at least one queue.",
         read=lambda reading: [((), len(reading.tables.topic_queues))],
     ),
     Metric(
         name="mqgateway_namesrv_ready",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="1 while the name server returns routes.",
         read=lambda reading: [((), int(reading.is_ready))],
     ),
     Metric(
         name="mqgateway_namesrv_request_latency",
-        kind=Kind.HISTOGRAM,
+        kind=MetricKind.HISTOGRAM,
         meaning="Time from reading a request to answering it, in milliseconds.",
         unit="milliseconds",
         labels=("request_code", "response_code", "is_long_polling", "result"),

@@ -39,7 +39,7 @@ from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, N
 from mqgateway.gateway.metrics.own_metrics import (
     OPENING_METRICS,
     OWN_BROKER_METRICS,
-    Opening,
+    StoreOpening,
     connection_metrics,
 )
 from mqgateway.gateway.metrics.points import Family, collect
@@ -159,9 +159,9 @@ class ObservedBroker:
         return families
 
     @property
-    def _how_far(self) -> Opening:
+    def _how_far(self) -> StoreOpening:
         seconds = self._service.recovery_seconds
-        return Opening((self._service.recovered or 0.0) if seconds is None else 1.0, seconds)
+        return StoreOpening((self._service.recovered or 0.0) if seconds is None else 1.0, seconds)
 
 
 class ObservedNameServer:

@@ -12,7 +12,7 @@ from mqgateway.engine.meters import SYNC_BOUNDS, SYNC_SIZE_BOUNDS, Histogram
 from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.declarations import counter, gauge, histogram, one
-from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, distributed
 from mqgateway.gateway.runtime.version import installed_version
 
 LOOP_LAG_BOUNDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
@@ -29,7 +29,7 @@ class ServerReading:
 
 
 def _process(
-    name: str, kind: Kind, meaning: str, read: Callable[[psutil.Process], float], unit: str = ""
+    name: str, kind: MetricKind, meaning: str, read: Callable[[psutil.Process], float], unit: str = ""
 ) -> Metric[ServerReading]:
     return Metric(
         name=name, kind=kind, meaning=meaning, unit=unit, read=lambda reading: [((), read(reading.process))]
@@ -44,40 +44,43 @@ def _cpu(process: psutil.Process) -> float:
 SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
     Metric(
         name="mqgateway_build_info",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Always 1. The label version is the version of mqgateway.",
         labels=("version",),
         read=lambda reading: [((installed_version(),), 1)],
     ),
     Metric(
         name="mqgateway_event_loop_lag",
-        kind=Kind.HISTOGRAM,
+        kind=MetricKind.HISTOGRAM,
         meaning="Delay of scheduled calls in the event loop, in milliseconds, sampled twice a second.",
         unit="milliseconds",
         bounds=LOOP_LAG_BOUNDS,
         read=lambda reading: distributed(reading.loop_lag),
     ),
-    _process("process_cpu_seconds_total", Kind.COUNTER, "CPU time of all threads, in seconds.", _cpu),
+    _process("process_cpu_seconds_total", MetricKind.COUNTER, "CPU time of all threads, in seconds.", _cpu),
     _process(
         "process_resident_memory_bytes",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "Resident memory of the process, in bytes.",
         lambda process: float(process.memory_info().rss),
         "bytes",
     ),
     _process(
         "process_start_time_seconds",
-        Kind.GAUGE,
+        MetricKind.GAUGE,
         "Start time of the process, in seconds since the epoch.",
         lambda process: float(process.create_time()),
         "seconds",
     ),
     _process(
-        "process_open_fds", Kind.GAUGE, "Number of open file descriptors.", lambda process: process.num_fds()
+        "process_open_fds",
+        MetricKind.GAUGE,
+        "Number of open file descriptors.",
+        lambda process: process.num_fds(),
     ),
     Metric(
         name="mqgateway_metrics_truncated",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="1 for a metric with more series than metricsOtelCardinalityLimit in this scrape.",
         labels=("metric",),
         read=lambda reading: [((name,), 1) for name in reading.truncated],
@@ -85,24 +88,24 @@ SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
 )
 
 
-class Opening(NamedTuple):
+class StoreOpening(NamedTuple):
     """Progress of opening the store: share of the log that was read, and at the end the seconds."""
 
     read: float
     seconds: float | None
 
 
-OPENING_METRICS: tuple[Metric[Opening], ...] = (
+OPENING_METRICS: tuple[Metric[StoreOpening], ...] = (
     Metric(
         name="mqgateway_store_recovered",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Share of the recovery that is done, 0 to 1.",
         unit="ratio",
         read=lambda opening: [((), opening.read)],
     ),
     Metric(
         name="mqgateway_store_recovery",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="Duration of the recovery at start, in seconds. There is no series before it is done.",
         unit="seconds",
         read=lambda opening: [] if opening.seconds is None else [((), opening.seconds)],

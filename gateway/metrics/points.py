@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mqgateway.engine.meters import Distribution
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample, Samples
 
 Source = TypeVar("Source")
 
@@ -19,7 +19,7 @@ SAMPLES_A_STEP = 64
 OVERFLOW = {"otel.metric.overflow": "true"}
 
 
-class Counts(NamedTuple):
+class BucketCounts(NamedTuple):
     """A distribution as it stood: how many values came to each bucket, and their sum."""
 
     buckets: tuple[int, ...]
@@ -30,14 +30,14 @@ class Point(NamedTuple):
     """One series."""
 
     attributes: Mapping[str, str]
-    value: float | Counts
+    value: float | BucketCounts
 
 
 class Family(NamedTuple):
     """The series of one metric."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     meaning: str
     unit: str
     bounds: tuple[int, ...]
@@ -65,7 +65,7 @@ def collect(
                 shown = zip(metric.labels, metric.shown(source, labels), strict=True)
                 own = {name: label for name, label in shown if label}
             if isinstance(value, Distribution):
-                value = Counts(tuple(value.counts), value.sum)  # type: ignore[assignment]
+                value = BucketCounts(tuple(value.counts), value.sum)  # type: ignore[assignment]
             points.append(Point({**common, **own}, value))  # type: ignore[arg-type]
         if points:
             families.append(
@@ -93,7 +93,7 @@ class Deltas:
         before, self._before = self._before, {}
         return [
             family
-            if family.kind is Kind.GAUGE
+            if family.kind is MetricKind.GAUGE
             else family._replace(
                 points=[self._difference(before, family.name, point) for point in family.points]
             )
@@ -106,7 +106,7 @@ class Deltas:
         then = before.get(key)
         if then is None:
             return point
-        if isinstance(now, Counts):
+        if isinstance(now, BucketCounts):
             buckets = tuple(new - old for new, old in zip(now.buckets, then.buckets, strict=True))
-            return point._replace(value=Counts(buckets, now.sum - then.sum))
+            return point._replace(value=BucketCounts(buckets, now.sum - then.sum))
         return point._replace(value=now - then)

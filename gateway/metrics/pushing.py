@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options.metrics import ExporterOptions, MetricsOptions
-from mqgateway.gateway.metrics.metric import Kind, common_labels
-from mqgateway.gateway.metrics.points import Counts, Family, Point
+from mqgateway.gateway.metrics.metric import MetricKind, common_labels
+from mqgateway.gateway.metrics.points import BucketCounts, Family, Point
 
 log = logging.getLogger(__name__)
 lines = logging.getLogger("mqgateway.metrics")
@@ -61,11 +61,13 @@ class ToLog:
                 scope = {"scope": {"name": SCOPE}, "metrics": metrics}
                 lines.info("%s", json.dumps({"resource": {}, "scopeMetrics": [scope]}, separators=(",", ":")))
 
-    def _data(self, kind: Kind, points: list[dict[str, Any]]) -> dict[str, Any]:
-        if kind is Kind.GAUGE:
+    def _data(self, kind: MetricKind, points: list[dict[str, Any]]) -> dict[str, Any]:
+        if kind is MetricKind.GAUGE:
             return {"gauge": {"dataPoints": points}}
         counted = {"dataPoints": points, "aggregationTemporality": self._temporality}
-        return {"sum": counted | {"isMonotonic": True}} if kind is Kind.COUNTER else {"histogram": counted}
+        return (
+            {"sum": counted | {"isMonotonic": True}} if kind is MetricKind.COUNTER else {"histogram": counted}
+        )
 
 
 def _point(family: Family, point: Point, began: int, now: int) -> dict[str, Any]:
@@ -76,7 +78,7 @@ def _point(family: Family, point: Point, began: int, now: int) -> dict[str, Any]
         ]
     }
     value = point.value
-    if isinstance(value, Counts):
+    if isinstance(value, BucketCounts):
         counts = [str(count) for count in value.buckets]
         bounds = [float(bound) for bound in family.bounds]
         whole = {"count": str(sum(value.buckets)), "sum": value.sum}
@@ -149,19 +151,21 @@ class ToCollector:
 
     def _metric(self, family: Family, began: int, now: int) -> Any:
         data, kind = self._data, family.kind
-        if kind is Kind.HISTOGRAM:
+        if kind is MetricKind.HISTOGRAM:
             points = [self._counts(family, point, began, now) for point in family.points]
             values = data.Histogram(points, self._temporality)
         else:
             points = [
                 data.NumberDataPoint(point.attributes, began, now, point.value) for point in family.points
             ]
-            values = data.Gauge(points) if kind is Kind.GAUGE else data.Sum(points, self._temporality, True)
+            values = (
+                data.Gauge(points) if kind is MetricKind.GAUGE else data.Sum(points, self._temporality, True)
+            )
         return data.Metric(family.name, family.meaning, family.unit, values)
 
     def _counts(self, family: Family, point: Point, began: int, now: int) -> Any:
         counts = point.value
-        assert isinstance(counts, Counts)
+        assert isinstance(counts, BucketCounts)
         bounds = [float(bound) for bound in family.bounds]
         return self._data.HistogramDataPoint(
             point.attributes, began, now, sum(counts.buckets), counts.sum, counts.buckets, bounds, None, None

@@ -40,7 +40,7 @@ HealthOf = Callable[[], dict[str, Health]]
 """How each server of this process is, by its name."""
 
 
-class Request(Protocol):
+class HttpRequest(Protocol):
     """What is asked, and where the answer goes: `twisted.web.server.Request`."""
 
     method: bytes
@@ -65,7 +65,7 @@ class Request(Protocol):
 class Pieces:
     """Writes a long answer as fast as it is read: `IPushProducer`. `text` is for others too: it stays."""
 
-    def __init__(self, request: Request, text: Sequence[bytes]) -> None:
+    def __init__(self, request: HttpRequest, text: Sequence[bytes]) -> None:
         self._request = request
         self._rest = iter(text)
         self._is_paused = False
@@ -99,7 +99,7 @@ class Pages(Resource):
         self._health = health
         self._scrape = scrape
 
-    def render(self, request: Request) -> bytes | int:
+    def render(self, request: HttpRequest) -> bytes | int:
         """Answer any request."""
         if request.method not in (b"GET", b"HEAD"):
             request.setHeader("Allow", "GET, HEAD")
@@ -122,7 +122,7 @@ class Pages(Resource):
                 return _answer(request, 200, "Exporter is healthy.\n")
         return _answer(request, 404, "no such page; see /\n")
 
-    def _ready(self, request: Request) -> bytes:
+    def _ready(self, request: HttpRequest) -> bytes:
         servers = self._health()
         ready = bool(servers) and all(map(is_ready, servers.values()))
         body = {
@@ -134,7 +134,7 @@ class Pages(Resource):
         }
         return _answer(request, 200 if ready else 503, json.dumps(body, indent=1) + "\n", JSON)
 
-    def _metrics(self, request: Request, scrape: Scrape) -> bytes | int:
+    def _metrics(self, request: HttpRequest, scrape: Scrape) -> bytes | int:
         names = request.args.get(b"set", [STANDARD.encode()])
         name = names[-1].decode("ascii", "replace")
         if name not in SETS:
@@ -160,7 +160,7 @@ class Pages(Resource):
         return NOT_DONE_YET
 
 
-def _answer(request: Request, code: int, text: str, kind: str = PLAIN) -> bytes:
+def _answer(request: HttpRequest, code: int, text: str, kind: str = PLAIN) -> bytes:
     body = text.encode()
     request.setResponseCode(code)
     request.setHeader("Content-Type", kind)

@@ -31,7 +31,7 @@ from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.engine.store.record import decode
 from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.errors import CodecError, HeaderError
+from mqgateway.gateway.codec.errors import HeaderError, ProtocolError
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from mqgateway.gateway.metrics.metric import common_labels
@@ -101,7 +101,7 @@ class About(NamedTuple):
     group: str = ""
 
 
-class Seen:
+class SeenMessages:
     """What was known of messages that went by, by what names them later."""
 
     def __init__(self) -> None:
@@ -169,8 +169,8 @@ class MessageSpans:
         self._options = options
         self._provider: TracerProvider | None = None
         self._open: dict[int, Span] = {}
-        self.halves = Seen()
-        self.popped = Seen()
+        self.halves = SeenMessages()
+        self.popped = SeenMessages()
 
     @property
     def is_on(self) -> bool:
@@ -215,7 +215,12 @@ class MessageSpans:
             return
         try:
             about = self._about(call)
-        except (ValueError, MessageIllegal, CodecError, HeaderError):  # it will be refused, by whom it is for
+        except (
+            ValueError,
+            MessageIllegal,
+            ProtocolError,
+            HeaderError,
+        ):  # it will be refused, by whom it is for
             return
         span = None if about is None else self.begin(call.peer.address, about)
         if span is not None:

@@ -15,7 +15,7 @@ SHOWN_MAX = 3
 
 
 @dataclass
-class Tables:
+class TableContents:
     """What a broker keeps of topics, groups and offsets, as plain JSON values by name."""
 
     topics: dict[str, Any]
@@ -72,13 +72,13 @@ def slaves(servers: Servers, address: str) -> list[tuple[str, int, bool]]:
     return [(one.addr or "", one.diff, one.in_sync) for one in told.ha_connection_info]
 
 
-def tables(servers: Servers, address: str) -> Tables:
+def tables(servers: Servers, address: str) -> TableContents:
     """The tables of a broker. Raises `ClientError`."""
     topics = servers.ask(admin_topics.all_configs(), address)
     groups = servers.ask(admin_groups.all_configs(), address)
     offsets = servers.ask(admin_groups.all_offsets(), address)
     modes = servers.ask(admin_groups.all_modes(), address)
-    return Tables(
+    return TableContents(
         {name: asdict(one) for name, one in topics.items()},
         {name: asdict(one) for name, one in groups.items()},
         {key: {str(queue): at for queue, at in queues.items()} for key, queues in offsets.items()},
@@ -86,7 +86,7 @@ def tables(servers: Servers, address: str) -> Tables:
     )
 
 
-def lacks(has: Tables, wanted: Tables) -> str:
+def lacks(has: TableContents, wanted: TableContents) -> str:
     """What of the wanted tables a broker does not have, for people; empty when it has all.
 
     An offset of a consumer is there when it is as far, or farther."""

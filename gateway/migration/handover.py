@@ -15,7 +15,7 @@ from mqgateway.gateway.client import admin_broker
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration import cluster
-from mqgateway.gateway.migration.cluster import Tables
+from mqgateway.gateway.migration.cluster import TableContents
 from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Moves, Side, Way
 from mqgateway.gateway.mqadmin.servers import MASTER, Servers
 
@@ -28,7 +28,7 @@ ROUTES_LOOKED_AT = 20
 ROUTE_SECONDS = 30.0
 
 
-class Act(StrEnum):
+class ProcessAction(StrEnum):
     """What is done to a broker's process, by a command of the plan or a person."""
 
     BEGIN_SLAVE = "begin-slave"
@@ -36,7 +36,7 @@ class Act(StrEnum):
     END = "end"
 
 
-class World(Protocol):
+class HandoverEnvironment(Protocol):
     """Where a hand-over happens."""
 
     servers: Servers
@@ -50,7 +50,7 @@ class World(Protocol):
     def tell(self, group: str, step: str, what: str) -> None:
         """Say how far it is."""
 
-    def act(self, group: str, side: Side, act: Act) -> None:
+    def act(self, group: str, side: Side, act: ProcessAction) -> None:
         """Have a process started or stopped, or ask a person to; returns at once."""
 
     def keep(self) -> None:
@@ -61,7 +61,13 @@ class HandOver:
     """`source` is master of the group until `target` is. What is done is noted in `moves`."""
 
     def __init__(
-        self, world: World, group: GroupPlan, source: Side, target: Side, moves: Moves, drain_seconds: float
+        self,
+        world: HandoverEnvironment,
+        group: GroupPlan,
+        source: Side,
+        target: Side,
+        moves: Moves,
+        drain_seconds: float,
     ) -> None:
         self._world = world
         self._servers = world.servers
@@ -117,7 +123,7 @@ class HandOver:
         """Before the new one is master: let everything be as it was."""
         self._step = "undo"
         if not cluster.is_up(self._servers, self._source.address):
-            self._begin(self._source, Act.BEGIN_MASTER)
+            self._begin(self._source, ProcessAction.BEGIN_MASTER)
         self._give_settings_back(self._source.address)
         self._announce_again()
         same_place = self._target.address == self._source.address
@@ -147,9 +153,9 @@ class HandOver:
                 last = what
             self._world.wait(every)
 
-    def _begin(self, side: Side, act: Act) -> None:
+    def _begin(self, side: Side, act: ProcessAction) -> None:
         self._world.act(self._name, side, act)
-        wanted_master = act is Act.BEGIN_MASTER
+        wanted_master = act is ProcessAction.BEGIN_MASTER
 
         def missing() -> str:
             number = cluster.id_of(self._servers, self._name, side.address)
@@ -160,7 +166,7 @@ class HandOver:
         self._until(missing, SHORT)
 
     def _end(self, side: Side) -> None:
-        self._world.act(self._name, side, Act.END)
+        self._world.act(self._name, side, ProcessAction.END)
 
         def missing() -> str:
             return f"{side.address} still answers" if cluster.is_up(self._servers, side.address) else ""
@@ -176,7 +182,7 @@ class HandOver:
             raise MigrationError(f"{self._target.address} is the master of {self._name} already")
         self._check_master()
         if number is None:
-            self._begin(self._target, Act.BEGIN_SLAVE)
+            self._begin(self._target, ProcessAction.BEGIN_SLAVE)
 
     def _check_master(self) -> None:
         master = cluster.master_of(self._servers, self._name)
@@ -210,7 +216,7 @@ class HandOver:
         def missing() -> str:
             wanted = cluster.tables(self._servers, self._source.address)
             found = cluster.tables(self._servers, self._target.address)
-            return cluster.lacks(found, Tables(wanted.topics, wanted.groups, {}, wanted.modes))
+            return cluster.lacks(found, TableContents(wanted.topics, wanted.groups, {}, wanted.modes))
 
         self._until(missing)
         settings = self._servers.ask(admin_broker.settings(), self._source.address)
@@ -281,7 +287,7 @@ class HandOver:
     def _remember(self) -> None:
         self._note(cluster.tables(self._servers, self._source.address))
 
-    def _note(self, tables: Tables) -> None:
+    def _note(self, tables: TableContents) -> None:
         """What the new master has to have."""
         self._moves.kept["end"] = cluster.span(self._servers, self._source.address)[1]
         self._moves.kept["tables"] = tables.to_json()
@@ -304,7 +310,7 @@ class HandOver:
         if cluster.id_of(self._servers, self._name, target.address) != MASTER:
             if self._group.way is Way.REPLICATE and cluster.is_up(self._servers, target.address):
                 self._end(target)
-            self._begin(target, Act.BEGIN_MASTER)
+            self._begin(target, ProcessAction.BEGIN_MASTER)
         if self._stopped_at is not None:
             self._moves.kept["away"] = round(self._world.monotonic() - self._stopped_at, 1)
             self._tell(f"the group had no master for {self._moves.kept['away']} s")
@@ -362,4 +368,4 @@ def missing_at(servers: Servers, address: str, kept: Mapping[str, Any]) -> str:
     end = cluster.span(servers, address)[1]
     if end < kept["end"]:
         return f"{address} has the log up to {end}, the master before had it up to {kept['end']}"
-    return cluster.lacks(cluster.tables(servers, address), Tables(**kept["tables"]))
+    return cluster.lacks(cluster.tables(servers, address), TableContents(**kept["tables"]))

@@ -8,22 +8,24 @@ from typing import Any
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration import cluster
 from mqgateway.gateway.migration.election import Election
-from mqgateway.gateway.migration.handover import HandOver, World, missing_at
-from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Moves, Plan, Progress, Way
+from mqgateway.gateway.migration.handover import HandOver, HandoverEnvironment, missing_at
+from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, MigrationPlan, Moves, Progress, Way
 from mqgateway.gateway.migration.survey import survey
 from mqgateway.gateway.mqadmin.servers import MASTER, Servers
 
 FORWARD, BACK = "forward", "back"
 
 
-def chosen(plan: Plan, names: Sequence[str]) -> list[GroupPlan]:
+def chosen(plan: MigrationPlan, names: Sequence[str]) -> list[GroupPlan]:
     """The groups of these names, or all. Raises `MigrationError`."""
     if unknown := set(names) - {one.broker_name for one in plan.groups}:
         raise MigrationError(f"the plan has no group {', '.join(sorted(unknown))}")
     return [one for one in plan.groups if not names or one.broker_name in names]
 
 
-def hand_over(world: World, plan: Plan, group: GroupPlan, progress: Progress, direction: str) -> HandOver:
+def hand_over(
+    world: HandoverEnvironment, plan: MigrationPlan, group: GroupPlan, progress: Progress, direction: str
+) -> HandOver:
     """One direction of a group."""
     sides = (group.old, group.new) if direction == FORWARD else (group.new, group.old)
     moves = progress.of(group.broker_name, direction)
@@ -49,7 +51,11 @@ def refusals(servers: Servers, group: GroupPlan, accepted: Sequence[str]) -> lis
 
 
 def run(
-    world: World, plan: Plan, groups: Sequence[GroupPlan], progress: Progress, accepted: Sequence[str]
+    world: HandoverEnvironment,
+    plan: MigrationPlan,
+    groups: Sequence[GroupPlan],
+    progress: Progress,
+    accepted: Sequence[str],
 ) -> None:
     """Move groups, each whole before the next. Raises `MigrationError`, `ClientError`."""
     for group in groups:
@@ -64,7 +70,9 @@ def run(
         move.run()
 
 
-def roll_back(world: World, plan: Plan, groups: Sequence[GroupPlan], progress: Progress) -> None:
+def roll_back(
+    world: HandoverEnvironment, plan: MigrationPlan, groups: Sequence[GroupPlan], progress: Progress
+) -> None:
     """Give groups back, the last one first: those that have moved by moving them back, others by undoing what
     was begun."""
     for group in reversed(groups):
@@ -84,7 +92,7 @@ def roll_back(world: World, plan: Plan, groups: Sequence[GroupPlan], progress: P
         world.keep()
 
 
-def _has_moved(world: World, group: GroupPlan, forward: Moves) -> bool:
+def _has_moved(world: HandoverEnvironment, group: GroupPlan, forward: Moves) -> bool:
     """Whether the new broker may have acknowledged something."""
     is_master = cluster.members(world.servers, group.broker_name).get(MASTER) == group.new.address
     is_begun = "stop" in forward.done or group.way is Way.ELECT

@@ -62,7 +62,7 @@ class GroupPlan:
 
 
 @dataclass
-class Plan:
+class MigrationPlan:
     """All groups, in the order in which they move."""
 
     name_servers: list[str]
@@ -74,7 +74,7 @@ class Plan:
         return orjson.dumps({"version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
-def decode(data: bytes, path: str) -> Plan:
+def decode(data: bytes, path: str) -> MigrationPlan:
     """The plan in a text. Raises `MigrationError`."""
     try:
         found = orjson.loads(data)
@@ -84,7 +84,7 @@ def decode(data: bytes, path: str) -> Plan:
             GroupPlan(**{**one, "way": Way(one["way"]), "old": Side(**one["old"]), "new": Side(**one["new"])})
             for one in found.pop("groups")
         ]
-        return Plan(groups=groups, **found)
+        return MigrationPlan(groups=groups, **found)
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise MigrationError(f"{path} is not a plan: {error}") from None
 

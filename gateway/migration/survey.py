@@ -21,7 +21,7 @@ COMPACTION = "COMPACTION"
 
 
 @dataclass(frozen=True)
-class Problem:
+class MigrationProblem:
     """One thing in the way."""
 
     code: str
@@ -34,7 +34,7 @@ class Problem:
 
 
 @dataclass
-class Found:
+class SurveyedGroup:
     """What was found of a group; `way` is how it can move, where a controller elects."""
 
     way: Way
@@ -46,7 +46,7 @@ class Found:
     topics: dict[str, Any]
     only_here: list[str]
     """Topics that clients may write to in this group only."""
-    problems: list[Problem]
+    problems: list[MigrationProblem]
 
     @property
     def new_id(self) -> int:
@@ -54,13 +54,13 @@ class Found:
         return max(self.members, default=0) + 1
 
 
-def survey(servers: Servers, broker_name: str, way: Way) -> Found:
+def survey(servers: Servers, broker_name: str, way: Way) -> SurveyedGroup:
     """Ask the group and its name servers. Raises `ClientError`, `MigrationError`."""
     master = cluster.master_of(servers, broker_name)
     settings = servers.ask(admin_broker.settings(), master)
     figures = servers.ask(admin_broker.figures(), master)
     topics = servers.ask(admin_topics.all_configs(), master)
-    found = Found(
+    found = SurveyedGroup(
         way,
         master,
         settings,
@@ -84,7 +84,7 @@ def _is(settings: Mapping[str, str], name: str, value: str = "true") -> bool:
     return settings.get(name, "").lower() == value.lower()
 
 
-def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[Problem]:
+def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[MigrationProblem]:
     for name, what in (
         ("enableDLegerCommitLog", "its log is DLedger's, which has another format"),
         ("duplicationEnable", "it duplicates its log to others"),
@@ -92,54 +92,60 @@ def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[Problem]:
         ("timerRocksDBEnable", "timers are kept in RocksDB and nowhere else"),
     ):
         if _is(settings, name):
-            yield Problem(name, f"{name}=true: {what}; it would be lost", fatal=True)
+            yield MigrationProblem(name, f"{name}=true: {what}; it would be lost", fatal=True)
     if way is Way.IN_PLACE and _is(settings, "enableControllerMode"):
         what = "the controller would elect another while it is away; replicate instead"
-        yield Problem("enableControllerMode", f"enableControllerMode=true: {what}", fatal=True)
+        yield MigrationProblem("enableControllerMode", f"enableControllerMode=true: {what}", fatal=True)
     if way is Way.IN_PLACE:
         for name, usual in (("storeType", "default"), ("configManagerVersion", "V1")):
             if name in settings and not _is(settings, name, usual):
                 what = "its files are RocksDB's and cannot be opened; replicate instead"
-                yield Problem(name, f"{name}={settings[name]}: {what}", fatal=True)
+                yield MigrationProblem(name, f"{name}={settings[name]}: {what}", fatal=True)
         return
     if any(_is(settings, name) for name in ("authenticationEnabled", "authorizationEnabled", "aclEnable")):
         what = "users and policies are not replicated: copy them to the new broker (copyUser, copyAcl)"
-        yield Problem("accounts", what)
+        yield MigrationProblem("accounts", what)
     if _is(settings, "enableLmq"):
-        yield Problem("light-queues", "offsets of light queues are not replicated: their groups begin anew")
+        yield MigrationProblem(
+            "light-queues", "offsets of light queues are not replicated: their groups begin anew"
+        )
     if _is(settings, "enableSlaveActingMaster"):
         what = (
             "enableSlaveActingMaster=true: the slave acts while the master is away, which is not needed here"
         )
-        yield Problem("acting", what)
+        yield MigrationProblem("acting", what)
 
 
-def _of_version(figures: Mapping[str, str]) -> Iterator[Problem]:
+def _of_version(figures: Mapping[str, str]) -> Iterator[MigrationProblem]:
     found = cluster.version(figures)
     if not (found[:2] == (4, 9) or found[:1] == (5,)):
         said = figures.get("brokerVersionDesc", "nothing")
-        yield Problem("version", f"it says of its version {said}: 4.9 and 5 are known to follow one another")
+        yield MigrationProblem(
+            "version", f"it says of its version {said}: 4.9 and 5 are known to follow one another"
+        )
 
 
-def _of_topics(topics: Mapping[str, Any], way: Way) -> Iterator[Problem]:
+def _of_topics(topics: Mapping[str, Any], way: Way) -> Iterator[MigrationProblem]:
     compacted = [
         name for name, one in topics.items() if one.attributes.get("cleanup.policy", "").upper() == COMPACTION
     ]
     if compacted and way is not Way.IN_PLACE:
         what = "what is older than the log is not replicated, and would be lost; move in place"
-        yield Problem(
+        yield MigrationProblem(
             "compaction", f"{', '.join(sorted(compacted)[:3])} keep their newest messages: {what}", True
         )
 
 
-def _of_slaves(servers: Servers, found: Found) -> Iterator[Problem]:
+def _of_slaves(servers: Servers, found: SurveyedGroup) -> Iterator[MigrationProblem]:
     followers = cluster.slaves(servers, found.master)
     behind = [address for address, _, is_in_sync in followers if not is_in_sync]
     if behind:
-        yield Problem("slave-behind", f"the slaves at {', '.join(behind)} do not keep up", fatal=True)
+        yield MigrationProblem(
+            "slave-behind", f"the slaves at {', '.join(behind)} do not keep up", fatal=True
+        )
     if len(followers) > 0 and cluster.version(found.figures)[:1] == (4,):
         what = "a master of version 4 waits for one of its slaves, whichever: stop the old ones before"
-        yield Problem("slaves", what)
+        yield MigrationProblem("slaves", what)
 
 
 def _only_here(servers: Servers, broker_name: str, topics: Mapping[str, Any]) -> list[str]:

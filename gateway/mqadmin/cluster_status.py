@@ -35,7 +35,7 @@ class ControllerStatus(TypedDict):
     leads: bool | None
 
 
-class Member(TypedDict):
+class BrokerStatus(TypedDict):
     """One broker; `brokerId` is the controller's, where there is one."""
 
     address: str
@@ -48,7 +48,7 @@ class Member(TypedDict):
     behind: int | None
 
 
-class Group(TypedDict):
+class BrokerGroupStatus(TypedDict):
     """The brokers of one name."""
 
     cluster: str
@@ -56,18 +56,20 @@ class Group(TypedDict):
     master: str | None
     masterEpoch: int | None
     syncStateSetEpoch: int | None
-    members: list[Member]
+    members: list[BrokerStatus]
 
 
-class Status(TypedDict):
+class ClusterStatus(TypedDict):
     """All that was found, and what is wrong with it."""
 
     controllers: list[ControllerStatus]
-    groups: list[Group]
+    groups: list[BrokerGroupStatus]
     problems: list[str]
 
 
-def cluster_status(servers: Servers, controllers: Sequence[str] = (), cluster: str | None = None) -> Status:
+def cluster_status(
+    servers: Servers, controllers: Sequence[str] = (), cluster: str | None = None
+) -> ClusterStatus:
     """Ask them all; of one `cluster`, or of all that the name servers know. Controllers are those that the
     brokers have, unless given. Who cannot be asked is among `servers.errors`.
 
@@ -88,7 +90,7 @@ def cluster_status(servers: Servers, controllers: Sequence[str] = (), cluster: s
     groups = [_group(servers, one, table.get(one.broker_name)) for one in found]
     named = [(one, table.get(one["brokerName"])) for one in groups]
     problems = [*_of_controllers(known, asked), *(text for pair in named for text in _of_group(*pair))]
-    return Status(controllers=asked, groups=groups, problems=problems)
+    return ClusterStatus(controllers=asked, groups=groups, problems=problems)
 
 
 def _try(servers: Servers, address: str, question: Question[T]) -> T | None:
@@ -132,7 +134,7 @@ def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[Contr
     return statuses, leads[0] if leads else None
 
 
-def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Group:
+def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> BrokerGroupStatus:
     by_address = {address: (number, None, None) for number, address in data.broker_addrs.items()}
     members: dict[str, tuple[int, bool | None, bool | None]] = dict(by_address)
     if known is not None:
@@ -140,7 +142,7 @@ def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Gr
             for one in ones:
                 members[one.broker_address or ""] = (one.broker_id, one.alive, follows)
     master = data.broker_addrs.get(MASTER) if known is None else known.master_address
-    group = Group(
+    group = BrokerGroupStatus(
         cluster=data.cluster or "",
         brokerName=data.broker_name,
         master=master,
@@ -151,7 +153,7 @@ def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Gr
     for address, (number, alive, is_in_sync) in sorted(members.items(), key=lambda item: item[1][0]):
         epoch, end = (None, None) if alive is False else _log_of(servers, address, known is not None)
         group["members"].append(
-            Member(
+            BrokerStatus(
                 address=address,
                 brokerId=number,
                 role="master" if address == master else "slave",
@@ -180,7 +182,7 @@ def _log_of(servers: Servers, address: str, has_epochs: bool) -> tuple[int | Non
     return None, end
 
 
-def _compare(group: Group) -> None:
+def _compare(group: BrokerGroupStatus) -> None:
     end = next((one["maxOffset"] for one in group["members"] if one["role"] == "master"), None)
     for one in group["members"]:
         if end is not None and one["maxOffset"] is not None:
@@ -195,7 +197,7 @@ def _of_controllers(known: Sequence[str], asked: Sequence[ControllerStatus]) -> 
         yield f"several controllers claim to be the leader: {', '.join(leaders)}"
 
 
-def _of_group(group: Group, known: ReplicasInfo | None) -> Iterator[str]:
+def _of_group(group: BrokerGroupStatus, known: ReplicasInfo | None) -> Iterator[str]:
     name = group["brokerName"]
     if group["master"] is None:
         yield f"{name} has no master"
@@ -210,7 +212,7 @@ def _of_group(group: Group, known: ReplicasInfo | None) -> Iterator[str]:
             yield f"{name}: {one['address']} is registered at the name servers but unknown to the controller"
 
 
-def as_text(status: Status) -> Iterator[str]:
+def as_text(status: ClusterStatus) -> Iterator[str]:
     """Lines for a person."""
     words = {True: "leads", False: "", None: "not reached"}
     for number, one in enumerate(status["controllers"]):

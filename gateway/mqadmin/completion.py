@@ -14,9 +14,9 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.mqadmin.declaration import (
     MQADMIN,
     Catalogue,
-    Given,
-    Known,
-    Option,
+    CommandOption,
+    GivenOptions,
+    NameKind,
     UsageError,
     find,
 )
@@ -44,7 +44,7 @@ class Offer(NamedTuple):
     has_files: bool = False
 
 
-Ask = Callable[[Known, Given], Iterable[str]]
+Ask = Callable[[NameKind, GivenOptions], Iterable[str]]
 """Which names there are of a kind; the options given so far say whom to ask."""
 
 
@@ -61,35 +61,35 @@ def offered(words: Sequence[str], current: str, ask: Ask, catalogue: Catalogue =
     options = options_of(command.options if command is not None else ())
     values, waiting = _read(rest, options)
     if waiting is not None:
-        return _values(waiting, current, "", Given(values), ask)
+        return _values(waiting, current, "", GivenOptions(values), ask)
     name, is_assigned, start = current.partition("=")
     if is_assigned and name.startswith("--"):
         try:
             option, _ = option_of(name, options)
         except UsageError:
             return Offer()
-        return _values(option, start, f"{name}=", Given(values), ask)
+        return _values(option, start, f"{name}=", GivenOptions(values), ask)
     due = next((one for one in options if one.is_operand and one.key not in values), None)
     if due is not None and not current.startswith("-"):
-        named = _values(due, current, "", Given(values), ask)
+        named = _values(due, current, "", GivenOptions(values), ask)
         if named.candidates or named.has_files:
             return named
     return _starting(current, _unused(options, values, current))
 
 
-def known(kind: Known, servers: Servers) -> list[str]:
+def known(kind: NameKind, servers: Servers) -> list[str]:
     """The names of a kind that a name server knows. Groups are those that have a topic for what comes again.
     Raises `ClientError`."""
-    if kind is Known.TOPIC:
+    if kind is NameKind.TOPIC:
         topics = servers.ask_names(names.all_topics())
         return sorted(topics)
-    if kind is Known.GROUP:
+    if kind is NameKind.GROUP:
         topics = servers.ask_names(names.all_topics())
         return sorted(one.removeprefix(_RETRY) for one in topics if one.startswith(_RETRY))
     clusters = servers.clusters()
-    if kind is Known.CLUSTER:
+    if kind is NameKind.CLUSTER:
         return sorted(clusters.cluster_addr_table)
-    if kind is Known.BROKER:
+    if kind is NameKind.BROKER:
         return sorted(clusters.broker_addr_table)
     groups = clusters.broker_addr_table.values()
     return sorted(address for one in groups for address in one.broker_addrs.values())
@@ -115,10 +115,12 @@ def _starting(current: str, candidates: Iterable[Candidate]) -> Offer:
     return Offer([one for one in candidates if one.word.startswith(current)])
 
 
-def _read(words: Iterable[str], options: Sequence[Option]) -> tuple[dict[str, str], Option | None]:
+def _read(
+    words: Iterable[str], options: Sequence[CommandOption]
+) -> tuple[dict[str, str], CommandOption | None]:
     """The options given, and the one whose value is due next; what nobody knows is passed over."""
     values: dict[str, str] = {}
-    waiting: Option | None = None
+    waiting: CommandOption | None = None
     operands = [one.key for one in options if one.is_operand]
     for word in words:
         if waiting is not None:
@@ -139,11 +141,11 @@ def _read(words: Iterable[str], options: Sequence[Option]) -> tuple[dict[str, st
     return values, waiting
 
 
-def _values(option: Option, current: str, before: str, given: Given, ask: Ask) -> Offer:
+def _values(option: CommandOption, current: str, before: str, given: GivenOptions, ask: Ask) -> Offer:
     """The values of an option, each with what stands before it in the same word."""
     if isinstance(option.values, tuple):
         found: Iterable[str] = option.values
-    elif option.values is Known.FILE:
+    elif option.values is NameKind.FILE:
         return Offer(has_files=True)
     else:
         found = ask(option.values, given)
@@ -151,7 +153,7 @@ def _values(option: Option, current: str, before: str, given: Given, ask: Ask) -
     return Offer([Candidate(f"{before}{one}") for one in shown])
 
 
-def _unused(options: Sequence[Option], given: dict[str, str], current: str) -> Iterator[Candidate]:
+def _unused(options: Sequence[CommandOption], given: dict[str, str], current: str) -> Iterator[Candidate]:
     """Options that can still be given, what has to be first, each by its short name unless two dashes stand
     there already."""
     excluded = {one.group for one in options if one.key in given and one.group}

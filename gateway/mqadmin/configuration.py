@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+from mqgateway.gateway.mqadmin.declaration import GivenOptions, UsageError
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
 from mqgateway.gateway.runtime.name_servers import address_fault, split_addresses
 
@@ -24,7 +24,7 @@ ReadFile = Callable[[str], str | None]
 """Gives the text of a file, and None for one that is not there."""
 
 
-class Configuration(NamedTuple):
+class AdminConfiguration(NamedTuple):
     """How servers are asked."""
 
     name_servers: tuple[str, ...]
@@ -34,11 +34,13 @@ class Configuration(NamedTuple):
     certificates: str | None
 
 
-NOWHERE = Configuration((), None, TIMEOUT_SECONDS, False, None)
+NOWHERE = AdminConfiguration((), None, TIMEOUT_SECONDS, False, None)
 """Of a call that asks no server."""
 
 
-def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile) -> Configuration:
+def configured(
+    given: GivenOptions, environment: Mapping[str, str], read_file: ReadFile
+) -> AdminConfiguration:
     """The configuration of a call.
 
     Raises `UsageError` for a timeout that is no number, half of a pair of keys, a profile that is not there.
@@ -56,7 +58,7 @@ def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile
     name_servers = split_addresses(addresses)
     if fault := next(filter(None, map(address_fault, name_servers)), None):
         raise UsageError(f"name server {fault}")
-    return Configuration(
+    return AdminConfiguration(
         tuple(name_servers),
         _chosen_credentials(given, sources, environment, read_file),
         seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
@@ -72,7 +74,7 @@ def known_profiles(environment: Mapping[str, str], read_file: ReadFile) -> Profi
     return Profiles(path, None, {}) if text is None else parsed(text, path)
 
 
-def seconds(given: Given, key: str, default: float) -> float:
+def seconds(given: GivenOptions, key: str, default: float) -> float:
     """A time in seconds, above zero."""
     text = given.text(key)
     try:
@@ -85,7 +87,7 @@ def seconds(given: Given, key: str, default: float) -> float:
 
 
 def _chosen_credentials(
-    given: Given, sources: list[Profile], environment: Mapping[str, str], read_file: ReadFile
+    given: GivenOptions, sources: list[Profile], environment: Mapping[str, str], read_file: ReadFile
 ) -> Credentials | None:
     path = given.text("credentials")
     if path is None or given.text("access-key"):
@@ -109,7 +111,7 @@ def _parsed_file(text: str, path: str) -> Credentials | None:
         raise UsageError(str(error)) from None
 
 
-def _given_keys(given: Given) -> Profile:
+def _given_keys(given: GivenOptions) -> Profile:
     return Profile(access_key=given.text("access-key") or "", secret_key=given.text("secret-key") or "")
 
 

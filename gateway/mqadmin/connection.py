@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.gateway.client.errors import BadArgument, ClientError, TimedOut, Unreachable
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.runtime.name_servers import address_fault
 
@@ -26,7 +26,7 @@ _PIECE = 256 * 1024
 _CONNECT_SECONDS = 3.0
 
 
-class Stream(Protocol):
+class SocketStream(Protocol):
     """What is needed of a socket."""
 
     def sendall(self, data: bytes, /) -> None: ...
@@ -35,11 +35,11 @@ class Stream(Protocol):
     def close(self) -> None: ...
 
 
-Connect = Callable[[str, int, float], Stream]
+Connect = Callable[[str, int, float], SocketStream]
 """Opens a connection to a host and port within so many seconds. Raises `OSError`."""
 
 
-def plain(host: str, port: int, seconds: float) -> Stream:
+def plain(host: str, port: int, seconds: float) -> SocketStream:
     """A connection over TCP."""
     return socket.create_connection((host, port), seconds)
 
@@ -58,7 +58,7 @@ def encrypted(certificates: str | None) -> Connect:
     if certificates is None:
         context.verify_mode = ssl.CERT_NONE
 
-    def connect(host: str, port: int, seconds: float) -> Stream:
+    def connect(host: str, port: int, seconds: float) -> SocketStream:
         return context.wrap_socket(socket.create_connection((host, port), seconds), server_hostname=host)
 
     return connect
@@ -70,7 +70,7 @@ def _reason(error: OSError) -> str:
     return str(words).replace("_", " ").lower()
 
 
-class Connection:
+class ServerConnection:
     """One connection to a server."""
 
     def __init__(self, address: str, connect: Connect, clock: Clock) -> None:
@@ -107,7 +107,7 @@ class Connection:
             raise TimedOut(f"{self._address} did not answer within {seconds:g} s") from None
         except OSError as error:
             raise Unreachable(f"{self._address}: {_reason(error)}") from None
-        except CodecError as error:
+        except ProtocolError as error:
             raise ClientError(f"{self._address}: {error}") from None
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Connections:
         self._connect = connect
         self._clock = clock
         self._credentials = credentials
-        self._open: dict[str, Connection] = {}
+        self._open: dict[str, ServerConnection] = {}
 
     def ask(self, address: str, command: RemotingCommand, seconds: float) -> RemotingCommand:
         """As `Connection.ask`; a connection that failed is opened anew when it is next wanted."""
@@ -130,7 +130,7 @@ class Connections:
         if self._credentials is not None:
             self._credentials.sign(command)
         if address not in self._open:
-            self._open[address] = Connection(address, self._connect, self._clock)
+            self._open[address] = ServerConnection(address, self._connect, self._clock)
         try:
             return self._open[address].ask(command, seconds)
         except ClientError:

@@ -21,7 +21,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mqgateway.gateway.mqadmin.commands import PLACES, Place
+from mqgateway.gateway.mqadmin.commands import PLACES, CommandEntry
 
 if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.servers import Servers
@@ -34,7 +34,7 @@ class UsageError(Exception):
     """What was typed is not what the command takes."""
 
 
-class Known(Enum):
+class NameKind(Enum):
     """What a value is the name of, so that a shell can ask which there are."""
 
     TOPIC = "topic"
@@ -51,7 +51,7 @@ TRUTH = ("true", "false")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class CommandOption:
     """An option: `-t`, `--topic`. Of those that share a `group` exactly one is to be given. `values` is what
     a shell may complete: the words there are, or of what the value is a name."""
 
@@ -61,7 +61,7 @@ class Option:
     takes_value: bool = True
     required: bool = False
     group: str = ""
-    values: Known | tuple[str, ...] = ()
+    values: NameKind | tuple[str, ...] = ()
     is_operand: bool = False
     """Whether it may be given by its place alone: `reset billing Orders` is `reset -g billing -t Orders`."""
 
@@ -79,9 +79,9 @@ class Option:
         return f"-{self.letters} ({long})" if self.letters else long
 
 
-def flag(letters: str, long: str, about: str) -> Option:
+def flag(letters: str, long: str, about: str) -> CommandOption:
     """An option without a value."""
-    return Option(letters, long, about, takes_value=False)
+    return CommandOption(letters, long, about, takes_value=False)
 
 
 def operand(
@@ -90,13 +90,13 @@ def operand(
     about: str,
     *,
     required: bool = True,
-    values: Known | tuple[str, ...] = (),
-) -> Option:
+    values: NameKind | tuple[str, ...] = (),
+) -> CommandOption:
     """An option that may be given by its place alone."""
-    return Option(letters, long, about, required=required, values=values, is_operand=True)
+    return CommandOption(letters, long, about, required=required, values=values, is_operand=True)
 
 
-class Given:
+class GivenOptions:
     """The options that were given, by their letters. What cannot be read is a `UsageError`."""
 
     def __init__(self, values: Mapping[str, str], names: Mapping[str, str] | None = None) -> None:
@@ -170,7 +170,7 @@ def _no_secret(_: str) -> str:
 
 
 @dataclass(slots=True)
-class Call:
+class CommandCall:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
     `wait` lets seconds pass, `note` tells a person who looks on how far it is, `remark` adds a line to
@@ -178,7 +178,7 @@ class Call:
     to the next lies in `notebook`, and what a user keeps of servers in `profiles`.
     """
 
-    given: Given
+    given: GivenOptions
     servers: Servers
     now: Callable[[], int]
     monotonic: Callable[[], float]
@@ -195,8 +195,8 @@ class Call:
     """How the call ends when it comes to its end, where that is not as usual."""
 
 
-Run = Callable[[Call], Iterator[Row]]
-Text = Callable[[Call, Iterable[Row]], Iterator[str]]
+Run = Callable[[CommandCall], Iterator[Row]]
+Text = Callable[[CommandCall, Iterable[Row]], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Command:
     """A command as it is declared."""
 
     name: str
-    options: tuple[Option, ...]
+    options: tuple[CommandOption, ...]
     run: Run
     text: Text
     every: float | None = None
@@ -225,8 +225,8 @@ class Catalogue:
 
     program: str
     package: str
-    places: Mapping[str, Place]
-    more: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, CommandEntry]
+    more: Mapping[str, CommandEntry] = field(default_factory=dict)
     name_servers: tuple[str, ...] = ()
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -247,7 +247,7 @@ _DECLARED: dict[str, Command] = {}
 
 def command(
     name: str,
-    *options: Option,
+    *options: CommandOption,
     text: Text,
     every: float | None = None,
     is_live: bool = False,

@@ -20,19 +20,19 @@ from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientErro
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import (
     NOWHERE,
-    Configuration,
+    AdminConfiguration,
     configured,
     known_profiles,
     seconds,
 )
-from mqgateway.gateway.mqadmin.connection import Connect, Connections, Stream, encrypted, plain
+from mqgateway.gateway.mqadmin.connection import Connect, Connections, SocketStream, encrypted, plain
 from mqgateway.gateway.mqadmin.declaration import (
     MQADMIN,
-    Call,
     Catalogue,
     Command,
-    Given,
-    Known,
+    CommandCall,
+    GivenOptions,
+    NameKind,
     Notebook,
     Row,
     UsageError,
@@ -123,7 +123,7 @@ class Tool:
     def __init__(self, around: Surroundings, catalogue: Catalogue = MQADMIN) -> None:
         self._around = around
         self._catalogue = catalogue
-        self._connections: dict[Configuration, Connections] = {}
+        self._connections: dict[AdminConfiguration, Connections] = {}
 
     def run(self, arguments: Sequence[str]) -> int:
         """One call, or a batch; how it ended."""
@@ -174,18 +174,18 @@ class Tool:
         self._around.write(answer(arguments, offer))
         return DONE
 
-    def names(self, kind: Known, given: Given) -> list[str]:
+    def names(self, kind: NameKind, given: GivenOptions) -> list[str]:
         """The names of a kind for a shell; none when no server tells them soon."""
         from mqgateway.gateway.mqadmin import completion
 
         environment, read_file = self._around.environment, self._around.read_file
         try:
-            if kind is Known.PROFILE:
+            if kind is NameKind.PROFILE:
                 return sorted(known_profiles(environment, read_file).by_name)
             chosen = configured(given, environment, read_file)
             connect = self._connect(chosen)
 
-            def soon(host: str, port: int, seconds: float) -> Stream:
+            def soon(host: str, port: int, seconds: float) -> SocketStream:
                 return connect(host, port, min(seconds, completion.SECONDS))
 
             known = chosen.name_servers or self._catalogue.name_servers
@@ -208,7 +208,7 @@ class Tool:
         if found is None:
             return self._unknown(name if self._catalogue is MQADMIN else " ".join(words[:2]))
         try:
-            given = Given({"h": ""}) if asks_for_help else parse(rest, found.options)
+            given = GivenOptions({"h": ""}) if asks_for_help else parse(rest, found.options)
             if "h" in given:
                 return self._help(found)
             if self._catalogue is not MQADMIN:
@@ -218,7 +218,7 @@ class Tool:
             self._fail(f"{error}; see '{self._catalogue.program} {self._help_word(found.name)}'")
             return USAGE
 
-    def _repeat(self, command: Command, given: Given) -> int:
+    def _repeat(self, command: Command, given: GivenOptions) -> int:
         """Once, or until it is interrupted."""
         intervals = [one.key for one in command.options if one.long == "interval"]
         key = next((one for one in ("watch", *intervals) if one in given), None)
@@ -233,7 +233,7 @@ class Tool:
             self._perform(command, given)
             self._around.wait(pause)
 
-    def _perform(self, command: Command, given: Given) -> int:
+    def _perform(self, command: Command, given: GivenOptions) -> int:
         around = self._around
         chosen = NOWHERE
         if not command.is_local:
@@ -241,7 +241,7 @@ class Tool:
         is_dry = "dry-run" in given
         name_servers = chosen.name_servers or self._catalogue.name_servers
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
-        call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
+        call = CommandCall(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
         call.wait, call.ask_secret = around.wait, around.ask_secret
         call.remark = lambda text: around.complain(error_line(text, self._catalogue.program, "note"))
         call.notebook, call.profiles = around.notebook, around.profiles
@@ -283,7 +283,7 @@ class Tool:
         self._around.complain(f"{question} [y/N] ")
         return next(iter(self._around.lines), "").strip().lower() in ("y", "yes")
 
-    def _show_plan(self, command: Command, call: Call, rows: Sequence[Row]) -> None:
+    def _show_plan(self, command: Command, call: CommandCall, rows: Sequence[Row]) -> None:
         """What would be asked; of a command that changes nothing, what it found."""
         for one in call.servers.withheld:
             fields = " ".join(f"{name}={value}" for name, value in one["fields"].items())
@@ -294,7 +294,7 @@ class Tool:
                 self._around.write(text)
 
     def _show_json(
-        self, command: Command, call: Call, rows: Sequence[Row], failure: ClientError | None
+        self, command: Command, call: CommandCall, rows: Sequence[Row], failure: ClientError | None
     ) -> None:
         from mqgateway.gateway.mqadmin.rendering import as_json
 
@@ -306,13 +306,13 @@ class Tool:
             errors.append(told)
         self._around.write(as_json(command.name, rows, call.summary, errors))
 
-    def _connected(self, chosen: Configuration) -> Connections:
+    def _connected(self, chosen: AdminConfiguration) -> Connections:
         if chosen not in self._connections:
             connect = self._connect(chosen)
             self._connections[chosen] = Connections(connect, self._around.clock, chosen.credentials)
         return self._connections[chosen]
 
-    def _connect(self, chosen: Configuration) -> Connect:
+    def _connect(self, chosen: AdminConfiguration) -> Connect:
         return encrypted(chosen.certificates) if chosen.tls else self._around.connect
 
     def _show_overview(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Known, Option, every
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, CommandOption, NameKind, every
 from mqgateway.gateway.mqadmin.parsing import HELP, NAME_SERVERS, OURS
 
 _HEAD = """\
@@ -85,7 +85,7 @@ eval "$(mqadmin \\-\\-completion bash)"
 .fi
 """
 
-_VALUES = {Known.FILE: "file", Known.ADDRESS: "host:port"}
+_VALUES = {NameKind.FILE: "file", NameKind.ADDRESS: "host:port"}
 
 
 def page(catalogue: Catalogue = MQADMIN, head: str = _HEAD, tail: str = _TAIL) -> str:
@@ -106,7 +106,7 @@ def _command(command: Command, catalogue: Catalogue) -> Iterator[str]:
         yield "".join((".PP\n.nf\n", *(f"{escaped(one)}\n" for one in examples), ".fi\n"))
 
 
-def _options(options: Iterable[Option]) -> Iterator[str]:
+def _options(options: Iterable[CommandOption]) -> Iterator[str]:
     for one in options:
         names = [f"\\fB\\-{escaped(one.letters)}\\fR"] * bool(one.letters)
         if " " not in one.long.strip():
@@ -116,7 +116,7 @@ def _options(options: Iterable[Option]) -> Iterator[str]:
         yield f".TP\n{', '.join(names)}{value}\n{escaped(one.about + needed)}\n"
 
 
-def _value(option: Option) -> str:
+def _value(option: CommandOption) -> str:
     if isinstance(option.values, tuple):
         return "|".join(option.values) or "value"
     return _VALUES.get(option.values, option.values.value)

@@ -10,45 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mqgateway.gateway.mqadmin.declaration import Given, Known, Option, UsageError
+from mqgateway.gateway.mqadmin.declaration import CommandOption, GivenOptions, NameKind, UsageError
 
-HELP = Option("h", "help", "print this help", takes_value=False)
-NAME_SERVERS = Option(
+HELP = CommandOption("h", "help", "print this help", takes_value=False)
+NAME_SERVERS = CommandOption(
     "n", "namesrvAddr", "name servers as host:port, separated by ';' (default: NAMESRV_ADDR)"
 )
 OURS = (
-    Option("", "json", "print one JSON object", takes_value=False),
-    Option("", "timeout", "timeout of a request in seconds (default: 5)"),
-    Option("", "watch", "repeat at this interval in seconds, until interrupted"),
-    Option("", "dry-run", "change nothing, print the requests that would be sent", takes_value=False),
-    Option(
+    CommandOption("", "json", "print one JSON object", takes_value=False),
+    CommandOption("", "timeout", "timeout of a request in seconds (default: 5)"),
+    CommandOption("", "watch", "repeat at this interval in seconds, until interrupted"),
+    CommandOption("", "dry-run", "change nothing, print the requests that would be sent", takes_value=False),
+    CommandOption(
         "",
         "profile",
         "use the servers and credentials of this profile (mqgateway profile)",
-        values=Known.PROFILE,
+        values=NameKind.PROFILE,
     ),
-    Option("", "tls", "connect with TLS", takes_value=False),
-    Option(
+    CommandOption("", "tls", "connect with TLS", takes_value=False),
+    CommandOption(
         "",
         "tls-ca",
         "connect with TLS and verify servers by the CA certificates in this file",
-        values=Known.FILE,
+        values=NameKind.FILE,
     ),
-    Option("", "access-key", "access key that signs requests (default: ROCKETMQ_ACCESS_KEY)"),
-    Option("", "secret-key", "secret key that signs requests (default: ROCKETMQ_SECRET_KEY)"),
-    Option("", "credentials", "file with both keys, in the form of tools.yml", values=Known.FILE),
+    CommandOption("", "access-key", "access key that signs requests (default: ROCKETMQ_ACCESS_KEY)"),
+    CommandOption("", "secret-key", "secret key that signs requests (default: ROCKETMQ_SECRET_KEY)"),
+    CommandOption("", "credentials", "file with both keys, in the form of tools.yml", values=NameKind.FILE),
 )
 """What every command takes beside its own options, and the standard's tool does not know."""
 
 
-def options_of(declared: Iterable[Option]) -> list[Option]:
+def options_of(declared: Iterable[CommandOption]) -> list[CommandOption]:
     """The options of a command with those that all have; a command's own `-n` stands for the common one."""
     own = list(declared)
     taken = {one.key for one in own}
     return [*own, *(one for one in (HELP, NAME_SERVERS) if one.key not in taken), *OURS]
 
 
-def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
+def parse(arguments: Sequence[str], declared: Iterable[CommandOption]) -> GivenOptions:
     """The options given. Raises `UsageError`; with `-h` among them nothing need be complete."""
     options = options_of(declared)
     values: dict[str, str] = {}
@@ -70,12 +70,12 @@ def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
         values.setdefault(option.key, value or "")
     if HELP.key not in values:
         _check(values, options)
-    return Given(values, {one.key: one.name for one in options})
+    return GivenOptions(values, {one.key: one.name for one in options})
 
 
-def _check(values: dict[str, str], options: Sequence[Option]) -> None:
+def _check(values: dict[str, str], options: Sequence[CommandOption]) -> None:
     missing = [one.name for one in options if one.required and one.key not in values]
-    groups: dict[str, list[Option]] = {}
+    groups: dict[str, list[CommandOption]] = {}
     for one in options:
         if one.group:
             groups.setdefault(one.group, []).append(one)
@@ -91,7 +91,7 @@ def _check(values: dict[str, str], options: Sequence[Option]) -> None:
         raise UsageError(f"missing: {', '.join(missing)}")
 
 
-def check_words(given: Given, options: Iterable[Option]) -> None:
+def check_words(given: GivenOptions, options: Iterable[CommandOption]) -> None:
     """Raise `UsageError` for a value that is none of the words there are. Java's tool takes any for some."""
     for one in options:
         words = one.values if isinstance(one.values, tuple) else ()
@@ -100,7 +100,7 @@ def check_words(given: Given, options: Iterable[Option]) -> None:
             raise UsageError(f"{one.name} is {' or '.join(words)}, not {value!r}")
 
 
-def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
+def option_of(word: str, options: Sequence[CommandOption]) -> tuple[CommandOption, str | None]:
     """The option that a word is, and its value if that is in the word too. Raises `UsageError`."""
     if not word.startswith("-") or word == "-":
         raise UsageError(f"unexpected argument {word!r}")
@@ -122,7 +122,7 @@ def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]
     raise UsageError(f"there is no option {word}")
 
 
-def _is_option(word: str, options: Sequence[Option]) -> bool:
+def _is_option(word: str, options: Sequence[CommandOption]) -> bool:
     try:
         option_of(word, options)
     except UsageError:

@@ -14,13 +14,13 @@ import orjson
 
 from mqgateway.engine import lenient_json
 from mqgateway.gateway.cli.plain import escaped, escaped_json
-from mqgateway.gateway.mqadmin.declaration import Call, Row, Text
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, Text
 
 
 def each(template: str) -> Text:
     """Every row by one template, which has the ends of lines in it."""
 
-    def text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         for row in rows:
             yield shown(template, row)
 
@@ -30,7 +30,7 @@ def each(template: str) -> Text:
 def headed(titles: Sequence[str], widths: str, template: str) -> Text:
     """A line of titles by a template of their widths, then every row."""
 
-    def text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         yield widths.format(*titles)
         for row in rows:
             yield shown(template, row)
@@ -38,7 +38,7 @@ def headed(titles: Sequence[str], widths: str, template: str) -> Text:
     return text
 
 
-def nothing(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def nothing(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     """Of what is done without a word."""
     for _ in rows:
         yield ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.errors import ClientError
@@ -32,13 +32,13 @@ class Placed:
     """What a broker has of a topic: how many queues, and which pieces of the topic's own."""
 
     config: TopicConfig
-    mapping: TopicMapping
+    mapping: TopicQueueMappingDetail
 
     @classmethod
     def empty(cls, topic: str, broker: str, total: int, epoch: int) -> Self:
         """Nothing yet."""
         config = TopicConfig(topic, read_queue_nums=0, write_queue_nums=0)
-        return cls(config, TopicMapping(topic, broker, total, epoch))
+        return cls(config, TopicQueueMappingDetail(topic, broker, total, epoch))
 
     def add_queue(self) -> int:
         """Give the broker one more; its number there."""
@@ -48,7 +48,7 @@ class Placed:
 
 
 @dataclass(slots=True)
-class Plan:
+class StaticTopicPlan:
     """A topic as it is to be; `into` are the brokers that get queues, `out_of` those that lose some."""
 
     topic: str
@@ -72,7 +72,9 @@ class Plan:
         """Raises `ClientError`."""
         try:
             brokers = {
-                name: Placed(TopicConfig.from_json(one), TopicMapping.from_json(one["mappingDetail"]))
+                name: Placed(
+                    TopicConfig.from_json(one), TopicQueueMappingDetail.from_json(one["mappingDetail"])
+                )
                 for name, one in told["brokerConfigMap"].items()
             }
             into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
@@ -123,14 +125,16 @@ def round_up(offset: int) -> int:
     return (blocks + (1 if rest < BLOCK // 2 else 2)) * BLOCK
 
 
-def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+def created(
+    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int
+) -> StaticTopicPlan:
     """A topic of that many queues, on these brokers and those that have it. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
     if queues < len(known):
         raise ClientError(f"a static topic cannot lose queues: {topic} has {len(known)}, not {queues}")
     if queues == len(known):
         raise ClientError(f"{topic} has {queues} queues already; nothing to do")
-    plan = Plan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
+    plan = StaticTopicPlan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
     counts = Counter(dict.fromkeys({*targets, *brokers}, 0))
     counts.update(broker for broker, _ in known.values())
     for number in range(len(known), queues):
@@ -143,10 +147,10 @@ def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[st
     return _finished(plan, queues)
 
 
-def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> Plan:
+def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> StaticTopicPlan:
     """All queues on these brokers, with as few moves as may be. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
-    plan = Plan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
+    plan = StaticTopicPlan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
     for number, broker in _goals(known, targets).items():
         old, _ = known[number]
         if broker not in plan.brokers:
@@ -160,7 +164,7 @@ def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now
     return _finished(plan, len(known))
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: StaticTopicPlan) -> None:
     """Raises `ClientError` for one that contradicts itself."""
     _known(plan.topic, plan.brokers)
 
@@ -194,7 +198,7 @@ def _goals(known: _Led, targets: Iterable[str]) -> dict[int, str]:
     return dict(zip(homeless, sorted(shares.elements()), strict=True))
 
 
-def _finished(plan: Plan, total: int) -> Plan:
+def _finished(plan: StaticTopicPlan, total: int) -> StaticTopicPlan:
     for one in plan.brokers.values():
         one.mapping.epoch = plan.epoch
         one.mapping.total_queues = total

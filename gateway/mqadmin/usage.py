@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Known, Option
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, CommandOption, NameKind
 from mqgateway.gateway.mqadmin.parsing import OURS, options_of
 
 WIDTH = 110
@@ -54,13 +54,13 @@ def help_of(command: Command, catalogue: Catalogue = MQADMIN) -> str:
 
 
 _SAMPLES = {
-    Known.TOPIC: "Orders",
-    Known.GROUP: "billing",
-    Known.CLUSTER: "DefaultCluster",
-    Known.BROKER: "broker-a",
-    Known.ADDRESS: "127.0.0.1:10911",
-    Known.FILE: "file.json",
-    Known.PROFILE: "test",
+    NameKind.TOPIC: "Orders",
+    NameKind.GROUP: "billing",
+    NameKind.CLUSTER: "DefaultCluster",
+    NameKind.BROKER: "broker-a",
+    NameKind.ADDRESS: "127.0.0.1:10911",
+    NameKind.FILE: "file.json",
+    NameKind.PROFILE: "test",
 }
 _SAMPLES_BY_NAME = {
     "msgId": "0A0000025DA2CD48B2D347B7B6B80001",
@@ -96,7 +96,7 @@ def example_of(command: Command, program: str) -> str:
     return " ".join(words)
 
 
-def _sample(option: Option) -> str:
+def _sample(option: CommandOption) -> str:
     if isinstance(option.values, tuple):
         name = option.long.strip()
         return next(iter(option.values), None) or _SAMPLES_BY_NAME.get(name, "1")
@@ -110,7 +110,7 @@ def closest(name: str, names: Iterable[str] = PLACES) -> list[str]:
     return get_close_matches(name, list(names), 3)
 
 
-def _summary(name: str, command: Command, options: Sequence[Option]) -> str:
+def _summary(name: str, command: Command, options: Sequence[CommandOption]) -> str:
     text = f"usage: {name}"
     for one in command.options:
         if one.is_operand:
@@ -130,12 +130,12 @@ def _summary(name: str, command: Command, options: Sequence[Option]) -> str:
     return text
 
 
-def _called(option: Option) -> str:
+def _called(option: CommandOption) -> str:
     name = f"-{option.letters}" if option.letters else f"--{option.long}"
     return f"{name} <arg>" if option.takes_value else name
 
 
-def _explained(options: Iterable[Option]) -> list[str]:
+def _explained(options: Iterable[CommandOption]) -> list[str]:
     named = []
     for one in options:
         name = f" -{one.letters},--{one.long}" if one.letters else f"    --{one.long}"

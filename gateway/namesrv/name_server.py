@@ -16,9 +16,9 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.namesrv.kv import KvConfig
-from mqgateway.gateway.namesrv.registration import Leaving, Notice
+from mqgateway.gateway.namesrv.registration import Leaving, MinBrokerIdNotice
 from mqgateway.gateway.namesrv.routes import RouteTables
 
 log = logging.getLogger(__name__)
@@ -41,10 +41,10 @@ class NameServer:
         settings: OptionSet,
         clock: Clock,
         disk: Disk,
-        send_notices: Callable[[list[Notice]], None],
+        send_notices: Callable[[list[MinBrokerIdNotice]], None],
         soon: Callable[[Callable[[], None]], None],
         worker: Worker | None = None,
-        access: Administration | None = None,
+        access: AccessAdministration | None = None,
     ) -> None:
         self.options = options
         self.configuration = Configuration(
@@ -101,7 +101,7 @@ class NameServer:
         leaving, self._leaving = self._leaving, []
         self._go_on(self.tables.leave_in_steps(leaving))
 
-    def _go_on(self, steps: Steps[list[Notice]]) -> None:
+    def _go_on(self, steps: Steps[list[MinBrokerIdNotice]]) -> None:
         """Run a part of the removal, then yield to the event loop, because there may be very many topics."""
         try:
             for _ in range(STEPS_A_TURN):

@@ -1,8 +1,8 @@
 """Data types of broker registration, passed between requests and tables.
 
-`Registration` and `Leaving` are inputs, `Registered` and `Notice` results; `LiveBroker` is the state of a
-registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and by
-`read_mappings`. If any part is invalid, the whole registration is refused.
+`Registration` and `Leaving` are inputs, `RegistrationResult` and `MinBrokerIdNotice` results; `LiveBroker` is
+the state of a registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and
+by `read_mappings`. If any part is invalid, the whole registration is refused.
 RocketMQ: `RouteInfoManager`, `TopicConfig`, `TopicQueueMappingInfo`.
 """
 
@@ -87,7 +87,7 @@ class Registration:
         return BrokerKey(self.cluster, self.address)
 
 
-class Notice(NamedTuple):
+class MinBrokerIdNotice(NamedTuple):
     """Notification of `receivers` that the minimum broker id of their group has changed."""
 
     receivers: tuple[str, ...]
@@ -99,12 +99,12 @@ class Notice(NamedTuple):
 
 
 @dataclass(slots=True)
-class Registered:
+class RegistrationResult:
     """Result of a registration: the master's address (for slaves), notices to send, and a warning."""
 
     master_address: str | None = None
     ha_address: str | None = None
-    notices: list[Notice] = field(default_factory=list)
+    notices: list[MinBrokerIdNotice] = field(default_factory=list)
     warning: str = ""
 
 
@@ -121,7 +121,7 @@ class Leaving(NamedTuple):
     peer: object = None
 
 
-class Refused(Exception):
+class RegistrationRefused(Exception):
     """Refusal of a registration; the text is the remark. Nothing has changed."""
 
 
@@ -155,7 +155,7 @@ def read_queues(broker: str, topic: str, config: Mapping[str, Any]) -> QueueData
     )
     for number in numbers:
         if type(number) is not int or not INT_MIN <= number <= INT_MAX:
-            raise Refused(f"the configuration of topic {topic[:100]} cannot be read")
+            raise RegistrationRefused(f"the configuration of topic {topic[:100]} cannot be read")
     read, write, perm, flag = numbers
     return QueueData(broker, read, write, perm, flag)
 
@@ -168,7 +168,7 @@ def read_mappings(said: Registration) -> Steps[Mappings]:
         try:
             mapping = TopicMapping.from_json(value)
         except BodyError as error:
-            raise Refused(error.remark) from None
+            raise RegistrationRefused(error.remark) from None
         if mapping.bname == said.name:
             read[topic] = mapping.to_json()
     return read
@@ -179,6 +179,6 @@ def check_texts(said: Registration, topics: Iterable[str]) -> None:
     filter_servers = said.filter_servers or ()
     texts = (said.cluster, said.name, said.address, said.ha_address, said.zone_name or "")
     if max(map(len, (*texts, *topics, *filter_servers))) > NAME_LENGTH_MAX:
-        raise Refused(f"a name or an address may have {NAME_LENGTH_MAX} characters")
+        raise RegistrationRefused(f"a name or an address may have {NAME_LENGTH_MAX} characters")
     if len(filter_servers) > FILTER_SERVERS_MAX:
-        raise Refused(f"a broker may have {FILTER_SERVERS_MAX} filter servers")
+        raise RegistrationRefused(f"a broker may have {FILTER_SERVERS_MAX} filter servers")

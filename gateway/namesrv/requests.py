@@ -40,9 +40,9 @@ from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.registration import (
     BrokerKey,
     Leaving,
-    Refused,
-    Registered,
     Registration,
+    RegistrationRefused,
+    RegistrationResult,
     read_queues,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -136,14 +136,14 @@ def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
 
 def _register(
     namesrv: NameServer, call: Call, header: headers.RegisterBrokerRequestHeader, fingerprint: int
-) -> Steps[Registered]:
+) -> Steps[RegistrationResult]:
     if header.body_crc32 and header.body_crc32 != zlib.crc32(call.body) & 0x7FFFFFFF:
         log.warning("the registration of %s is damaged: wrong checksum", header.broker_name)
         raise RequestError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
     try:
         said = yield from _registration(namesrv, call, header, fingerprint)
         registered = yield from namesrv.tables.register_in_steps(said, namesrv.now())
-    except Refused as refused:
+    except RegistrationRefused as refused:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
     namesrv.send_notices(registered.notices)
     return registered
@@ -185,7 +185,7 @@ def _register_body(
 
     def take(topic: str, config: Mapping[str, Any]) -> None:
         if len(topics) >= most:
-            raise Refused(f"too many topics are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many topics are registered, the limit is {most}")
         topics[topic] = read_queues(header.broker_name, topic, config)
 
     if not call.body:
@@ -270,7 +270,7 @@ def register_topic(namesrv: NameServer, call: Call) -> Reply:
         queues = TopicRouteData.decode(call.body).queue_datas
         try:
             namesrv.tables.put_topic(header.topic, queues)
-        except Refused as refused:
+        except RegistrationRefused as refused:
             raise RequestError(ResponseCode.SYSTEM_ERROR, str(refused)) from None
     return Reply()
 

@@ -9,10 +9,10 @@
 | `filter_servers` | (cluster, address) -> addresses                                                 |
 | `mappings`       | topic -> broker name -> mapping of a static topic, as JSON                      |
 
-There is no I/O: inputs are registrations and the time, results are changed tables and `Notice`s to send.
-`register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached in
-`encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or goes
-invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
+There is no I/O: inputs are registrations and the time, results are changed tables and `MinBrokerIdNotice`s to
+send. `register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached
+in `encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or
+goes invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
 RocketMQ: `RouteInfoManager`.
 """
 
@@ -37,10 +37,10 @@ from mqgateway.gateway.namesrv.registration import (
     Leaving,
     LiveBroker,
     Mappings,
-    Notice,
-    Refused,
-    Registered,
+    MinBrokerIdNotice,
     Registration,
+    RegistrationRefused,
+    RegistrationResult,
     check_texts,
     read_mappings,
 )
@@ -77,15 +77,15 @@ class RouteTables:
 
     # Registration
 
-    def register(self, said: Registration, now: int) -> Registered:
+    def register(self, said: Registration, now: int) -> RegistrationResult:
         """Register a broker at `now` (ms). Raises Refused.
 
         A registration under an id held by another address with a newer state version is ignored: the result
-        is an empty `Registered`, and its sender does not count as live.
+        is an empty `RegistrationResult`, and its sender does not count as live.
         """
         return run(self.register_in_steps(said, now))
 
-    def register_in_steps(self, said: Registration, now: int) -> Steps[Registered]:
+    def register_in_steps(self, said: Registration, now: int) -> Steps[RegistrationResult]:
         """Register a broker as a cooperative task; see `register`.
 
         Other brokers may register and leave meanwhile, but not in as many steps at the same time. Topics are
@@ -93,12 +93,12 @@ class RouteTables:
         """
         self._check_claim(said, now)
         if self._is_ignored(said):
-            return Registered()
+            return RegistrationResult()
         addresses = self._addresses(said)
         if said.broker_id not in addresses and len(said.topics) == 1:
             # A single changed topic is valid only after the broker's first, full registration.
             log.warning("broker %s (id %d) at %s has not registered", said.name, said.broker_id, said.address)
-            raise Refused("register broker failed")
+            raise RegistrationRefused("register broker failed")
         speaks = _speaks_for_group(said, addresses | {said.broker_id: said.address})
         changed = not addresses.get(said.broker_id) or self.is_changed(said.key, said.data_version)
         taken = (yield from self._changed_topics(said, changed)) if speaks else {}
@@ -111,7 +111,7 @@ class RouteTables:
             finally:
                 self._arriving.discard(said.name)
         self._check_claim(said, now)
-        return Registered() if self._is_ignored(said) else self._put_broker(said, now)
+        return RegistrationResult() if self._is_ignored(said) else self._put_broker(said, now)
 
     def _addresses(self, said: Registration) -> dict[int, str]:
         """Return the group's addresses by id; a slave that became master has its new id only."""
@@ -126,7 +126,7 @@ class RouteTables:
         self._ignore(said, group, addresses)
         return True
 
-    def _put_broker(self, said: Registration, now: int) -> Registered:
+    def _put_broker(self, said: Registration, now: int) -> RegistrationResult:
         """Register the broker itself, after its topics."""
         known = self.brokers[said.name].broker_addrs if said.name in self.brokers else {}
         addresses = self._addresses(said) | {said.broker_id: said.address}
@@ -154,7 +154,7 @@ class RouteTables:
             )
             if self._is_new_dispute(said, host):
                 log.error("A registration is refused: %s", why)
-            raise Refused(why)
+            raise RegistrationRefused(why)
 
     def _is_new_dispute(self, said: Registration, rival: str) -> bool:
         """Record that two brokers claim one name and id; return True for the first time."""
@@ -180,7 +180,7 @@ class RouteTables:
 
     def register_again(
         self, key: BrokerKey, broker_id: int, fingerprint: int, peer: object, host: str, now: int
-    ) -> Registered | None:
+    ) -> RegistrationResult | None:
         """Repeat an unchanged registration; None if it must be processed by `register`.
 
         Nothing has to be done if neither its group has changed nor any of its topics was lost since: only
@@ -241,28 +241,30 @@ class RouteTables:
         check_texts(said, taken)
         most = self.options.max_brokers
         if said.key not in self.live and len(self.live) >= most:
-            raise Refused(f"too many brokers are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many brokers are registered, the limit is {most}")
         if said.cluster not in self.clusters and len(self.clusters) >= most:
-            raise Refused(f"too many clusters are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many clusters are registered, the limit is {most}")
         if said.name not in self.brokers and len(self.brokers) >= most:
-            raise Refused(f"too many broker names are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many broker names are registered, the limit is {most}")
         self._check_room(taken.keys(), [said.name])
         pairs_most = self.options.max_queue_data
         if mappings and self._mapped + sum(map(_weight, mappings.values())) > pairs_most:
-            raise Refused(f"too many queues of static topics are registered, the limit is {pairs_most}")
+            raise RegistrationRefused(
+                f"too many queues of static topics are registered, the limit is {pairs_most}"
+            )
 
     def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
         """Check the limits for topics of brokers, exactly only near the limits. Raises Refused."""
         most, pairs_most = self.options.max_topics, self.options.max_queue_data
         known = self.topic_queues
         if len(known) + len(topics) > most and len(known) + len(topics - known.keys()) > most:
-            raise Refused(f"too many topics are registered, the limit is {most}")
+            raise RegistrationRefused(f"too many topics are registered, the limit is {most}")
         if self._pairs + len(topics) * len(brokers) > pairs_most:
             new = sum(broker not in known.get(topic, ()) for topic in topics for broker in brokers)
             if self._pairs + new > pairs_most:
-                raise Refused(f"too many queues are registered, the limit is {pairs_most}")
+                raise RegistrationRefused(f"too many queues are registered, the limit is {pairs_most}")
 
-    def _leave_old_name(self, said: Registration) -> list[Notice]:
+    def _leave_old_name(self, said: Registration) -> list[MinBrokerIdNotice]:
         """Remove a process from its old group if it registers under another broker name."""
         live = self.live.get(said.key)
         if live is None or live.name == said.name:
@@ -341,12 +343,12 @@ class RouteTables:
             if not said.filter_servers:
                 del self.filter_servers[said.key]
 
-    def _where_master_is(self, cluster: str, broker_id: int, group: BrokerData) -> Registered:
+    def _where_master_is(self, cluster: str, broker_id: int, group: BrokerData) -> RegistrationResult:
         master = group.broker_addrs.get(MASTER_ID)
         if broker_id == MASTER_ID or master is None:
-            return Registered()
+            return RegistrationResult()
         live = self.live.get(BrokerKey(cluster, master))
-        return Registered() if live is None else Registered(master, live.ha_address)
+        return RegistrationResult() if live is None else RegistrationResult(master, live.ha_address)
 
     def heard_of(self, key: BrokerKey, now: int) -> None:
         """Record a heartbeat of a broker; ignored if it is not registered."""
@@ -383,11 +385,11 @@ class RouteTables:
         ids = [n for n, address in group.broker_addrs.items() if address == key.address] if group else []
         return Leaving(key, live.name, ids[0] if ids else None, live.peer)
 
-    def leave(self, brokers: Iterable[Leaving]) -> list[Notice]:
+    def leave(self, brokers: Iterable[Leaving]) -> list[MinBrokerIdNotice]:
         """Remove brokers from all tables, and the topics of groups without members."""
         return run(self.leave_in_steps(brokers))
 
-    def leave_in_steps(self, brokers: Iterable[Leaving]) -> Steps[list[Notice]]:
+    def leave_in_steps(self, brokers: Iterable[Leaving]) -> Steps[list[MinBrokerIdNotice]]:
         """Remove brokers as a cooperative task: the brokers in one step, then their topics in many.
 
         Groups that register again meanwhile keep their topics.
@@ -454,7 +456,7 @@ class RouteTables:
         group = self.brokers.get(name)
         return group is not None and group.enable_acting_master and min(group.broker_addrs) > MASTER_ID
 
-    def _notices_of_loss(self, without_first: Mapping[str, str]) -> list[Notice]:
+    def _notices_of_loss(self, without_first: Mapping[str, str]) -> list[MinBrokerIdNotice]:
         if not self.options.notify_min_broker_id_changed:
             return []
         groups = ((self.brokers.get(name), lost) for name, lost in without_first.items())
@@ -471,7 +473,7 @@ class RouteTables:
             log.warning("topic %s is to be registered for unknown brokers %s", topic, unknown)
             return
         if len(topic) > NAME_LENGTH_MAX:
-            raise Refused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
+            raise RegistrationRefused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
         self._check_room({topic}, [one.broker_name for one in queues])
         for one in queues:
             self._put_queues(topic, one)
@@ -534,9 +536,9 @@ def _weight(mapping: Mapping[str, Any] | None) -> int:
     return 0 if mapping is None else 1 + len(mapping["currIdMap"])
 
 
-def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> Notice:
+def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> MinBrokerIdNotice:
     """Notify members of the new minimum broker id: after a loss all of them, else all but the new one."""
     first = min(group.broker_addrs)
     everybody = lost is not None or len(group.broker_addrs) == 1
     receivers = tuple(a for n, a in group.broker_addrs.items() if everybody or n != first)
-    return Notice(receivers, group.broker_name, first, group.broker_addrs[first], lost, ha_address)
+    return MinBrokerIdNotice(receivers, group.broker_name, first, group.broker_addrs[first], lost, ha_address)

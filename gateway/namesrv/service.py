@@ -22,7 +22,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.namesrv import requests
 from mqgateway.gateway.namesrv.name_server import NameServer, tables_folder
-from mqgateway.gateway.namesrv.registration import Notice
+from mqgateway.gateway.namesrv.registration import MinBrokerIdNotice
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
@@ -347,14 +347,14 @@ class NameServerService(RemotingService):
         for peer in self.namesrv.drop_expired():
             cast(Peer, peer).close("its broker was not heard of in time")
 
-    def _send_notices(self, notices: Sequence[Notice]) -> None:
+    def _send_notices(self, notices: Sequence[MinBrokerIdNotice]) -> None:
         for notice in notices:
             log.info("%s", notice)
             for receiver in notice.receivers:
                 self._client.send_oneway(receiver, _notice_command(notice))
 
 
-def _notice_command(notice: Notice) -> RemotingCommand:
+def _notice_command(notice: MinBrokerIdNotice) -> RemotingCommand:
     """Return request 905 of a notice. RocketMQ: `RouteInfoManager.notifyMinBrokerIdChanged`."""
     header = NotifyMinBrokerIdChangeRequestHeader(
         min_broker_id=notice.min_broker_id,

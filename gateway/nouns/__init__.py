@@ -8,58 +8,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqgateway.gateway.mqadmin.commands import Place
+from mqgateway.gateway.mqadmin.commands import CommandEntry
 from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS, Catalogue
 from mqgateway.gateway.nouns.examples import EXAMPLES
 
 PLACES = {
-    "topic list": Place("topics", "list user topics with their type, queues and brokers"),
-    "topic describe": Place(
+    "topic list": CommandEntry("topics", "list user topics with their type, queues and brokers"),
+    "topic describe": CommandEntry(
         "topics", "show type, permission, queues with offsets, and consumer groups of a topic"
     ),
-    "topic route": Place("topics", "show the brokers and queues of a topic, as clients see them"),
-    "topic create": Place("topics", "create or change a topic"),
-    "topic delete": Place("topics", "delete a topic from the brokers of a cluster and from the name servers"),
-    "group list": Place("groups", "list the consumer groups with their lag"),
-    "group describe": Place("groups", "show the configuration of a consumer group at each broker"),
-    "group members": Place("groups", "list the connected members of a consumer group at all brokers"),
-    "group create": Place("groups", "create or change a consumer group"),
-    "group delete": Place("groups", "delete a consumer group; with -c also its retry and dead-letter topics"),
-    "message get": Place("messages", "show a message by id, with all its properties"),
-    "message find": Place("messages", "show the messages with a key, oldest first"),
-    "dlq list": Place(
+    "topic route": CommandEntry("topics", "show the brokers and queues of a topic, as clients see them"),
+    "topic create": CommandEntry("topics", "create or change a topic"),
+    "topic delete": CommandEntry(
+        "topics", "delete a topic from the brokers of a cluster and from the name servers"
+    ),
+    "group list": CommandEntry("groups", "list the consumer groups with their lag"),
+    "group describe": CommandEntry("groups", "show the configuration of a consumer group at each broker"),
+    "group members": CommandEntry("groups", "list the connected members of a consumer group at all brokers"),
+    "group create": CommandEntry("groups", "create or change a consumer group"),
+    "group delete": CommandEntry(
+        "groups", "delete a consumer group; with -c also its retry and dead-letter topics"
+    ),
+    "message get": CommandEntry("messages", "show a message by id, with all its properties"),
+    "message find": CommandEntry("messages", "show the messages with a key, oldest first"),
+    "dlq list": CommandEntry(
         "dead_letters", "list the dead letters of a group; without GROUP, the groups that have any"
     ),
-    "dlq replay": Place("dead_letters", "send all or selected dead letters of a group again"),
-    "offset show": Place("offsets", "show the offset and lag of a group in each queue"),
-    "offset reset": Place(
+    "dlq replay": CommandEntry("dead_letters", "send all or selected dead letters of a group again"),
+    "offset show": CommandEntry("offsets", "show the offset and lag of a group in each queue"),
+    "offset reset": CommandEntry(
         "offsets",
         "move a group to another offset, after a preview and a confirmation; offset undo reverts it",
     ),
-    "offset undo": Place("offsets", "move a group back to its offsets before the last offset reset"),
-    "offset clone": Place("offset_copies", "copy the offsets of one consumer group to another"),
-    "broker list": Place("brokers", "list the brokers of all clusters with their load"),
-    "broker status": Place("brokers", "show the runtime statistics of brokers"),
-    "cluster list": Place("brokers", "list the clusters and the masters of their broker sets"),
-    "access users": Place("access", "list the users of a broker"),
-    "access policies": Place("access", "list the policies of a broker"),
-    "timer list": Place("timers", "count pending timer messages by topic"),
-    "transaction list": Place("transactions", "list half messages without commit or rollback, oldest first"),
-    "transaction resume": Place(
+    "offset undo": CommandEntry("offsets", "move a group back to its offsets before the last offset reset"),
+    "offset clone": CommandEntry("offset_copies", "copy the offsets of one consumer group to another"),
+    "broker list": CommandEntry("brokers", "list the brokers of all clusters with their load"),
+    "broker status": CommandEntry("brokers", "show the runtime statistics of brokers"),
+    "cluster list": CommandEntry("brokers", "list the clusters and the masters of their broker sets"),
+    "access users": CommandEntry("access", "list the users of a broker"),
+    "access policies": CommandEntry("access", "list the policies of a broker"),
+    "timer list": CommandEntry("timers", "count pending timer messages by topic"),
+    "transaction list": CommandEntry(
+        "transactions", "list half messages without commit or rollback, oldest first"
+    ),
+    "transaction resume": CommandEntry(
         "transactions", "check a half message with its producer again after the broker stopped checking it"
     ),
-    "trace show": Place("traces", "show the trace of a message: its producer and consumers"),
-    "config show": Place("configuration", "show all settings of brokers"),
-    "config set": Place("configuration", "change a setting of brokers"),
-    "config diff": Place("configuration", "compare the settings of two brokers"),
-    "config explain": Place("configuration", "explain a setting: its meaning, default and effect"),
-    "profile list": Place("profiles", "list all profiles, and the current one"),
-    "profile show": Place("profiles", "show a profile without its secret key"),
-    "profile set": Place("profiles", "create or change a profile from the given flags"),
-    "profile use": Place("profiles", "make a profile the current one"),
-    "profile remove": Place("profiles", "remove a profile"),
-    "top": Place("top", "show the groups with the largest lag, updated until Ctrl-C on a terminal"),
-    "doctor": Place("doctor", "find the causes of a stuck consumer group, each with its remedy"),
+    "trace show": CommandEntry("traces", "show the trace of a message: its producer and consumers"),
+    "config show": CommandEntry("configuration", "show all settings of brokers"),
+    "config set": CommandEntry("configuration", "change a setting of brokers"),
+    "config diff": CommandEntry("configuration", "compare the settings of two brokers"),
+    "config explain": CommandEntry("configuration", "explain a setting: its meaning, default and effect"),
+    "profile list": CommandEntry("profiles", "list all profiles, and the current one"),
+    "profile show": CommandEntry("profiles", "show a profile without its secret key"),
+    "profile set": CommandEntry("profiles", "create or change a profile from the given flags"),
+    "profile use": CommandEntry("profiles", "make a profile the current one"),
+    "profile remove": CommandEntry("profiles", "remove a profile"),
+    "top": CommandEntry("top", "show the groups with the largest lag, updated until Ctrl-C on a terminal"),
+    "doctor": CommandEntry("doctor", "find the causes of a stuck consumer group, each with its remedy"),
 }
 """The commands in the order in which they are listed."""
 
@@ -83,10 +89,10 @@ ABOUT = {
 """What each noun is for."""
 
 ELSEWHERE = {
-    "message tail": Place("tail", "print the newest messages of a topic and new ones as they arrive"),
-    "message send": Place("send", "send messages"),
-    "cluster status": Place("cluster", "show the masters, the in-sync replicas and problems"),
-    "access check": Place("access", "check if a user has a permission, and which policy decides"),
+    "message tail": CommandEntry("tail", "print the newest messages of a topic and new ones as they arrive"),
+    "message send": CommandEntry("send", "send messages"),
+    "cluster status": CommandEntry("cluster", "show the masters, the in-sync replicas and problems"),
+    "access check": CommandEntry("access", "check if a user has a permission, and which policy decides"),
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from mqgateway.gateway.mqadmin.declaration import Call, Row, Text, command, find
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, Text, command, find
 
 
 def borrow(
-    name: str, standard: str, text: Text, check: Callable[[Call], None] | None = None, **operands: str
+    name: str, standard: str, text: Text, check: Callable[[CommandCall], None] | None = None, **operands: str
 ) -> None:
     """Declare that a noun's command does what one of mqadmin does.
 
@@ -23,7 +23,7 @@ def borrow(
     placed = [replace(known.pop(key), long=long, is_operand=True) for key, long in operands.items()]
     run = found.run
 
-    def checked(call: Call) -> Iterator[Row]:
+    def checked(call: CommandCall) -> Iterator[Row]:
         if check is not None:
             check(call)
         return run(call)

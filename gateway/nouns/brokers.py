@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, command
 from mqgateway.gateway.mqadmin.servers import MASTER
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -14,7 +14,7 @@ from mqgateway.gateway.nouns.rendering import listed, table
     "cluster list",
     text=table("cluster", "brokers", "withoutMaster", "slaves", nothing="no clusters"),
 )
-def list_clusters(call: Call) -> Iterator[Row]:
+def list_clusters(call: CommandCall) -> Iterator[Row]:
     """What the name server knows; no broker is asked."""
     info = call.servers.clusters()
     for cluster, members in sorted(info.cluster_addr_table.items()):

@@ -7,7 +7,7 @@ from typing import Any
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import NoBroker
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, flag, operand
 from mqgateway.gateway.nouns import FOUND
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -36,12 +36,12 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
 
 @command(
     "config diff",
-    operand("a", "broker", "first broker as host:port", values=Known.ADDRESS),
-    operand("o", "other", "second broker as host:port", values=Known.ADDRESS),
+    operand("a", "broker", "first broker as host:port", values=NameKind.ADDRESS),
+    operand("o", "other", "second broker as host:port", values=NameKind.ADDRESS),
     flag("", "all", "include settings that normally differ: names, addresses, paths"),
     text=table("key", "here", "there", nothing="no differences"),
 )
-def diff(call: Call) -> Iterator[Row]:
+def diff(call: CommandCall) -> Iterator[Row]:
     """Ends with 5 where there are differences. A key that one does not have is None there."""
     one, other = (call.servers.ask(broker.settings(), call.given.need(key)) for key in "ao")
     for key in sorted(one.keys() | other.keys()):
@@ -55,7 +55,7 @@ def diff(call: Call) -> Iterator[Row]:
     operand("k", "key", "name of the setting, or a part of it"),
     text=listed,
 )
-def explain(call: Call) -> Iterator[Row]:
+def explain(call: CommandCall) -> Iterator[Row]:
     """Of brokers, name servers and controllers; nobody is asked."""
     wanted = call.given.need("k").lower()
     found = list(_explained())

@@ -19,7 +19,16 @@ from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.sends import Sender
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.messages import TIME, brief
@@ -29,17 +38,17 @@ from mqgateway.gateway.remedies.replays import copied_properties, origin_of
 REPLAY_OF = "REPLAY_OF"
 """Ours: the id of the dead letter that a message is a copy of."""
 _FILTERS = (
-    Option("", "tag", "select messages with this tag"),
-    Option("", "key", "select messages with this key"),
-    Option("", "origin", "select messages from this original topic", values=Known.TOPIC),
-    Option("", "contains", "select messages with this text in the body"),
-    Option("", "since", f"first time of becoming a dead letter: {TIME}"),
-    Option("", "until", f"end of that time, exclusive: {TIME}"),
-    Option("l", "limit", "maximum number of messages"),
+    CommandOption("", "tag", "select messages with this tag"),
+    CommandOption("", "key", "select messages with this key"),
+    CommandOption("", "origin", "select messages from this original topic", values=NameKind.TOPIC),
+    CommandOption("", "contains", "select messages with this text in the body"),
+    CommandOption("", "since", f"first time of becoming a dead letter: {TIME}"),
+    CommandOption("", "until", f"end of that time, exclusive: {TIME}"),
+    CommandOption("l", "limit", "maximum number of messages"),
 )
 
 
-def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _list_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     if "g" not in call.given:
         return table("group", "count", "lastAt", nothing="no dead letters")(call, rows)
     columns = ("storedAt", "origin", "tags", "keys", "msgId", "place", "body")
@@ -49,11 +58,11 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "dlq list",
-    operand("g", "group", "consumer group", required=False, values=Known.GROUP),
+    operand("g", "group", "consumer group", required=False, values=NameKind.GROUP),
     *_FILTERS,
     text=_list_text,
 )
-def list_letters(call: Call) -> Iterator[Row]:
+def list_letters(call: CommandCall) -> Iterator[Row]:
     """The oldest first, queue by queue."""
     if "g" in call.given:
         yield from _letters(call, call.given.need("g"))
@@ -72,15 +81,15 @@ def list_letters(call: Call) -> Iterator[Row]:
 
 @command(
     "dlq replay",
-    operand("g", "group", "consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=NameKind.GROUP),
     *_FILTERS,
-    Option(
+    CommandOption(
         "", "to", "target: group (default) for this group only, origin for the original topics, or a topic"
     ),
     flag("y", "yes", "do not ask for confirmation"),
     text=table("storedAt", "msgId", "topic", "state", "newId", nothing="no such dead letters"),
 )
-def replay(call: Call) -> Iterator[Row]:
+def replay(call: CommandCall) -> Iterator[Row]:
     """A row for each; one that cannot be sent does not keep the others from it."""
     group = call.given.need("g")
     found = list(_letters(call, group))
@@ -107,7 +116,7 @@ def _told(row: Row, topic: str) -> dict[str, Any]:
     return {**told, "tags": row["tags"], "keys": row["keys"]}
 
 
-def _target(call: Call, group: str, row: Row) -> str:
+def _target(call: CommandCall, group: str, row: Row) -> str:
     """Which topic a copy goes to. Raises `ClientError` for a letter that does not say where it came from."""
     to = call.given.text("to") or "group"
     if to == "group":
@@ -126,7 +135,7 @@ def _copy(row: Row, topic: str) -> Message:
     return copied
 
 
-def _letters(call: Call, group: str) -> Iterator[Row]:
+def _letters(call: CommandCall, group: str) -> Iterator[Row]:
     """The dead letters that were chosen. Raises `NoBroker` for a group that never had one."""
     topic, left = DLQ_PREFIX + group, call.given.number("l", 2**31)
     try:
@@ -144,7 +153,7 @@ def _letters(call: Call, group: str) -> Iterator[Row]:
                         yield row
 
 
-def _read(call: Call, queue: MessageQueue, address: str, end: int) -> Iterator[Row]:
+def _read(call: CommandCall, queue: MessageQueue, address: str, end: int) -> Iterator[Row]:
     """The messages of a queue, from the first that is late enough."""
     begin = call.servers.ask(messages.min_offset(queue), address)
     if (since := call.given.text("since")) is not None:
@@ -153,7 +162,7 @@ def _read(call: Call, queue: MessageQueue, address: str, end: int) -> Iterator[R
         yield from (row for row in rows if row["queueOffset"] < end)
 
 
-def _is_chosen(call: Call, row: Row) -> bool:
+def _is_chosen(call: CommandCall, row: Row) -> bool:
     given = call.given
     until = given.text("until")
     return (

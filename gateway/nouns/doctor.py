@@ -18,10 +18,17 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData, TopicOffset
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.doctor.checks import IDLE_MILLIS, examine
-from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic, examined
+from mqgateway.gateway.doctor.evidence import (
+    ConnectedMember,
+    ConsumedQueue,
+    DiagnosedGroup,
+    QueueKey,
+    SubscribedTopic,
+    examined,
+)
 from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, lag, whom
 from mqgateway.gateway.nouns.transactions import open_halves
@@ -29,7 +36,7 @@ from mqgateway.gateway.nouns.transactions import open_halves
 _READABLE = 4
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     is_complete = call.summary["isComplete"]
     yield "group {group}: {least}{behind} messages wait; members: {members}, topics: {topics}\n".format_map(
@@ -50,11 +57,11 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "doctor",
-    operand("g", "group", "consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=NameKind.GROUP),
     whom.CLUSTER,
     text=_text,
 )
-def diagnose(call: Call) -> Iterator[Row]:
+def diagnose(call: CommandCall) -> Iterator[Row]:
     """Ends with 5 where a cause was found."""
     group = gather(call, call.given.need("g"))
     call.summary.update(
@@ -82,12 +89,12 @@ class _Known:
     clients: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Language, and the broker that knows it, by client id."""
     wanted: dict[str, SubscriptionData] = field(default_factory=dict)
-    consumed: dict[Place, tuple[int, int, int]] = field(default_factory=dict)
+    consumed: dict[QueueKey, tuple[int, int, int]] = field(default_factory=dict)
     """Offset, how far messages were handed out, and when the last one was stored."""
     retries_behind: int = 0
 
 
-def gather(call: Call, name: str) -> Group:
+def gather(call: CommandCall, name: str) -> DiagnosedGroup:
     """All that can be known of a group from outside. Raises `ClientError` where no name server answers."""
     known = _Known()
     brokers = whom.brokers(call)
@@ -103,7 +110,7 @@ def gather(call: Call, name: str) -> Group:
         found[topic], more = _topic(call, name, topic, known, halves.get(topic, []))
         queues += more
     dead, last = _dead_letters(call, name)
-    return Group(
+    return DiagnosedGroup(
         name,
         call.now(),
         is_known=known.is_known or bool(known.clients or known.consumed),
@@ -124,7 +131,7 @@ def gather(call: Call, name: str) -> Group:
 # The group
 
 
-def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known) -> None:
+def _ask_broker(call: CommandCall, group: str, broker: str, address: str, known: _Known) -> None:
     """Each query by itself: one that fails does not hide what the others tell."""
     ask, part = call.servers.ask, call.servers.part
     with part(address):
@@ -148,7 +155,7 @@ def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known
             if queue.topic.startswith(RETRY_PREFIX):
                 known.retries_behind += lag.behind(one)
             else:
-                place = Place(queue.topic, broker, queue.queue_id)
+                place = QueueKey(queue.topic, broker, queue.queue_id)
                 known.consumed[place] = (one.consumer_offset, one.pull_offset, one.last_timestamp)
     with part(address):
         modes = ask(groups.all_modes(), address)
@@ -157,13 +164,13 @@ def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known
         )
 
 
-def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
+def _member(call: CommandCall, group: str, client_id: str, known: _Known) -> ConnectedMember:
     """What a member says of itself; only who it is when it says nothing."""
     language, address = known.clients[client_id]
     try:
         told = call.servers.ask(consumers.running_info(group, client_id), address)
     except ClientError:
-        return Member(client_id, language)
+        return ConnectedMember(client_id, language)
     return member(client_id, language, told)
 
 
@@ -171,12 +178,12 @@ def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
 
 
 def _topic(
-    call: Call, group: str, topic: str, known: _Known, halves: Sequence[int]
-) -> tuple[Topic, list[Queue]]:
+    call: CommandCall, group: str, topic: str, known: _Known, halves: Sequence[int]
+) -> tuple[SubscribedTopic, list[ConsumedQueue]]:
     """A topic as its brokers have it; `halves` are the times of its open transactions."""
     route = call.servers.ask_names(names.route(topic))
     if route is None:
-        return Topic(topic, has_route=False), []
+        return SubscribedTopic(topic, has_route=False), []
     is_readable, is_allowed, incoming = False, True, 0.0
     queues, sampler = [], TopicSampler(known.wanted.get(topic))
     for broker, address in reachable(route.broker_datas):
@@ -188,12 +195,12 @@ def _topic(
             stats = call.servers.ask(topics.stats(topic), address)
             incoming += stats.topic_put_tps
             for queue, ends in sorted(stats.offset_table.items()):
-                one = _queue(Place(topic, broker, queue.queue_id), ends, known)
+                one = _queue(QueueKey(topic, broker, queue.queue_id), ends, known)
                 if (begin := sampler.offset_in(one)) is not None:
                     one = sampler.compared(one, _tag_codes(call, address, one.place, begin))
                 queues.append(one)
     return (
-        Topic(
+        SubscribedTopic(
             topic,
             is_readable=is_readable,
             is_allowed=is_allowed,
@@ -204,9 +211,9 @@ def _topic(
     )
 
 
-def _queue(place: Place, ends: TopicOffset, known: _Known) -> Queue:
+def _queue(place: QueueKey, ends: TopicOffset, known: _Known) -> ConsumedQueue:
     consumed, pulled, stored_at = known.consumed.get(place, (-1, -1, 0))
-    return Queue(
+    return ConsumedQueue(
         place,
         ends.min_offset,
         ends.max_offset,
@@ -216,7 +223,7 @@ def _queue(place: Place, ends: TopicOffset, known: _Known) -> Queue:
     )
 
 
-def _tag_codes(call: Call, address: str, place: Place, begin: int) -> list[int]:
+def _tag_codes(call: CommandCall, address: str, place: QueueKey, begin: int) -> list[int]:
     """The hash codes of the tags of a queue's messages from an offset on."""
     asked = messages.queue_entries(MessageQueue(*place), begin, SAMPLED_MESSAGES)
     told = call.servers.ask(asked, address)
@@ -227,7 +234,7 @@ def _tag_codes(call: Call, address: str, place: Place, begin: int) -> list[int]:
 
 
 def _open_transactions(
-    call: Call, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
+    call: CommandCall, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
 ) -> dict[str, list[int]]:
     """When the open half messages of these topics were born."""
     found: dict[str, list[int]] = {}
@@ -239,7 +246,7 @@ def _open_transactions(
     return found
 
 
-def _dead_letters(call: Call, group: str) -> tuple[int, int | None]:
+def _dead_letters(call: CommandCall, group: str) -> tuple[int, int | None]:
     """How many there are, and when the last one came."""
     route = call.servers.ask_names(names.route(DLQ_PREFIX + group))
     count, last = 0, 0

@@ -7,11 +7,11 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.declaration import Call
+from mqgateway.gateway.mqadmin.declaration import CommandCall
 from mqgateway.gateway.nouns import whom
 
 
-def need_topic(call: Call) -> None:
+def need_topic(call: CommandCall) -> None:
     """Raise `NoBroker` unless a name server or a broker knows the topic `-t`."""
     topic = call.given.need("t")
     if call.servers.ask_names(names.route(topic)) is not None:
@@ -27,7 +27,7 @@ def need_topic(call: Call) -> None:
     raise NoBroker(f"there is no topic {topic}; see the topics: mqgateway topic list --all")
 
 
-def need_group(call: Call) -> None:
+def need_group(call: CommandCall) -> None:
     """Raise `NoBroker` unless a broker has the group `-g`, or one that is there by itself."""
     group = call.given.need("g")
     for _, address in whom.brokers(call):

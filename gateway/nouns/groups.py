@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, flag, operand
 from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
@@ -28,7 +28,7 @@ _CALL_SECONDS = 15.0
         table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups")
     ),
 )
-def list_groups(call: Call) -> Iterator[Row]:
+def list_groups(call: CommandCall) -> Iterator[Row]:
     """Two questions a broker, whatever the number of groups."""
     found: dict[str, dict[str, Any]] = {}
     behind: dict[str, int] = {}
@@ -62,11 +62,11 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 
 @command(
     "group members",
-    operand("g", "group", "consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=NameKind.GROUP),
     whom.CLUSTER,
     text=table("clientId", "address", "language", "version", "subscribes", nothing="no member is connected"),
 )
-def members(call: Call) -> Iterator[Row]:
+def members(call: CommandCall) -> Iterator[Row]:
     """All brokers are asked: a member may have lost one of them."""
     found: dict[str, dict[str, Any]] = {}
     for name, address in whom.brokers(call):

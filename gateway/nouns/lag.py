@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.codec.bodies import OffsetWrapper
-from mqgateway.gateway.mqadmin.declaration import Call, Row, Text
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, Text
 
 
 def behind(progress: OffsetWrapper) -> int:
@@ -30,7 +30,7 @@ def anomaly(group: str, topic: str, ahead: int) -> str:
 def with_anomalies(text: Text) -> Text:
     """Return a table of rows with `ahead`, and below it a line for each that is past the end of its queue."""
 
-    def shown(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    def shown(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         found = list(rows)
         yield from text(call, found)
         for row in found:

@@ -10,7 +10,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.rendering import listed
 
@@ -33,7 +33,7 @@ def brief(row: Row) -> Row:
     }
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     hidden = ("body", "bodyBase64")
     for row in rows:
         shown = {name: value for name, value in row.items() if name not in hidden}
@@ -55,11 +55,11 @@ def _named(text: str) -> Iterator[None]:
 
 @command(
     "message get",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     operand("i", "message-id", "message id: unique key or offset id"),
     text=_text,
 )
-def get(call: Call) -> Iterator[Row]:
+def get(call: CommandCall) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     topic, message_id = call.given.need("t"), call.given.need("i")
     with _named(f"there is no message {message_id} in the topic {topic}"):
@@ -68,14 +68,14 @@ def get(call: Call) -> Iterator[Row]:
 
 @command(
     "message find",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     operand("k", "key", "key"),
-    Option("", "since", f"first store time: {TIME}"),
-    Option("", "until", f"end of the store time, exclusive: {TIME}"),
-    Option("l", "limit", "maximum number of messages of each broker (default: 64)"),
+    CommandOption("", "since", f"first store time: {TIME}"),
+    CommandOption("", "until", f"end of the store time, exclusive: {TIME}"),
+    CommandOption("l", "limit", "maximum number of messages of each broker (default: 64)"),
     text=_text,
 )
-def find(call: Call) -> Iterator[Row]:
+def find(call: CommandCall) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     given, now = call.given, call.now()
     begin, end = given.text("since"), given.text("until")

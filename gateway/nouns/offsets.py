@@ -17,7 +17,16 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns import lag, whom
@@ -25,8 +34,8 @@ from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 
-_GROUP = operand("g", "group", "consumer group", values=Known.GROUP)
-_TOPIC = operand("t", "topic", "topic", values=Known.TOPIC)
+_GROUP = operand("g", "group", "consumer group", values=NameKind.GROUP)
+_TOPIC = operand("t", "topic", "topic", values=NameKind.TOPIC)
 _YES = flag("y", "yes", "do not ask for confirmation")
 _RESET_SECONDS = 15.0
 NOTES_MAX = 100
@@ -39,7 +48,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
 @command(
     "offset show",
     _GROUP,
-    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
     whom.CLUSTER,
     text=lag.with_anomalies(
         table(
@@ -55,7 +64,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
         )
     ),
 )
-def show(call: Call) -> Iterator[Row]:
+def show(call: CommandCall) -> Iterator[Row]:
     """All brokers are asked. `consumedAt` is when the message consumed last was stored."""
     topic = call.given.text("t")
     question = groups.progress(call.given.need("g"), [topic] if topic else ())
@@ -86,17 +95,17 @@ def show(call: Call) -> Iterator[Row]:
     "offset reset",
     _GROUP,
     _TOPIC,
-    Option(
+    CommandOption(
         "",
         "to",
         "target: first, last, now, an offset, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00",
     ),
-    Option("", "by", "number of messages to move forward; negative: backward"),
-    Option("q", "queue", "limit to this queue, as broker-a:3"),
+    CommandOption("", "by", "number of messages to move forward; negative: backward"),
+    CommandOption("q", "queue", "limit to this queue, as broker-a:3"),
     _YES,
     text=_PLAN,
 )
-def reset(call: Call) -> Iterator[Row]:
+def reset(call: CommandCall) -> Iterator[Row]:
     """Every queue of the topic, or one. Members that are connected resume there too."""
     given = call.given
     if ("to" in given) == ("by" in given):
@@ -119,7 +128,7 @@ def reset(call: Call) -> Iterator[Row]:
     _YES,
     text=_PLAN,
 )
-def undo(call: Call) -> Iterator[Row]:
+def undo(call: CommandCall) -> Iterator[Row]:
     """Queues that have lost messages since resume at the oldest that is left."""
     group, topic = call.given.need("g"), call.given.need("t")
     notes = [one for one in _notes(call) if (one["group"], one["topic"]) == (group, topic)]
@@ -142,7 +151,7 @@ class _Progress(NamedTuple):
         return MessageQueue(self.topic, position.broker, position.queue_id)
 
 
-def _progress(call: Call, group: str, topic: str) -> _Progress:
+def _progress(call: CommandCall, group: str, topic: str) -> _Progress:
     """Query the brokers of a topic, one after another."""
     found = _Progress(group, topic, [], {})
     for _, address in reachable(call.servers.route(topic).broker_datas):
@@ -156,7 +165,7 @@ def _progress(call: Call, group: str, topic: str) -> _Progress:
     return found
 
 
-def _requested(call: Call, found: _Progress, position: GroupPosition) -> GroupMove:
+def _requested(call: CommandCall, found: _Progress, position: GroupPosition) -> GroupMove:
     """Return the move of a queue that `--to` or `--by` requests."""
     given = call.given
     if "by" in given:
@@ -170,7 +179,7 @@ def _requested(call: Call, found: _Progress, position: GroupPosition) -> GroupMo
     return position.move_to(call.servers.ask(question, found.addresses[position.broker]))
 
 
-def _moved(call: Call, found: _Progress, plan: list[GroupMove]) -> Iterator[Row]:
+def _moved(call: CommandCall, found: _Progress, plan: list[GroupMove]) -> Iterator[Row]:
     """Show the plan, and carry it out after a confirmation."""
     moving = [one for one in plan if one.is_change]
     call.summary["messages"] = sum(abs(one.distance) for one in moving)
@@ -192,7 +201,7 @@ def _moved(call: Call, found: _Progress, plan: list[GroupMove]) -> Iterator[Row]
             yield _told(one, "moved")
 
 
-def _move(call: Call, group: str, queue: MessageQueue, address: str, target: int) -> None:
+def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, target: int) -> None:
     """The broker notifies connected members. If it has none, the offset alone is set."""
     question = groups.reset_offsets(group, queue.topic, 0, queue_id=queue.queue_id, offset=target)
     try:
@@ -217,14 +226,14 @@ def _told(move: GroupMove, state: str) -> Row:
 # What can be undone
 
 
-def _notes(call: Call) -> list[dict[str, Any]]:
+def _notes(call: CommandCall) -> list[dict[str, Any]]:
     try:
         return [orjson.loads(line) for line in call.notebook.read().splitlines()]
     except ValueError as error:
         raise ClientError(f"the record of offset resets cannot be read: {error}") from None
 
 
-def _note(call: Call, found: _Progress, moving: list[GroupMove]) -> None:
+def _note(call: CommandCall, found: _Progress, moving: list[GroupMove]) -> None:
     """Keep the offsets of a group before it is moved."""
     offsets = [
         {"brokerName": one.broker, "queueId": one.queue_id, "offset": max(one.offset, 0)} for one, _ in moving

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 
 from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.mqadmin.configuration import seconds
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed
 from mqgateway.gateway.nouns.rendering import listed, table
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-_NAME = operand("p", "name", "name of the profile", values=Known.PROFILE)
+_NAME = operand("p", "name", "name of the profile", values=NameKind.PROFILE)
 
 
 @command(
@@ -28,14 +36,14 @@ _NAME = operand("p", "name", "name of the profile", values=Known.PROFILE)
     ),
     is_local=True,
 )
-def list_all(call: Call) -> Iterator[Row]:
+def list_all(call: CommandCall) -> Iterator[Row]:
     """By name."""
     found = _read(call)
     yield from (_row(found, name) for name in sorted(found.by_name))
 
 
 @command("profile show", _NAME, text=listed, is_local=True)
-def show(call: Call) -> Iterator[Row]:
+def show(call: CommandCall) -> Iterator[Row]:
     """One row."""
     yield _row(_read(call), _known(call))
 
@@ -48,7 +56,7 @@ def show(call: Call) -> Iterator[Row]:
     text=listed,
     is_local=True,
 )
-def set_one(call: Call) -> Iterator[Row]:
+def set_one(call: CommandCall) -> Iterator[Row]:
     """What every command takes is what a profile may say: -n, --access-key, --tls, --tls-ca, --timeout."""
     given, name = call.given, call.given.need("p")
     texts = {"name-servers": given.text("n"), "access-key": given.text("access-key")}
@@ -67,14 +75,14 @@ def set_one(call: Call) -> Iterator[Row]:
 
 
 @command("profile use", _NAME, text=listed, is_local=True)
-def use(call: Call) -> Iterator[Row]:
+def use(call: CommandCall) -> Iterator[Row]:
     """The profile has to be there."""
     name = _known(call)
     yield _row(_change(call, lambda document: document.update({"current": name})), name)
 
 
 @command("profile remove", _NAME, text=table("name"), is_local=True)
-def remove(call: Call) -> Iterator[Row]:
+def remove(call: CommandCall) -> Iterator[Row]:
     """If it was the current one, none is."""
     name = _known(call)
 
@@ -87,11 +95,11 @@ def remove(call: Call) -> Iterator[Row]:
     yield {"name": name}
 
 
-def _read(call: Call) -> Profiles:
+def _read(call: CommandCall) -> Profiles:
     return parsed(call.profiles.read(), call.profiles.name)
 
 
-def _known(call: Call) -> str:
+def _known(call: CommandCall) -> str:
     """The name given. Raises `NoBroker` where there is no such profile."""
     name = call.given.need("p")
     try:
@@ -116,7 +124,7 @@ def _row(found: Profiles, name: str) -> Row:
     }
 
 
-def _change(call: Call, change: Callable[[TOMLDocument], object]) -> Profiles:
+def _change(call: CommandCall, change: Callable[[TOMLDocument], object]) -> Profiles:
     """Change the file, and give what it says then; in a dry run it stays. Raises `UsageError` for what would
     not be read again."""
     import tomlkit  # slow to load, and needed for changes only

@@ -11,7 +11,7 @@ from typing import Any
 
 from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.cli.times import iso
-from mqgateway.gateway.mqadmin.declaration import Call, Row, Text
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, Text
 
 _GAP = "  "
 _TIMES = ("At", "Timestamp")
@@ -20,7 +20,7 @@ _TIMES = ("At", "Timestamp")
 def table(*names: str, nothing: str = "") -> Text:
     """The members of rows by these names, a column each; `nothing` is what stands there without rows."""
 
-    def text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         found = [[row.get(name) for name in names] for row in rows]
         if not found:
             yield f"{nothing}\n" * bool(nothing)
@@ -44,7 +44,7 @@ def table(*names: str, nothing: str = "") -> Text:
     return text
 
 
-def listed(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def listed(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     """Every row as lines `name: value`, rows apart; what is a table itself has its lines below its name."""
     for number, row in enumerate(rows):
         yield "\n" * bool(number) + "".join(_lines(row, ""))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mqgateway.gateway.client import admin_broker as broker
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, command
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.rendering import table
 
@@ -16,7 +16,7 @@ from mqgateway.gateway.nouns.rendering import table
     whom.CLUSTER,
     text=table("topic", "count", "brokers", "updatedAt", nothing="no pending timers"),
 )
-def list_timers(call: Call) -> Iterator[Row]:
+def list_timers(call: CommandCall) -> Iterator[Row]:
     """What brokers count of their timer wheels; the levels of old clients' delays are not among them."""
     found: dict[str, dict[str, Any]] = {}
     for name, address in whom.brokers(call):

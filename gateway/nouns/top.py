@@ -16,7 +16,7 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import seconds
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, command
 from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.rendering import table
 
@@ -42,7 +42,7 @@ _rows = table(
 )
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     told = "{behind} messages wait; groups: {groups}".format_map(call.summary)
     yield f"{iso(call.now())}  {told}\n\n"
@@ -52,13 +52,13 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "top",
     whom.CLUSTER,
-    Option("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
-    Option("r", "rows", f"maximum number of rows (default: {ROWS})"),
+    CommandOption("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
+    CommandOption("r", "rows", f"maximum number of rows (default: {ROWS})"),
     text=_text,
     every=0.1,
     is_live=True,
 )
-def top(call: Call) -> Iterator[Row]:
+def top(call: CommandCall) -> Iterator[Row]:
     """One question a broker, twice; and for each row shown one for its members."""
     span = seconds(call.given, "s", INTERVAL_SECONDS)
     brokers = whom.brokers(call)
@@ -87,7 +87,7 @@ def top(call: Call) -> Iterator[Row]:
         }
 
 
-def _read(call: Call, brokers: list[tuple[str, str]]) -> _Reading:
+def _read(call: CommandCall, brokers: list[tuple[str, str]]) -> _Reading:
     found: _Reading = {}
     for _, address in brokers:
         with call.servers.part(address):
@@ -105,7 +105,7 @@ def _read(call: Call, brokers: list[tuple[str, str]]) -> _Reading:
     return found
 
 
-def _members(call: Call, brokers: list[tuple[str, str]], group: str) -> int | None:
+def _members(call: CommandCall, brokers: list[tuple[str, str]], group: str) -> int | None:
     """The number of connected members; None if a broker could not be asked."""
     found: set[str] = set()
     failures = len(call.servers.failures)

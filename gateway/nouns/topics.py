@@ -8,7 +8,15 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+    operand,
+)
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.borrowed import borrow
@@ -26,7 +34,7 @@ _QUEUES = table("brokerName", "queueId", "minOffset", "maxOffset", "lastUpdateTi
     whom.CLUSTER,
     text=table("topic", "type", "readQueues", "writeQueues", "perm", "brokers", nothing="no topics"),
 )
-def list_topics(call: Call) -> Iterator[Row]:
+def list_topics(call: CommandCall) -> Iterator[Row]:
     """One question a broker, whatever the number of topics."""
     hidden: set[str] = set() if "a" in call.given else call.servers.ask_names(names.system_topics())
     found: dict[str, dict[str, TopicConfig]] = {}
@@ -54,7 +62,7 @@ def _told_of(topic: str, configs: dict[str, TopicConfig]) -> Row:
     }
 
 
-def _describe_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _describe_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     yield from listed(call, [call.summary])
     if found:
@@ -64,11 +72,11 @@ def _describe_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topic describe",
-    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=NameKind.TOPIC),
     whom.CLUSTER,
     text=_describe_text,
 )
-def describe(call: Call) -> Iterator[Row]:
+def describe(call: CommandCall) -> Iterator[Row]:
     """A row for each queue; what is of the whole topic is the summary."""
     topic = call.given.need("t")
     route = call.servers.route(topic)
@@ -107,7 +115,7 @@ borrow(
 )
 
 
-def _check_queues(call: Call) -> None:
+def _check_queues(call: CommandCall) -> None:
     for key in "rw":
         if call.given.number(key, 1) < 1:
             use = "read" if key == "r" else "written"

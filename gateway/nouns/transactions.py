@@ -20,7 +20,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -33,7 +33,7 @@ READ_MAX = 10_000
 
 @command(
     "transaction list",
-    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
     whom.CLUSTER,
     text=table(
         "topic",
@@ -46,7 +46,7 @@ READ_MAX = 10_000
         nothing="no open transactions",
     ),
 )
-def list_open(call: Call) -> Iterator[Row]:
+def list_open(call: CommandCall) -> Iterator[Row]:
     """What each broker has not walked past, without what ended since."""
     wanted = call.given.text("t")
     if wanted is not None:
@@ -57,7 +57,7 @@ def list_open(call: Call) -> Iterator[Row]:
             yield from sorted(found, key=lambda one: one["bornAt"])
 
 
-def open_halves(call: Call, broker: str, address: str) -> list[Row]:
+def open_halves(call: CommandCall, broker: str, address: str) -> list[Row]:
     """The open half messages of a broker, `READ_MAX` at most. Raises `ClientError`."""
     half, op = (MessageQueue(topic, broker, 0) for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
     begin, op_begin = (
@@ -84,7 +84,7 @@ def open_halves(call: Call, broker: str, address: str) -> list[Row]:
     ]
 
 
-def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator[Row]:
+def _read(call: CommandCall, queue: MessageQueue, address: str, begin: int) -> Iterator[Row]:
     """The messages of a queue of the broker's own, from an offset on."""
     ends = call.servers.ask(topics.stats(queue.topic), address).offset_table
     end = max((one.max_offset for one in ends.values()), default=0)
@@ -97,10 +97,12 @@ def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator
     operand(
         "i", "offset-id", "message id from `transaction list` or from the topic TRANS_CHECK_MAX_TIME_TOPIC"
     ),
-    Option("b", "brokerAddr", "broker of the message, as host:port", required=True, values=Known.ADDRESS),
+    CommandOption(
+        "b", "brokerAddr", "broker of the message, as host:port", required=True, values=NameKind.ADDRESS
+    ),
     text=listed,
 )
-def resume(call: Call) -> Iterator[Row]:
+def resume(call: CommandCall) -> Iterator[Row]:
     """Standard: `RESUME_CHECK_HALF_MESSAGE`."""
     broker, offset_id = call.given.need("b"), call.given.need("i")
     call.servers.change(messages.ask_about_again(offset_id), broker)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind
 from mqgateway.gateway.mqadmin.servers import reachable
 
-CLUSTER = Option("c", "cluster", "limit to the brokers of this cluster", values=Known.CLUSTER)
+CLUSTER = CommandOption("c", "cluster", "limit to the brokers of this cluster", values=NameKind.CLUSTER)
 
 
-def brokers(call: Call) -> list[tuple[str, str]]:
+def brokers(call: CommandCall) -> list[tuple[str, str]]:
     """Broker names and addresses: of each group its master, else any of its slaves. Raises `NoBroker`."""
     if (cluster := call.given.text("c")) is not None:
         return list(reachable(call.servers.members(cluster)))

@@ -20,9 +20,9 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.effects import Send
 from mqgateway.engine.raft.log import RaftLog
-from mqgateway.engine.raft.member import TICK, Member
+from mqgateway.engine.raft.member import TICK, RaftMember
 from mqgateway.engine.raft.messages import NO_ANSWER, Answer, HeartBeat
-from mqgateway.engine.raft.quorum import EMPTY_OPENING, Opening
+from mqgateway.engine.raft.quorum import EMPTY_OPENING, TermOpening
 from mqgateway.engine.raft.settings import MemberSettings
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -64,7 +64,7 @@ class RaftService(RemotingService):
         runtime: Runtime,
         *,
         random: Random | None = None,
-        opening: Opening | None = EMPTY_OPENING,
+        opening: TermOpening | None = EMPTY_OPENING,
         served: Iterable[RaftCode] = RaftCode,
         on_carried_out: Callable[[], None] = lambda: None,
         on_ended: Callable[[], None] = lambda: None,
@@ -76,7 +76,7 @@ class RaftService(RemotingService):
         self._on_ended = on_ended
         self._is_syncing = False
         self._is_over = False
-        self.member = Member(settings, raft_log, random or Random(), opening)
+        self.member = RaftMember(settings, raft_log, random or Random(), opening)
         self._client = self._make_client()
         dispatcher = Dispatcher(self, dict.fromkeys(served, _serve), {}, clock=runtime.clock)
         self._server = self._make_server(dispatcher)

@@ -23,13 +23,13 @@ from mqgateway.engine.raft.messages import (
     GetAnswer,
     HeartBeat,
     HeartBeatAnswer,
-    Metadata,
+    LeadershipTransfer,
     MetadataAnswer,
     Push,
     PushAnswer,
     PushType,
+    RaftMetadata,
     Request,
-    Transfer,
     TransferAnswer,
     Vote,
     VoteAnswer,
@@ -206,7 +206,7 @@ def encode_request(group: str, sender: str, receiver: str, request: Request) -> 
             return RaftCode.HEART_BEAT, Base(*parties, leader_id=request.leader, term=request.term).encode()
         case Push():
             return RaftCode.PUSH, _push_body(parties, request).encode()
-        case Transfer():
+        case LeadershipTransfer():
             return RaftCode.LEADERSHIP_TRANSFER, TransferBody(
                 *parties,
                 leader_id=request.transferor,
@@ -260,7 +260,7 @@ def _read_push(body: PushBody) -> Request:
 
 def _read_transfer(body: TransferBody) -> Request:
     index = body.take_leadership_ledger_index
-    return Transfer(body.transfer_id or "", body.transferee_id or "", body.term, index)
+    return LeadershipTransfer(body.transfer_id or "", body.transferee_id or "", body.term, index)
 
 
 def _read_append(body: AppendBody) -> Request:
@@ -272,7 +272,7 @@ def _read_get(body: GetBody) -> Request:
 
 
 def _read_metadata(_body: Base) -> Request:
-    return Metadata()
+    return RaftMetadata()
 
 
 _REQUESTS: dict[RaftCode, tuple[type[Base], Callable[[Any], Request]]] = {

@@ -24,12 +24,12 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
-from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.terms import client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class RemotingClient:
         self._terms = client_terms(options, reactor, turn)
         self._links: dict[str, Link] = {}
         self._schedule = Schedule(reactor)
-        self._sweeper: Call | None = None
+        self._sweeper: ScheduledCall | None = None
         self._is_closed = False
 
     def request(
@@ -121,7 +121,7 @@ class RemotingClient:
         if self._sign is not None:
             self._sign(command)
 
-        def send(connection: Connection) -> None:
+        def send(connection: RemotingConnection) -> None:
             connection.send_oneway(command)
 
         def failed(failure: Failure) -> None:
@@ -243,6 +243,6 @@ def _tell(answer: Deferred[RemotingCommand], done: Done) -> None:
     answer.addCallbacks(done, lambda failure: done(failure.value))
 
 
-def _abort_all(connections: list[Connection]) -> None:
+def _abort_all(connections: list[RemotingConnection]) -> None:
     for connection in connections:
         connection.abort()

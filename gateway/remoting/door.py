@@ -18,7 +18,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
 from mqgateway.gateway.remoting.tls import ServerTls
@@ -130,7 +130,7 @@ class Handshake(Protocol):
         self._first += data
         try:
             rest = self._first if self._beyond_proxy else self._pass_proxy_header()
-        except CodecError as error:
+        except ProtocolError as error:
             self._refuse(str(error))
             return
         if rest:

@@ -14,8 +14,8 @@ from twisted.python.failure import Failure
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
-from mqgateway.gateway.remoting.protocol import Connection
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.protocol import RemotingConnection
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.transport import connecting
 from mqgateway.gateway.runtime.loop import Reactor
@@ -63,7 +63,7 @@ class Link:
         reactor: Reactor,
         address: str,
         *,
-        terms: Terms,
+        terms: ConnectionSettings,
         dispatcher: Dispatcher,
         tls: ClientTls | None,
         connect_timeout: float,
@@ -71,7 +71,7 @@ class Link:
         on_made: Callable[[str], None] | None = None,
     ) -> None:
         self.address = address
-        self.connection: Connection | None = None
+        self.connection: RemotingConnection | None = None
         """Current connection; check its `is_open` before use."""
         self._reactor = reactor
         self._connect = connects_to(reactor, address, connect_timeout)
@@ -79,21 +79,21 @@ class Link:
         self._factory = factory if tls is None else tls.wrap_factory(factory, address.rpartition(":")[0])
         self._on_gone = on_gone
         self._on_made = on_made
-        self._waiters: list[Deferred[Connection]] = []
+        self._waiters: list[Deferred[RemotingConnection]] = []
         self._attempt: Deferred[Any] | None = None
 
-    def connected(self) -> Deferred[Connection]:
+    def connected(self) -> Deferred[RemotingConnection]:
         """Return an open connection, established on demand; fails with `PeerGone`."""
         if self.connection is not None and self.connection.is_open:
             return succeed(self.connection)
-        waiter: Deferred[Connection] = Deferred()
+        waiter: Deferred[RemotingConnection] = Deferred()
         self._waiters.append(waiter)
         if self._attempt is None:
             self._attempt = self._connect(self._factory)
             self._attempt.addErrback(self._attempt_failed)
         return waiter
 
-    def retire(self, connection: Connection) -> None:
+    def retire(self, connection: RemotingConnection) -> None:
         """Retire a connection on the peer's request.
 
         Nothing more is sent on it, and it is closed after the pending answers.
@@ -122,7 +122,7 @@ class Link:
 
     def connection_made(self, peer: Peer) -> None:
         """Pass a new connection to the waiters."""
-        assert isinstance(peer, Connection)
+        assert isinstance(peer, RemotingConnection)
         self.connection = peer
         self._attempt = None
         if self._on_made is not None:
@@ -157,12 +157,12 @@ class _Connections(Factory):
 
     noisy = False
 
-    def __init__(self, terms: Terms, dispatcher: Dispatcher, link: Link) -> None:
+    def __init__(self, terms: ConnectionSettings, dispatcher: Dispatcher, link: Link) -> None:
         self._terms = terms
         self._dispatcher = dispatcher
         self._link = link
 
     def buildProtocol(self, addr: object) -> Any:
-        return Connection(
+        return RemotingConnection(
             self._terms, self._dispatcher, self._link.connection_made, self._link.connection_gone
         )

@@ -15,7 +15,7 @@ HEAD_ROOM = 1024
 """Bytes of a frame in addition to its message."""
 
 
-class Keeper(Protocol):
+class BufferingConnection(Protocol):
     """Connection that buffers input."""
 
     def cut_off(self, reason: str) -> None:
@@ -26,7 +26,7 @@ class Keeper(Protocol):
 class _Share:
     __slots__ = ("address", "keeper", "since", "size")
 
-    def __init__(self, keeper: Keeper, address: str, since: float) -> None:
+    def __init__(self, keeper: BufferingConnection, address: str, since: float) -> None:
         self.keeper = keeper
         self.address = address
         self.since = since
@@ -40,7 +40,7 @@ class PendingInput:
         self._limit = limit
         self._address_limit = address_limit
         self._seconds = seconds
-        self._shares: dict[Keeper, _Share] = {}
+        self._shares: dict[BufferingConnection, _Share] = {}
         self._by_address: dict[str, int] = {}
         self.total = 0
         """Number of bytes currently buffered."""
@@ -53,7 +53,7 @@ class PendingInput:
         least = message_limit + HEAD_ROOM
         return cls(max(limit, least), max(address_limit, least), seconds)
 
-    def set(self, keeper: Keeper, address: str, size: int, *, is_new: bool) -> None:
+    def set(self, keeper: BufferingConnection, address: str, size: int, *, is_new: bool) -> None:
         """Set the bytes buffered by a connection from an ip address; with `is_new`, none of them were before.
 
         Closes connections that buffer too much, possibly this one.

@@ -36,7 +36,7 @@ from mqgateway.gateway.codec.command import (
     decode_command,
     encode_command,
 )
-from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
+from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
@@ -44,7 +44,7 @@ from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, RemotingError, TooManyInFlight
 from mqgateway.gateway.remoting.foreign import language
 from mqgateway.gateway.remoting.long_work import Work
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.runtime.loop import Timer, Transport
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 LostCallback = Callable[[Peer], None]
 
 
-class Connection:
+class RemotingConnection:
     """`Peer`, with the Twisted protocol beneath it and the push producer that its transport pauses.
 
     `on_made` and `on_gone` are called when the conversation starts and when it has ended. `address` may be
@@ -63,7 +63,7 @@ class Connection:
     transport: Transport  # set before any call
 
     def __init__(
-        self, terms: Terms, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
+        self, terms: ConnectionSettings, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
     ) -> None:
         self._terms = terms
         self._dispatcher = dispatcher
@@ -118,7 +118,7 @@ class Connection:
         self._touched = True
         try:
             payloads = self._cutter.feed(data)
-        except CodecError as error:
+        except ProtocolError as error:
             self._break_off(str(error), data)
             return
         if payloads:
@@ -168,7 +168,7 @@ class Connection:
             times.begin()
         try:
             self._serve(payloads)
-        except CodecError as error:
+        except ProtocolError as error:
             self._break_off(str(error))
         finally:
             if ours:
@@ -368,12 +368,12 @@ class Connection:
         return answer
 
     def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
-        """Send a request without a Deferred; raises `RemotingError` or `CodecError` if it was not sent."""
+        """Send a request without a Deferred; raises `RemotingError` or `ProtocolError` if it was not sent."""
         self._check_writable()
         command.opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
         try:
             frame = encode_command(command)
-        except CodecError:
+        except ProtocolError:
             self._exchange.forget(command.opaque)
             raise
         self._write(frame)
@@ -526,4 +526,4 @@ class Connection:
 
 
 # Twisted's TLS layer notifies objects that provide this interface of the end of the handshake.
-classImplements(Connection, IHandshakeListener)
+classImplements(RemotingConnection, IHandshakeListener)

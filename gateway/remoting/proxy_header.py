@@ -18,7 +18,7 @@ import struct
 from enum import Enum
 from typing import Final, NamedTuple
 
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 
 V1_START = b"PROXY "
 V1_LINE_MAX = 107
@@ -66,19 +66,19 @@ def _read_v1(data: bytes) -> ProxyHeader | Incomplete:
     end = data.find(b"\r\n", 0, V1_LINE_MAX)
     if end < 0:
         if len(data) >= V1_LINE_MAX:
-            raise CodecError("a PROXY line without an end")
+            raise ProtocolError("a PROXY line without an end")
         return INCOMPLETE
     words = data[:end].decode("latin-1").split(" ")
     size = end + 2
     if words[1] == "UNKNOWN":
         return ProxyHeader(size, None)
     if words[1] not in ("TCP4", "TCP6") or len(words) != 6:
-        raise CodecError(f"a PROXY line that names no TCP connection: {data[:end]!r}")
+        raise ProtocolError(f"a PROXY line that names no TCP connection: {data[:end]!r}")
     try:
         ip = ipaddress.IPv4Address(words[2]) if words[1] == "TCP4" else ipaddress.IPv6Address(words[2])
         return ProxyHeader(size, (str(ip), _port(words[4])))
     except ValueError as error:
-        raise CodecError(f"a PROXY line with a bad address: {error}") from None
+        raise ProtocolError(f"a PROXY line with a bad address: {error}") from None
 
 
 def _port(text: str) -> int:
@@ -94,15 +94,15 @@ def _read_v2(data: bytes) -> ProxyHeader | Incomplete:
     family = data[13] >> 4
     size = V2_FIXED + int.from_bytes(data[14:16], "big")
     if version != 2 or command > 1:
-        raise CodecError(f"a PROXY header of version {version}, command {command}")
+        raise ProtocolError(f"a PROXY header of version {version}, command {command}")
     if size > V2_SIZE_MAX:
-        raise CodecError(f"a PROXY header of {size} bytes")
+        raise ProtocolError(f"a PROXY header of {size} bytes")
     if len(data) < size:
         return INCOMPLETE
     addresses = _ADDRESS_FORMATS.get(family)
     if command == 0 or addresses is None:
         return ProxyHeader(size, None)
     if size - V2_FIXED < addresses.size:
-        raise CodecError("a PROXY header too short for its addresses")
+        raise ProtocolError("a PROXY header too short for its addresses")
     source, _, port, _ = addresses.unpack_from(data, V2_FIXED)
     return ProxyHeader(size, (str(ipaddress.ip_address(source)), port))

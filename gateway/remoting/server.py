@@ -25,12 +25,12 @@ from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.door import Conversing, Handshake
-from mqgateway.gateway.remoting.protocol import Connection
-from mqgateway.gateway.remoting.terms import Terms, server_terms
+from mqgateway.gateway.remoting.protocol import RemotingConnection
+from mqgateway.gateway.remoting.terms import ConnectionSettings, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
-from mqgateway.gateway.runtime.schedule import Call, Schedule
+from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class RemotingServer:
         options: RemotingOptions,
         *,
         tls: ServerTls | None = None,
-        terms: Terms | None = None,
+        terms: ConnectionSettings | None = None,
         on_connect: Callable[[Peer], None] = _nothing,
         on_lost: Callable[[Peer], None] = _nothing,
     ) -> None:
@@ -94,7 +94,7 @@ class RemotingServer:
         self._numbers = count(1)
         self._was_full = False
         self._schedule = Schedule(reactor)
-        self._sweeper: Call | None = None
+        self._sweeper: ScheduledCall | None = None
         self._stopped: Deferred[None] | None = None
         self._stop_timer: Timer | None = None
 
@@ -130,7 +130,7 @@ class RemotingServer:
         self._dispatchers.add(served_by)
 
         def connection() -> Conversing:
-            return Connection(self.terms, served_by, self._on_connect, self._on_lost)
+            return RemotingConnection(self.terms, served_by, self._on_connect, self._on_lost)
 
         return self._listen(host, port, connection, self._recognised)
 

@@ -11,7 +11,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.service import Runtime, Service
 
@@ -34,7 +34,7 @@ class RemotingService(Service):
         self._clients.append(client)
         return client
 
-    def _make_server(self, dispatcher: Dispatcher, terms: Terms | None = None) -> RemotingServer:
+    def _make_server(self, dispatcher: Dispatcher, terms: ConnectionSettings | None = None) -> RemotingServer:
         """Return a server, and register that it stops, and the client with it."""
         runtime = self._runtime
         tls = None if self._tls is None else ServerTls(self._tls, runtime.disk)

@@ -20,7 +20,7 @@ HIGH_WATER_MARK: Final = 4 * 1024 * 1024
 
 
 @dataclass
-class Terms:
+class ConnectionSettings:
     """The limits and shared parts of all connections of one server or one client. Sizes are in bytes."""
 
     reactor: Clockwork
@@ -44,9 +44,9 @@ class Terms:
 
 def server_terms(
     options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
-) -> Terms:
+) -> ConnectionSettings:
     """The terms that the options give a server; `after_read` runs before replies to a read are written."""
-    return Terms(
+    return ConnectionSettings(
         reactor=reactor,
         frame_limit=options.frame_max_length,
         ask_limit=options.server_async_semaphore_value,
@@ -62,7 +62,9 @@ def server_terms(
     )
 
 
-def client_terms(options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None) -> Terms:
+def client_terms(
+    options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None
+) -> ConnectionSettings:
     """The terms that the options give to a client's connections; those with one `turn` write together.
 
     A client reads always: were it to stop because the server does, both would wait for each other. It trusts

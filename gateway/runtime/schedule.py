@@ -21,20 +21,20 @@ class Schedule:
 
     def __init__(self, reactor: Clockwork) -> None:
         self._reactor = reactor
-        self._timers: set[Call] = set()
+        self._timers: set[ScheduledCall] = set()
         self._is_over = False
 
     def seconds(self) -> float:
         """The loop's time."""
         return self._reactor.seconds()
 
-    def later(self, seconds: float, work: Callable[..., object], *args: Any) -> Call:
+    def later(self, seconds: float, work: Callable[..., object], *args: Any) -> ScheduledCall:
         """Call `work(*args)` once; the result can be cancelled. Nothing is called once this is stopped."""
-        return Call(self, seconds, None, work, args)
+        return ScheduledCall(self, seconds, None, work, args)
 
-    def every(self, first: float, seconds: float, work: Callable[[], object]) -> Call:
+    def every(self, first: float, seconds: float, work: Callable[[], object]) -> ScheduledCall:
         """Call `work` after `first` seconds and then again and again."""
-        return Call(self, first, seconds, work, ())
+        return ScheduledCall(self, first, seconds, work, ())
 
     def pause(self, seconds: float) -> Deferred[None]:
         """A Deferred that fires after a while; never, once this is stopped."""
@@ -49,7 +49,7 @@ class Schedule:
             call.cancel()
 
 
-class Call:
+class ScheduledCall:
     """One call that is to come."""
 
     def __init__(

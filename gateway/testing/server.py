@@ -31,7 +31,7 @@ from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -393,7 +393,7 @@ class Server:
     def _start_front_end(self, front_end: FrontEnd, broker: BrokerService) -> Running:
         name, options = front_end.name, self._options[0]
         running = front_end.start(
-            Surroundings(
+            FrontEndEnvironment(
                 operations=broker.operations,
                 server=broker.server,
                 reactor=self._life,

@@ -35,7 +35,7 @@ class CallerConnection:
 
 
 @dataclass
-class Call:
+class WebCall:
     """What a route's function is given. `now` is the wall time in ms.
 
     `cluster` is the broker's, `csrf` the token of the caller's session.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.operations import BrokerFigures, Operations, Permit
     from mqgateway.gateway.namesrv.name_server import NameServer
     from mqgateway.gateway.remoting.server import RemotingServer
-    from mqgateway.gateway.web.call import Call
+    from mqgateway.gateway.web.call import WebCall
     from mqgateway.gateway.web.entrance import Entrance
 
 log = logging.getLogger("mqgateway.audit")
@@ -43,7 +43,7 @@ class Reset:
     before: dict[int, int]
 
 
-class Counts(NamedTuple):
+class ConsoleFigures(NamedTuple):
     """Figures of the broker at a time of the monotonic clock, in s."""
 
     seconds: float
@@ -103,13 +103,13 @@ class Console:
         if not administration.is_writable_master:
             raise ApiError(409, f"this broker is a {administration.role.kind.value} now: ask the master")
 
-    def permit(self, call: Call, use: Use) -> Permit:
+    def permit(self, call: WebCall, use: Use) -> Permit:
         """Return a permit for an authenticated caller. Raises `ApiError`, `OperationError`."""
         if use in (Use.SEND, Use.ADMINISTER):
             self.check_writable()
         return self.operations.gate.admit(Principal(call.connection, None), use)
 
-    def note(self, call: Call, action: str, shown: dict[str, Any], refusal: str) -> None:
+    def note(self, call: WebCall, action: str, shown: dict[str, Any], refusal: str) -> None:
         """Tell the audit of a write, whether it was carried out or refused."""
         entry: dict[str, Any] = {
             "time": call.now,
@@ -124,7 +124,7 @@ class Console:
         self.audit.append(entry)
         log.info("%s", json.dumps({"event": "console", **entry}, default=str))
 
-    def keep_reset(self, call: Call, group: str, topic: str, before: dict[int, int]) -> int:
+    def keep_reset(self, call: WebCall, group: str, topic: str, before: dict[int, int]) -> int:
         """Keep offsets that were changed, by queue; gives by what number they are undone."""
         reset = Reset(self._next_reset, call.now, call.caller.user, group, topic, before)
         self._next_reset += 1
@@ -140,11 +140,11 @@ class Console:
         self.rings.add(self.now() / 1000, self.figures(self._counted))
         self._counted = self.counts()
 
-    def counts(self) -> Counts:
+    def counts(self) -> ConsoleFigures:
         """Return the figures of now."""
-        return Counts(self.clock.monotonic(), self.operations.administration.figures())
+        return ConsoleFigures(self.clock.monotonic(), self.operations.administration.figures())
 
-    def figures(self, before: Counts) -> dict[str, float]:
+    def figures(self, before: ConsoleFigures) -> dict[str, float]:
         """Return rates a second since earlier counts, and the numbers that are none."""
         counts = self.counts()
         seconds, old, new = max(counts.seconds - before.seconds, 0.001), before.figures, counts.figures

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.needs import Need
@@ -23,7 +23,7 @@ from mqgateway.gateway.access.users import User
 from mqgateway.gateway.web.call import Caller
 from mqgateway.gateway.web.guard import is_loopback
 from mqgateway.gateway.web.route import ApiError, Role
-from mqgateway.gateway.web.sessions import Attempts, Session, Sessions
+from mqgateway.gateway.web.sessions import Attempts, LoginSession, LoginSessions
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +43,11 @@ def check(options: BrokerOptions) -> None:
 class Entrance:
     """Lets people in. The options have passed `check`."""
 
-    def __init__(self, options: BrokerOptions, access: Administration | None, clock: Clock) -> None:
+    def __init__(self, options: BrokerOptions, access: AccessAdministration | None, clock: Clock) -> None:
         self._options = options
         self._access = access if options.authentication_enabled else None
         self._roles = read_roles(options.console_roles)
-        self.sessions = Sessions(clock)
+        self.sessions = LoginSessions(clock)
         self._attempts = Attempts(clock)
         self.link_token = "" if self._access is not None else secrets.token_urlsafe(24)
         """What opens the console once; empty where users log in."""
@@ -57,7 +57,7 @@ class Entrance:
         """Whether users log in; else a link is needed."""
         return self._access is not None
 
-    def log_in(self, user: str, password: str, address: str) -> Session:
+    def log_in(self, user: str, password: str, address: str) -> LoginSession:
         """A session for who knows the password. Raises `ApiError`."""
         key = f"{address} {user}"
         wait = self._attempts.wait(key)
@@ -72,7 +72,7 @@ class Entrance:
         self._attempts.succeeded(key)
         return self.sessions.open(user, self._options.console_idle_minutes * 60)
 
-    def enter(self, token: str) -> Session:
+    def enter(self, token: str) -> LoginSession:
         """A session for who has the link; the next one needs another. Raises `ApiError`."""
         if not self.link_token or not hmac.compare_digest(self.link_token.encode(), token.encode()):
             raise ApiError(401, "the link was used already, or is of another start; the log has a new one")
@@ -80,7 +80,7 @@ class Entrance:
         log.info("the console was opened; the next browser can log in with #token=%s", self.link_token)
         return self.sessions.open("", None)
 
-    def caller(self, session: Session, address: str) -> Caller:
+    def caller(self, session: LoginSession, address: str) -> Caller:
         """Who a session is of, as of now. Raises `ApiError` where the user is none any more."""
         if self._access is None:
             return Caller("", Role.ADMIN, address)
@@ -102,7 +102,7 @@ class Entrance:
             if not verdict.is_allowed:
                 raise ApiError(403, verdict.refusal)
 
-    def _user(self, session: Session) -> User:
+    def _user(self, session: LoginSession) -> User:
         assert self._access is not None
         user = self._access.user(session.user)
         if user is None or user.is_disabled:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 
 
-def start(around: Surroundings) -> Running:
+def start(around: FrontEndEnvironment) -> Running:
     """Start the console on its port."""
     from mqgateway.gateway.web.service import ConsoleService
 

@@ -8,14 +8,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mqgateway.gateway.web.route import ApiError, Field
+from mqgateway.gateway.web.route import ApiError, RouteField
 
 LIMIT_MAX = 500
 PAGE_FIELDS = (
-    Field("limit", int, "Maximum number of rows in a page.", 50, least=1, most=LIMIT_MAX),
-    Field("cursor", str, "`cursor` of the previous page.", ""),
-    Field("search", str, "Text in the names, case-insensitive.", ""),
-    Field("descending", bool, "Sort in descending order.", False),
+    RouteField("limit", int, "Maximum number of rows in a page.", 50, least=1, most=LIMIT_MAX),
+    RouteField("cursor", str, "`cursor` of the previous page.", ""),
+    RouteField("search", str, "Text in the names, case-insensitive.", ""),
+    RouteField("descending", bool, "Sort in descending order.", False),
 )
 
 Row = tuple[Any, str]

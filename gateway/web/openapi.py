@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mqgateway.gateway.web.route import KINDS, PREFIX, REQUIRED, Field, Role, Route
+from mqgateway.gateway.web.route import KINDS, PREFIX, REQUIRED, Role, Route, RouteField
 
 _ANSWERS = {
     "400": "A parameter is invalid; `error` names it.",
@@ -95,7 +95,7 @@ def _body(route: Route) -> dict[str, Any]:
     }
 
 
-def _schema(field: Field) -> dict[str, Any]:
+def _schema(field: RouteField) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": KINDS[field.kind]}
     if field.default is not REQUIRED and field.default is not None:
         schema["default"] = field.default

@@ -38,7 +38,7 @@ class ApiError(Exception):
         self.message = message
 
 
-class Field(NamedTuple):
+class RouteField(NamedTuple):
     """A parameter of the query, or a member of the body. `is_secret`: the audit does not show it."""
 
     name: str
@@ -68,8 +68,8 @@ class Route(NamedTuple):
     role: Role
     summary: str
     function: Callable[..., Any]
-    query: tuple[Field, ...] = ()
-    body: tuple[Field, ...] = ()
+    query: tuple[RouteField, ...] = ()
+    body: tuple[RouteField, ...] = ()
     needs: Callable[[Any], Sequence[Need]] = no_needs
     is_stream: bool = False
 
@@ -106,7 +106,7 @@ def match(routes: Iterable[Route], path: str) -> tuple[dict[str, Route], dict[st
     return found, named
 
 
-def read_query(fields: Sequence[Field], given: Mapping[str, str]) -> dict[str, Any]:
+def read_query(fields: Sequence[RouteField], given: Mapping[str, str]) -> dict[str, Any]:
     """The parameters of a query, typed. Raises `ApiError` for any that is wrong or unknown."""
     _check_known(fields, given, "parameter")
     return {
@@ -115,7 +115,7 @@ def read_query(fields: Sequence[Field], given: Mapping[str, str]) -> dict[str, A
     }
 
 
-def read_body(fields: Sequence[Field], given: Any) -> dict[str, Any]:
+def read_body(fields: Sequence[RouteField], given: Any) -> dict[str, Any]:
     """The members of a body, typed. Raises `ApiError` for any that is wrong or unknown."""
     if not isinstance(given, dict):
         raise ApiError(400, "the body must be an object of JSON")
@@ -128,7 +128,7 @@ def read_body(fields: Sequence[Field], given: Any) -> dict[str, Any]:
     }
 
 
-def _check_known(fields: Sequence[Field], given: Mapping[str, Any], what: str) -> None:
+def _check_known(fields: Sequence[RouteField], given: Mapping[str, Any], what: str) -> None:
     known = {field.name for field in fields}
     for name in given:
         if name not in known:
@@ -136,13 +136,13 @@ def _check_known(fields: Sequence[Field], given: Mapping[str, Any], what: str) -
             raise ApiError(400, f"there is no {what} {name}{allowed}")
 
 
-def _default(field: Field) -> Any:
+def _default(field: RouteField) -> Any:
     if field.default is REQUIRED:
         raise ApiError(400, f"{field.name} is missing: {field.meaning}")
     return field.default
 
 
-def _typed(field: Field, value: Any, is_text: bool) -> Any:
+def _typed(field: RouteField, value: Any, is_text: bool) -> Any:
     if is_text and field.kind is int:
         try:
             value = int(value)

@@ -24,7 +24,7 @@ CHUNK = 16
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchCriteria:
     """Criteria of a search; empty texts match any. `queue_id` below 0: all; times in ms, `end` 0 for now."""
 
     topic: str
@@ -52,7 +52,7 @@ class Wanted:
 
 
 @dataclass
-class Queue:
+class ScannedQueue:
     """The rest of one queue: offsets [begin, end), and messages read from it but not returned yet."""
 
     queue_id: int
@@ -65,7 +65,7 @@ class Queue:
 
 
 @dataclass
-class Found:
+class SearchResult:
     """Messages found, the numbers of those read and left, and a cursor to continue, empty at the end."""
 
     messages: list[StoredMessage]
@@ -84,13 +84,13 @@ class QueueSource:
 
 async def scan(
     source: QueueSource,
-    wanted: Wanted,
+    wanted: SearchCriteria,
     *,
     limit: int,
     budget: int,
     cursor: str,
     breathe: Callable[[], Awaitable[None]],
-) -> Found:
+) -> SearchResult:
     """Read up to `budget` messages until `limit` are found. Raises `ApiError` for a wrong cursor."""
     queues = _resumed(cursor) if cursor else await _beginning(source, wanted)
     found: list[StoredMessage] = []
@@ -104,10 +104,10 @@ async def scan(
             found.append(message)
         await breathe()
     left = sum(map(len, queues))
-    return Found(found, scanned, left, _written(queues, wanted.newest_first) if left else "")
+    return SearchResult(found, scanned, left, _written(queues, wanted.newest_first) if left else "")
 
 
-async def _beginning(source: QueueSource, wanted: Wanted) -> list[Queue]:
+async def _beginning(source: QueueSource, wanted: SearchCriteria) -> list[ScannedQueue]:
     """All of the topic's queues between the two times."""
     offsets, permit, topic = source.operations.offsets, source.permit, wanted.topic
     ids = source.operations.topics.queues(topic)
@@ -125,11 +125,13 @@ async def _beginning(source: QueueSource, wanted: Wanted) -> list[Queue]:
             )
             is_within = offsets.store_time(topic, queue_id, last) <= wanted.end
             end = min(end, last + 1) if is_within else begin
-        queues.append(Queue(queue_id, begin, end))
+        queues.append(ScannedQueue(queue_id, begin, end))
     return queues
 
 
-async def _next(source: QueueSource, wanted: Wanted, queues: list[Queue]) -> StoredMessage | None:
+async def _next(
+    source: QueueSource, wanted: SearchCriteria, queues: list[ScannedQueue]
+) -> StoredMessage | None:
     """The newest or oldest message of what is left in the queues."""
     for queue in queues:
         while not queue.read and queue.begin < queue.end:
@@ -142,7 +144,7 @@ async def _next(source: QueueSource, wanted: Wanted, queues: list[Queue]) -> Sto
     return chosen.read.pop(0)
 
 
-async def _fill(source: QueueSource, wanted: Wanted, queue: Queue) -> None:
+async def _fill(source: QueueSource, wanted: SearchCriteria, queue: ScannedQueue) -> None:
     """Read the next messages of a queue; records that are gone are passed over."""
     if wanted.newest_first:
         first = max(queue.begin, queue.end - CHUNK)
@@ -161,7 +163,7 @@ async def settled(outcome: Any) -> Any:
     return await outcome if hasattr(outcome, "addCallback") else outcome
 
 
-def _written(queues: list[Queue], newest_first: bool) -> str:
+def _written(queues: list[ScannedQueue], newest_first: bool) -> str:
     """Return a cursor for the rest; messages that were read ahead are read again."""
     rows = []
     for queue in queues:
@@ -173,9 +175,9 @@ def _written(queues: list[Queue], newest_first: bool) -> str:
     return base64.urlsafe_b64encode(json.dumps(rows).encode()).decode()
 
 
-def _resumed(cursor: str) -> list[Queue]:
+def _resumed(cursor: str) -> list[ScannedQueue]:
     try:
         rows: list[tuple[int, int, int]] = list(json.loads(base64.urlsafe_b64decode(cursor.encode())))
-        return [Queue(int(queue_id), int(begin), int(end)) for queue_id, begin, end in rows]
+        return [ScannedQueue(int(queue_id), int(begin), int(end)) for queue_id, begin, end in rows]
     except (ValueError, TypeError):
         raise ApiError(400, "the cursor is not from this search; start without one") from None

@@ -15,7 +15,7 @@ WAIT_MAX_SECONDS = 300.0
 
 
 @dataclass(eq=False)
-class Session:
+class LoginSession:
     """Somebody who was let in. `csrf` is what writes have to bring; `idle_seconds` None: it never ends."""
 
     id: str
@@ -25,27 +25,27 @@ class Session:
     seen_at: float
 
 
-class Sessions:
+class LoginSessions:
     """All sessions. Ids are of 256 bits and known to the browser only."""
 
     def __init__(self, clock: Clock, random: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> None:
         self._clock = clock
         self._random = random
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, LoginSession] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self, user: str, idle_seconds: float | None) -> Session:
+    def open(self, user: str, idle_seconds: float | None) -> LoginSession:
         """A new session; the one that was silent longest ends where there are very many."""
         now = self._clock.monotonic()
         if len(self._sessions) >= SESSIONS_MAX:
             self.close(min(self._sessions.values(), key=lambda one: one.seen_at))
-        session = Session(self._random(), self._random(), user, idle_seconds, now)
+        session = LoginSession(self._random(), self._random(), user, idle_seconds, now)
         self._sessions[session.id] = session
         return session
 
-    def find(self, session_id: str, *, is_use: bool = True) -> Session | None:
+    def find(self, session_id: str, *, is_use: bool = True) -> LoginSession | None:
         """The session, if it has not ended; it goes on from now where this is a use of it."""
         session = self._sessions.get(session_id)
         if session is None:
@@ -58,7 +58,7 @@ class Sessions:
             session.seen_at = now
         return session
 
-    def close(self, session: Session) -> None:
+    def close(self, session: LoginSession) -> None:
         """It ends."""
         self._sessions.pop(session.id, None)
 

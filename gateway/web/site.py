@@ -21,13 +21,13 @@ from twisted.web.server import Request as TwistedRequest
 from mqgateway.gateway.broker.operations import OperationError, Reason
 from mqgateway.gateway.web import openapi
 from mqgateway.gateway.web.api.routes import routes as api_routes
-from mqgateway.gateway.web.call import Call, Caller
+from mqgateway.gateway.web.call import Caller, WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.files import PAGE, StaticFile, content_policy, static_files
 from mqgateway.gateway.web.guard import Guard, check_write
 from mqgateway.gateway.web.route import PREFIX, ApiError, Role, Route, match, read_body, read_query
-from mqgateway.gateway.web.sessions import Session
-from mqgateway.gateway.web.streams import STREAMS_MAX, Source, Stream
+from mqgateway.gateway.web.sessions import LoginSession
+from mqgateway.gateway.web.streams import STREAMS_MAX, EventSource, EventStream
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class ConsolePages(Resource):
         self._document = json.dumps(openapi.document(self._routes, version)).encode()
         self._files = static_files()
         self._policy = content_policy(self._files)
-        self._streams: set[Stream] = set()
+        self._streams: set[EventStream] = set()
 
     def close(self) -> None:
         """End the streams."""
@@ -155,7 +155,7 @@ class ConsolePages(Resource):
         caller = self._caller(request, session, route.role)
         if method != "GET":
             check_write(headers, session.csrf if session is not None else None)
-        call = Call(
+        call = WebCall(
             caller,
             self._console.now(),
             self._console.operations.options.broker_cluster_name,
@@ -164,13 +164,13 @@ class ConsolePages(Resource):
         )
         return self._carry_out(request, route, call, session, headers)
 
-    def _session(self, request: Any) -> Session | None:
+    def _session(self, request: Any) -> LoginSession | None:
         cookie = request.getCookie(self._cookie.encode())
         if cookie is None:
             return None
         return self._console.entrance.sessions.find(cookie.decode("ascii", "replace"))
 
-    def _caller(self, request: Any, session: Session | None, role: Role) -> Caller:
+    def _caller(self, request: Any, session: LoginSession | None, role: Role) -> Caller:
         address = getattr(request.getClientAddress(), "host", "") or "127.0.0.1"
         if session is None:
             if role is not Role.NOBODY:
@@ -187,7 +187,7 @@ class ConsolePages(Resource):
         return caller
 
     def _carry_out(
-        self, request: Any, route: Route, call: Call, session: Session | None, headers: dict[str, str]
+        self, request: Any, route: Route, call: WebCall, session: LoginSession | None, headers: dict[str, str]
     ) -> bytes | int:
         console = self._console
         try:
@@ -204,7 +204,7 @@ class ConsolePages(Resource):
             return self._refused(request, route, call, error)
         if route.is_stream:
             return self._stream(request, outcome, session)
-        if isinstance(outcome, Session):
+        if isinstance(outcome, LoginSession):
             self._set_cookie(request, outcome, headers)
             outcome = {"isIn": True}
         elif route.method == "DELETE" and route.role is Role.NOBODY and session is not None:
@@ -212,7 +212,7 @@ class ConsolePages(Resource):
         return self._answered(request, route, call, outcome, headers)
 
     def _answered(
-        self, request: Any, route: Route, call: Call, outcome: Any, headers: dict[str, str]
+        self, request: Any, route: Route, call: WebCall, outcome: Any, headers: dict[str, str]
     ) -> bytes | int:
         if isinstance(outcome, Coroutine):
             outcome = Deferred.fromCoroutine(outcome)
@@ -238,7 +238,7 @@ class ConsolePages(Resource):
         outcome.addErrback(failed)
         return NOT_DONE_YET
 
-    def _done(self, request: Any, route: Route, call: Call, value: Any, headers: dict[str, str]) -> bytes:
+    def _done(self, request: Any, route: Route, call: WebCall, value: Any, headers: dict[str, str]) -> bytes:
         self._note(route, call, "")
         body = json.dumps(value, separators=(",", ":")).encode()
         if route.method != "GET":
@@ -246,13 +246,13 @@ class ConsolePages(Resource):
         request.setHeader("Cache-Control", "no-store")
         return _tagged(request, headers, StaticFile(body, JSON, f'"{hashlib.sha256(body).hexdigest()[:24]}"'))
 
-    def _refused(self, request: Any, route: Route, call: Call, error: ApiError | OperationError) -> bytes:
+    def _refused(self, request: Any, route: Route, call: WebCall, error: ApiError | OperationError) -> bytes:
         self._note(route, call, error.message)
         if isinstance(error, OperationError):
             error = ApiError(_STATUS.get(error.reason, 409), error.message)
         return _error(request, error)
 
-    def _note(self, route: Route, call: Call, refusal: str) -> None:
+    def _note(self, route: Route, call: WebCall, refusal: str) -> None:
         if route.method == "GET" or (route.role is Role.NOBODY and not refusal):
             return
         secret = {field.name for field in route.body if field.is_secret}
@@ -265,13 +265,13 @@ class ConsolePages(Resource):
         shown = {**call.path, **{name: str(value)[:AUDIT_SHOWN_MAX] for name, value in given}}
         self._console.note(call, f"{route.method} {route.path}", {"about": shown}, refusal)
 
-    def _set_cookie(self, request: Any, session: Session, headers: dict[str, str]) -> None:
+    def _set_cookie(self, request: Any, session: LoginSession, headers: dict[str, str]) -> None:
         is_secure = request.isSecure() or headers.get("x-forwarded-proto") == "https"
         request.addCookie(
             self._cookie, session.id, path="/", httpOnly=True, sameSite="strict", secure=is_secure
         )
 
-    def _stream(self, request: Any, source: Source, session: Session | None) -> bytes | int:
+    def _stream(self, request: Any, source: EventSource, session: LoginSession | None) -> bytes | int:
         if len(self._streams) >= STREAMS_MAX:
             return _error(request, ApiError(503, f"{STREAMS_MAX} streams are open, no more are served"))
         request.setHeader("Content-Type", "text/event-stream")
@@ -280,7 +280,7 @@ class ConsolePages(Resource):
         def is_alive() -> bool:
             return session is not None and sessions.find(session.id, is_use=False) is not None
 
-        stream = Stream(request, source, self._console.schedule, is_alive, self._streams.discard)
+        stream = EventStream(request, source, self._console.schedule, is_alive, self._streams.discard)
         self._streams.add(stream)
         request.notifyFinish().addBoth(lambda _: stream.lost())
         stream.start()

@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from mqgateway.gateway.runtime.schedule import Call as Timer
 from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.runtime.schedule import ScheduledCall as Timer
 
 STREAMS_MAX = 32
 SILENCE_SECONDS = 15.0
@@ -19,7 +19,7 @@ Events = list[tuple[str, Any]]
 """Names of events, and what is JSON in them."""
 
 
-class Source(NamedTuple):
+class EventSource(NamedTuple):
     """Where events come from: `next` is called every so many seconds, and once at the beginning."""
 
     seconds: float
@@ -38,16 +38,16 @@ class StreamRequest(Protocol):
     def unregisterProducer(self) -> object: ...
 
 
-class Stream:
+class EventStream:
     """One stream; `ended` is called when it has. `is_alive` is asked each time: a session may end."""
 
     def __init__(
         self,
         request: StreamRequest,
-        source: Source,
+        source: EventSource,
         schedule: Schedule,
         is_alive: Callable[[], bool],
-        ended: Callable[[Stream], None],
+        ended: Callable[[EventStream], None],
     ) -> None:
         self._request = request
         self._source = source

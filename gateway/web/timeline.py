@@ -10,14 +10,14 @@ from mqgateway.gateway.codec.traces import TraceRecord
 CONSUMED_MAX = 64
 
 
-class Told(NamedTuple):
+class HostRecord(NamedTuple):
     """A record of a trace, and the host that it came from."""
 
     host: str
     record: TraceRecord
 
 
-def timeline(told: Iterable[Told]) -> dict[str, Any]:
+def timeline(told: Iterable[HostRecord]) -> dict[str, Any]:
     """`sent` and `consumed`, the oldest first.
 
     Of who consumes, `began` is None where nobody told, and `took` and `isGood` are where only the beginning

@@ -33,7 +33,7 @@ from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
-from mqgateway.engine.store.reader import Reader
+from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
 from mqgateway.engine.unique_keys import lone_unique_key
@@ -44,7 +44,7 @@ from mqgateway.gateway.client.message import ReceivedMessage, queue_of
 from mqgateway.gateway.codec import command, fields
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from mqgateway.gateway.codec.errors import CodecError, HeaderError
+from mqgateway.gateway.codec.errors import HeaderError, ProtocolError
 from mqgateway.gateway.codec.fields import Header, request_headers
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.support.engine.store.stores import Bench
@@ -460,7 +460,7 @@ def test_records_are_chosen(
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
     inspection = Inspection(log, False)
     expansion = Expansion(inspection.report)
-    reader = Reader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
+    reader = QueueReader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
     data = b"".join(UNIT.pack(*unit) for unit in units)
     chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)
     with in_python(reader_module):
@@ -693,7 +693,7 @@ def read(payload: bytes) -> RemotingCommand | str:
         found = decode_command(payload)
         found.ext_fields = dict(found.ext_fields)
         return found
-    except CodecError as error:
+    except ProtocolError as error:
         return str(error)
 
 

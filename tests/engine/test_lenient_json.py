@@ -13,7 +13,7 @@ from mqgateway.engine.lenient_json import (
     STRING_MAX,
     JsonError,
     ObjectKey,
-    Prepared,
+    PreparedText,
     dumps,
     loads,
     loads_in_steps,
@@ -163,7 +163,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 @given(VALUES, st.booleans())
 def test_prepared_text_is_written_as_the_value_would_be(value: Any, indent: bool) -> None:
-    prepared = Prepared(dumps(value, indent=indent))
+    prepared = PreparedText(dumps(value, indent=indent))
     assert dumps({"a": {"b": prepared}}, indent=indent) == dumps({"a": {"b": value}}, indent=indent)
 
 

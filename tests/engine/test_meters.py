@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine import meters as meters_module
-from mqgateway.engine.meters import SETTLED_A_STEP, Counter, Histogram, Incoming, Meters
+from mqgateway.engine.meters import SETTLED_A_STEP, Counter, Histogram, MessageSizes, Meters
 
 
 def test_a_counter_tells_labels_apart_up_to_its_limit() -> None:
@@ -37,7 +37,7 @@ def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
 
 @given(st.lists(st.integers(0, 5_000_000)), st.integers(1, 5))
 def test_noted_sizes_are_settled_as_if_each_had_been_put(sizes: list[int], a_step: int) -> None:
-    noted, put = Incoming(), Incoming()
+    noted, put = MessageSizes(), MessageSizes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(meters_module, "SETTLED_A_STEP", a_step)
         for size in sizes:

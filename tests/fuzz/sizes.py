@@ -10,7 +10,7 @@ from mqgateway.gateway.access.allowed import ALLOWED_MAX
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.broker.replication.slave_door import WAITING_MAX
-from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.protocol import RemotingConnection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 
 Size = tuple[str, int, int]
@@ -191,7 +191,7 @@ def _connections(world: World) -> Iterator[Size]:
             yield from _connection(connection, world)
 
 
-def _connection(connection: Connection, world: World) -> Iterator[Size]:
+def _connection(connection: RemotingConnection, world: World) -> Iterator[Size]:
     options, of = world.remoting_options, f"of {connection.address}"
     yield f"requests held {of}", connection._exchange.holding, options.max_requests_in_flight
     yield f"replies owed {of}", len(connection._held), options.max_requests_in_flight

@@ -16,7 +16,7 @@ import pytest
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.fields import Field, request_header
+from mqgateway.gateway.codec.fields import HeaderField, request_header
 from tests.fuzz.test_hostile_requests import VICTIM, good_fields
 from tests.support.gateway.broker.admin import AdminBroker
 from tests.support.gateway.broker.helpers import pull_header, send_header
@@ -58,7 +58,7 @@ def state(broker: AdminBroker) -> bytes:
     return dumps({f"{number}": table for number, table in enumerate(tables)})
 
 
-def fields_of(code: int) -> tuple[Field, ...]:
+def fields_of(code: int) -> tuple[HeaderField, ...]:
     """Return the declared fields."""
     header = request_header(code)
     assert header is not None

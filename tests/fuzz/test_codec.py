@@ -18,7 +18,7 @@ from mqgateway.gateway.codec import bodies, headers
 from mqgateway.gateway.codec.bodies import Body, HeartbeatData, LockBatchRequestBody, RegisterBrokerBody
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
-from mqgateway.gateway.codec.errors import BodyError, CodecError, HeaderError
+from mqgateway.gateway.codec.errors import BodyError, HeaderError, ProtocolError
 from mqgateway.gateway.codec.fields import Header, camel_case
 from mqgateway.gateway.codec.frame import FrameCutter
 
@@ -67,14 +67,14 @@ def payload(form: int, header: bytes, body: bytes) -> bytes:
 @bounded
 @given(st.binary(max_size=300))
 def test_random_payloads(data: bytes) -> None:
-    with suppress(CodecError):
+    with suppress(ProtocolError):
         assert isinstance(decode_command(data), RemotingCommand)
 
 
 @bounded
 @given(st.binary(max_size=200), st.binary(max_size=10), st.sampled_from([0, 1]))
 def test_random_headers_of_the_right_length(header: bytes, body: bytes, form: int) -> None:
-    with suppress(CodecError):
+    with suppress(ProtocolError):
         command = decode_command(payload(form, header, body))
         assert command.body == body
 
@@ -87,7 +87,7 @@ def test_json_headers_with_anything_in_them(members: dict[str, object]) -> None:
         header = orjson.dumps(members)
     except TypeError:  # beyond 64 bits
         return
-    with suppress(CodecError):
+    with suppress(ProtocolError):
         command = decode_command(payload(0, header, b""))
         assert (
             type(command.code) is type(command.version) is type(command.opaque) is type(command.flag) is int
@@ -109,7 +109,7 @@ def test_binary_headers_with_anything_in_them(start: bytes, pieces: list[bytes])
     command = decode_command(payload(1, header, b""))
     assert command.serialize_type is SerializeType.ROCKETMQ
     assert len(command.ext_fields) <= len(pieces)
-    with suppress(CodecError):
+    with suppress(ProtocolError):
         decode_command(payload(1, header[:-1], b""))
 
 
@@ -117,7 +117,7 @@ def test_binary_headers_with_anything_in_them(start: bytes, pieces: list[bytes])
 @given(st.lists(st.binary(max_size=40), max_size=10))
 def test_random_streams(pieces: list[bytes]) -> None:
     cutter = FrameCutter(limit=100)
-    with suppress(CodecError):
+    with suppress(ProtocolError):
         for piece in pieces:
             for one in cutter.feed(piece):
                 assert 4 <= len(one) <= 96

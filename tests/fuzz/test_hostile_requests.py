@@ -24,7 +24,7 @@ from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
 from mqgateway.gateway.codec import bodies, headers
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
-from mqgateway.gateway.codec.fields import Field, camel_case, request_header
+from mqgateway.gateway.codec.fields import HeaderField, camel_case, request_header
 from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
 from tests.fuzz.honest import HonestClient, check
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
@@ -95,7 +95,7 @@ LETTERS = {field.wire_name: camel_case(field.name) for field in headers.SendMess
 LETTERED = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
-def good_value(field: Field, code: int) -> str:
+def good_value(field: HeaderField, code: int) -> str:
     """Return a value that a client could send."""
     name = LETTERS.get(field.wire_name, "") if code in LETTERED else field.wire_name
     if code in NEW_READERS and name == "consumerGroup":
@@ -115,7 +115,7 @@ def good_fields(code: int) -> dict[str, str]:
     return {} if declared is None else {one.wire_name: good_value(one, code) for one in declared.__fields__}
 
 
-def bad_values(field: Field) -> list[str]:
+def bad_values(field: HeaderField) -> list[str]:
     """Return values that no well-behaved client sends in this field."""
     kind = field.type.name
     if kind in ("int", "long"):

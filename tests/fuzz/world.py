@@ -34,7 +34,7 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.grpc.door import GrpcDoor
 from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
-from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
@@ -202,7 +202,7 @@ class World:
         self.speakers.append(speaker)
         return speaker
 
-    def connections(self, port: int) -> list[Connection]:
+    def connections(self, port: int) -> list[RemotingConnection]:
         """Return the server's ends of the connections to a port."""
         return [pair.server.protocol.connection for pair in self.net.pairs if pair.server.host.port == port]
 
@@ -226,11 +226,11 @@ class Speaker(Talker):
         return self.pair is not None and self.lost is None
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> RemotingConnection:
         """The server's end."""
         assert self.pair is not None
         connection = self.pair.server.protocol.connection
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, RemotingConnection)
         return connection
 
     def push(self, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from mqgateway.gateway.broker import requests as broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.controller import requests as controller
@@ -28,7 +28,7 @@ def test_every_request_of_a_broker_says_what_it_needs_of_the_role() -> None:
         if path.parts[:2] == ("gateway", "broker") and path.stem.endswith("requests") and len(path.parts) > 3:
             module = import_module("mqgateway." + ".".join(path.with_suffix("").parts))
             entries = getattr(module, "REQUESTS", {}).values()
-            assert all(isinstance(entry, Request | Translated) for entry in entries), path
+            assert all(isinstance(entry, RequestDeclaration | Translated) for entry in entries), path
     assert all(isinstance(entry.needs, Needs) for entry in broker.OF_ROOMS.values())
 
 

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import format_properties, parse_properties
 from mqgateway.pipeline import columns
-from mqgateway.pipeline.columns import ALL, Numbers, Place, Texts, nullable, properties_json, same, texts
+from mqgateway.pipeline.columns import (
+    ALL,
+    NumberColumn,
+    Place,
+    TextColumn,
+    nullable,
+    properties_json,
+    same,
+    texts,
+)
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.rows import Rows
 from tests.support.pipeline.records import BORN, STORED, record
@@ -21,9 +30,9 @@ from tests.support.pipeline.records import BORN, STORED, record
 
 def values(cells: Any, width: str = "i") -> list[Any]:
     """Cells as Python values, by Arrow's rules."""
-    if isinstance(cells, Numbers):
+    if isinstance(cells, NumberColumn):
         return list(array(width, cells.data))
-    if isinstance(cells, Texts):
+    if isinstance(cells, TextColumn):
         offsets = array("i", cells.offsets)
         found: list[Any] = [cells.data[a:b] for a, b in pairwise(offsets)]
         bits = cells.validity

@@ -15,9 +15,9 @@ from mqgateway.pipeline import files
 from mqgateway.pipeline.errors import BadOption, PipelineError
 from mqgateway.pipeline.files import (
     Counts,
-    Damage,
-    Folder,
-    Found,
+    DamagedBytes,
+    FoundRecord,
+    LogDirectory,
     Selection,
     Split,
     add_found,
@@ -45,7 +45,7 @@ def written(path: Path, data: bytes, room: int = 1 << 16) -> Path:
     return path
 
 
-def everything(path: Path, split_bytes: int) -> list[Found | Damage]:
+def everything(path: Path, split_bytes: int) -> list[FoundRecord | DamagedBytes]:
     return [
         one
         for folder in log_folders(DISK, str(path))
@@ -58,8 +58,8 @@ def everything(path: Path, split_bytes: int) -> list[Found | Damage]:
 def test_every_record_is_in_one_split(tmp_path: Path, split_bytes: int) -> None:
     records = log(60)
     store = written(tmp_path, b"".join(records) + blank(500))
-    assert [one.data for one in everything(store, split_bytes) if isinstance(one, Found)] == records
-    assert not [one for one in everything(store, split_bytes) if isinstance(one, Damage)]
+    assert [one.data for one in everything(store, split_bytes) if isinstance(one, FoundRecord)] == records
+    assert not [one for one in everything(store, split_bytes) if isinstance(one, DamagedBytes)]
 
 
 @settings(max_examples=25)
@@ -79,10 +79,10 @@ def test_damage_costs_only_what_it_hits(
     spoiled[29] = records[29]
     store = written(tmp_path_factory.mktemp("log"), b"".join(spoiled))
     found = everything(store, data.draw(st.sampled_from([150, 500, 5000])))
-    assert [one.data for one in found if isinstance(one, Found)] == [
+    assert [one.data for one in found if isinstance(one, FoundRecord)] == [
         one for number, one in enumerate(records) if number not in broken
     ]
-    hit = {one.position for one in found if isinstance(one, Damage)}
+    hit = {one.position for one in found if isinstance(one, DamagedBytes)}
     starts = {sum(map(len, records[:number])) for number in broken if not number % 2}
     if broken and all(number % 2 == 0 for number in broken):
         assert hit and hit <= starts
@@ -93,17 +93,17 @@ def test_large_records_are_read_over_the_pieces(tmp_path: Path, monkeypatch: pyt
     records = [record(0, b"a" * 5000)]
     records.append(record(1, b"b" * 3000, position=len(records[0])))
     store = written(tmp_path, b"".join(records))
-    assert [one.data for one in everything(store, 700) if isinstance(one, Found)] == records
+    assert [one.data for one in everything(store, 700) if isinstance(one, FoundRecord)] == records
 
 
 def test_where_the_log_is(tmp_path: Path) -> None:
     written(tmp_path, b"")
     folder = str(tmp_path / "commitlog")
-    here = [Folder(str(tmp_path), folder)]
+    here = [LogDirectory(str(tmp_path), folder)]
     assert log_folders(DISK, str(tmp_path)) == log_folders(DISK, folder) == here
     written(tmp_path / "data" / "store", b"")
     below = str(tmp_path / "data" / "store")
-    assert log_folders(DISK, str(tmp_path / "data")) == [Folder(below, f"{below}/commitlog")]
+    assert log_folders(DISK, str(tmp_path / "data")) == [LogDirectory(below, f"{below}/commitlog")]
     with pytest.raises(BadOption, match="there are no commit-log files; give the broker's storePathRootDir"):
         log_folders(DISK, str(tmp_path / "nothing"))
 
@@ -119,18 +119,18 @@ def test_what_was_written_since_is_whole(tmp_path: Path) -> None:
     store = written(tmp_path, b"".join(records))
     path = str(store / "commitlog" / NAME)
     split = Split(path, 0, 0, len(records[0]) + 5)
-    assert [one.data for one in scan(DISK, split, True) if isinstance(one, Found)] == records[:2]
+    assert [one.data for one in scan(DISK, split, True) if isinstance(one, FoundRecord)] == records[:2]
 
 
 def test_rows_and_what_is_counted() -> None:
     rows, counts = Rows(), Counts()
     for number, topic in enumerate(("t", "SCHEDULE_TOPIC_XXXX", "u")):
-        add_found(rows, Found(0, record(number, topic=topic)), ALL, counts)
-    add_found(rows, Damage(77, 10, "broken"), ALL, counts)
+        add_found(rows, FoundRecord(0, record(number, topic=topic)), ALL, counts)
+    add_found(rows, DamagedBytes(77, 10, "broken"), ALL, counts)
     assert rows.topics == [b"t", b"u", b""] and rows.notes == [None, None, "broken"]
     assert (counts.rows, counts.damages, counts.damaged_bytes) == (2, 1, 10)
     assert rows.heads[-1][6] == 77
-    add_found(rows, Found(90, batch(7, [b"x", b"y"], position=90)), ALL, counts)
+    add_found(rows, FoundRecord(90, batch(7, [b"x", b"y"], position=90)), ALL, counts)
     assert rows.bodies[-2:] == [b"x", b"y"] and counts.rows == 4
     assert [(head[5], head[6]) for head in rows.heads[-2:]] == [(7, 90), (8, 90)]
     assert len(rows.topics) == len(rows.notes) == len(rows)
@@ -141,10 +141,10 @@ def test_selections() -> None:
     assert not Selection(frozenset({"u"}), True, True, False).has("t")
     assert Selection(frozenset(), True, True, False).has("SCHEDULE_TOPIC_XXXX")
     rows = Rows()
-    add_found(rows, Damage(0, 1, "x"), ALL._replace(corrupt_rows=False), Counts())
+    add_found(rows, DamagedBytes(0, 1, "x"), ALL._replace(corrupt_rows=False), Counts())
     assert not len(rows)
     with pytest.raises(PipelineError, match=r"1 bytes at 0 of the log are not a record: x; .*skipCorrupt"):
-        add_found(rows, Damage(0, 1, "x"), ALL._replace(skip_corrupt=False), Counts())
+        add_found(rows, DamagedBytes(0, 1, "x"), ALL._replace(skip_corrupt=False), Counts())
 
 
 @pytest.mark.parametrize("older", [0, 1])
@@ -156,8 +156,8 @@ def test_the_entries_of_a_dledger_member(tmp_path: Path, split_bytes: int, older
     root = onto_real_disk(into_ledger(disk, older), tmp_path).store_path_root_dir
     assert [folder.lead for folder in log_folders(DISK, root)] == [0] * older + [48]
     found = everything(Path(root), split_bytes)
-    assert [one.data[:28] + one.data[36:] for one in found if isinstance(one, Found)] == records
-    assert not [one for one in found if isinstance(one, Damage)]
+    assert [one.data[:28] + one.data[36:] for one in found if isinstance(one, FoundRecord)] == records
+    assert not [one for one in found if isinstance(one, DamagedBytes)]
     assert all(one.position == int.from_bytes(one.data[28:36], "big") for one in found)  # type: ignore[union-attr]
 
 
@@ -169,10 +169,10 @@ def test_damage_in_a_dledger_members_data(tmp_path: Path) -> None:
     content[before[2].position + 90] ^= 1
     data.write_bytes(content)
     found = everything(root, 4096)
-    assert [one.position for one in found if isinstance(one, Found)] == [
+    assert [one.position for one in found if isinstance(one, FoundRecord)] == [
         one.position for one in before if one is not before[2]
     ]
-    (damage,) = [one for one in found if isinstance(one, Damage)]
+    (damage,) = [one for one in found if isinstance(one, DamagedBytes)]
     assert damage.position == before[2].position - 48
 
 

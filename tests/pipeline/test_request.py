@@ -9,10 +9,10 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.pipeline import columns
 from mqgateway.pipeline.errors import BadOption
 from mqgateway.pipeline.offsets import EARLIEST_POSITION, LATEST_POSITION, PositionKind, parse_position
-from mqgateway.pipeline.request import Request, needs_all_queues, read_request
+from mqgateway.pipeline.request import ReadRequest, needs_all_queues, read_request
 
 
-def request(is_stream: bool = False, **given: str) -> Request:
+def request(is_stream: bool = False, **given: str) -> ReadRequest:
     return read_request({"nameServer": "a:1", "topic": "t", **given}, is_stream=is_stream)
 
 

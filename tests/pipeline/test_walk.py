@@ -12,15 +12,17 @@ from mqgateway.gateway.client.message import PullStatus
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.pipeline.errors import DataLoss, PipelineError
 from mqgateway.pipeline.planning import Range
-from mqgateway.pipeline.walk import STALLS_MAX, Answer, Walk
+from mqgateway.pipeline.walk import STALLS_MAX, Answer, RangeWalk
 
 QUEUE = MessageQueue("t", "a", 0)
 
 
 def walk_of(
     start: int, end: int, *, count: int = 4, ahead: int = 3, fails: bool = True, filtered: bool = False
-) -> Walk:
-    return Walk(Range(QUEUE, start, end), count, ahead=ahead, fail_on_data_loss=fails, is_filtered=filtered)
+) -> RangeWalk:
+    return RangeWalk(
+        Range(QUEUE, start, end), count, ahead=ahead, fail_on_data_loss=fails, is_filtered=filtered
+    )
 
 
 def answer(
@@ -80,7 +82,7 @@ def test_what_retention_removed_is_told() -> None:
 def test_a_queue_that_ends_before_the_range_is_told(caplog: pytest.LogCaptureFixture) -> None:
     said = Answer(PullStatus.NO_NEW_MSG, 5, 0, 5, b"")
 
-    def go(fails: bool) -> Walk:
+    def go(fails: bool) -> RangeWalk:
         walk = walk_of(5, 9, fails=fails)
         for _ in range(STALLS_MAX):
             assert walk.ask()[0][0] == 5
@@ -131,14 +133,14 @@ def test_answers_that_make_no_sense_are_refused() -> None:
 def test_a_gap_between_two_pieces_of_a_queue_is_no_loss() -> None:
     """Where a static topic's queue moved; what its first piece has lost is."""
     queue = MessageQueue("t", "__syslo__global__", 0)
-    walk = Walk(Range(queue, 3, 10_002), 4, ahead=3, fail_on_data_loss=True, is_filtered=False)
+    walk = RangeWalk(Range(queue, 3, 10_002), 4, ahead=3, fail_on_data_loss=True, is_filtered=False)
     [first, *_] = walk.ask()
     assert first == (3, 4)
     assert not walk.take(3, Answer(PullStatus.NO_MATCHED_MSG, 10_000, 10_000, 10_000, b"", 10_000))
     assert walk.offset == 10_000 and not walk.needs_rest
     assert walk.ask() == [(10_000, 2)]
     assert walk.take(10_000, Answer(PullStatus.FOUND, 10_002, 10_000, 10_002, b"", 10_000)) and walk.is_done
-    walk = Walk(Range(queue, 3, 9), 4, ahead=1, fail_on_data_loss=True, is_filtered=False)
+    walk = RangeWalk(Range(queue, 3, 9), 4, ahead=1, fail_on_data_loss=True, is_filtered=False)
     walk.ask()
     with pytest.raises(DataLoss, match="begins at offset 5, but 3 is to be read"):
         walk.take(3, Answer(PullStatus.OFFSET_ILLEGAL, 5, 5, 9, b""))

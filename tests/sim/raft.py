@@ -15,10 +15,10 @@ from dataclasses import fields, replace
 
 import click
 
-from mqgateway.engine.raft.settings import Rules
+from mqgateway.engine.raft.settings import RaftRules
 from tests.support.engine.raft.history import History
 
-RULES = [field.name for field in fields(Rules)]
+RULES = [field.name for field in fields(RaftRules)]
 
 
 @click.command()
@@ -33,7 +33,7 @@ def main(
 ) -> None:
     """Run histories, and print seeds, simulated time, faults and what was acknowledged."""
     logging.disable(logging.CRITICAL)
-    rules = replace(Rules(), **dict.fromkeys(without, False))
+    rules = replace(RaftRules(), **dict.fromkeys(without, False))
     began = time.monotonic()
     faults = Counter[str]()
     broken: list[str] = []

@@ -36,7 +36,7 @@ _OPEN_FILES = 64
 _UNITS_A_READ = 1024
 
 
-class Unsynced(NamedTuple):
+class UnsyncedEntries(NamedTuple):
     """Files and directories to sync, in this order, for entries up to `until` to be on stable storage."""
 
     disk: Disk
@@ -277,7 +277,7 @@ class FileLog(RaftLog):
         body = data[at + HEAD_SIZE : at + head.size]
         return Entry(head.index, head.term, position, body, head.magic, head.channel)
 
-    def unsynced(self, *, thorough: bool = False) -> Unsynced | None:
+    def unsynced(self, *, thorough: bool = False) -> UnsyncedEntries | None:
         """Return the work to sync; None if all is on stable storage. `thorough` includes the index, as at a
         clean stop.
         """
@@ -294,14 +294,14 @@ class FileLog(RaftLog):
             return None
         self.data.pool.unsynced.clear()
         self._cut_to = self.end_index
-        return Unsynced(self.disk, files, directories, self.end_index)
+        return UnsyncedEntries(self.disk, files, directories, self.end_index)
 
     @property
     def synced_position(self) -> int:
         """Position before which all is on stable storage."""
         return self._synced_position
 
-    def note_synced(self, done: Unsynced) -> None:
+    def note_synced(self, done: UnsyncedEntries) -> None:
         """Note that the work of `unsynced` is on stable storage, except what was truncated meanwhile."""
         index = min(done.until, self._cut_to)
         if index <= self.synced_index:

@@ -15,7 +15,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.tables.jsonfile import write_table
 
 
-class Noted(NamedTuple):
+class MemberProperties(NamedTuple):
     """Content of the files of a member; -1 for a missing value.
 
     `committed` and `end` are indexes of entries, noted from time to time; `vote` is the id of the candidate
@@ -33,11 +33,11 @@ class Noted(NamedTuple):
         return max(self.committed, self.end)
 
 
-def read_noted(disk: Disk, folder: str) -> Noted:
+def read_noted(disk: Disk, folder: str) -> MemberProperties:
     """Read the files in a member's folder. Raises `OSError`."""
     progress = _read(disk, f"{folder}/checkpoint")
     voted = _read(disk, f"{folder}/currterm")
-    return Noted(
+    return MemberProperties(
         _number(progress, "committedIndex"),
         _number(progress, "endIndex"),
         _number(voted, "currTerm"),

@@ -29,7 +29,7 @@ _LAST_FILES = 3
 _UNITS_A_WRITE = 8192
 
 
-class Recovered(NamedTuple):
+class RecoveredLog(NamedTuple):
     """Begin and end of a log; of an empty one `end_index` is `begin_index` - 1 and `end_term` -1."""
 
     begin_index: int
@@ -39,7 +39,7 @@ class Recovered(NamedTuple):
     end_position: int
 
 
-def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -1) -> Recovered:
+def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -1) -> RecoveredLog:
     """Find the end, and repair what follows it. The search starts at the entry that was `noted` last, if it
     is where the index says. Raises `OSError`, and `CorruptFile` for files that are missing, have a wrong
     length or lack too much.
@@ -48,11 +48,11 @@ def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -
     _load_index(index)
     if not data.starts:
         index.cut(0)
-        return Recovered(0, 0, -1, -1, 0)
+        return RecoveredLog(0, 0, -1, -1, 0)
     first = _first_of(data, index, data.starts[0])
     if first is None:
         _clear(data, index, data.starts[0], 0)
-        return Recovered(0, data.starts[0], -1, -1, data.starts[0])
+        return RecoveredLog(0, data.starts[0], -1, -1, data.starts[0])
     if index.starts and index.starts[0] > first.index * INDEX_UNIT_SIZE:
         index.destroy()
     start = _noted_head(data, index, noted) or next(
@@ -66,9 +66,9 @@ def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -
     last, end = _scan(data, index, start.position, is_whole)
     if last is None:
         _clear(data, index, start.position, start.index)
-        return Recovered(first.index, first.position, start.index - 1, -1, start.position)
+        return RecoveredLog(first.index, first.position, start.index - 1, -1, start.position)
     _clear(data, index, end, last.index + 1)
-    return Recovered(first.index, first.position, last.index, last.term, end)
+    return RecoveredLog(first.index, first.position, last.index, last.term, end)
 
 
 def head_at(data: FileQueue, position: int) -> Head | None:

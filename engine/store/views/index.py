@@ -16,13 +16,13 @@ from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.scan import record_of, valid_at
-from mqgateway.engine.store.views.view import NOTHING, Known, Start, Unsynced, View
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, UnsyncedFiles, View, ViewCoverage
 
 _MASK: Final = int(SysFlag.TRANSACTION_MASK)
 _ROLLBACK: Final = int(SysFlag.TRANSACTION_ROLLBACK)
 
 
-class _IndexUnsynced(Unsynced):
+class _IndexUnsynced(UnsyncedFiles):
     """Index files, whose headers may say no more than a checkpoint covers."""
 
     def __init__(self, index: Index, headers: list[tuple[IndexFile, Header]]) -> None:
@@ -81,7 +81,7 @@ class IndexView(View):
 
     # Starting.
 
-    def load(self, start: Start) -> Steps[Known | None]:
+    def load(self, start: StoreStart) -> Steps[ViewCoverage | None]:
         """Load the files; after an unclean stop those that may be torn are rebuilt from their entries."""
         if start.is_clean:
             self._index.load(True, 0, 0)
@@ -90,7 +90,7 @@ class IndexView(View):
         yield from ()
         return None
 
-    def mend(self, start: Start, until: int) -> Steps[None]:
+    def mend(self, start: StoreStart, until: int) -> Steps[None]:
         """Restore entries that were lost. Those after the last entry are looked for only if the newest
         message has keys, or the checkpoint knows of a later entry."""
         is_lost = start.is_clean and not valid_at(start.files, until, start.check_crc)
@@ -135,7 +135,7 @@ class IndexView(View):
         self._index.apply(now)
         return False
 
-    def take_unsynced(self) -> Unsynced:
+    def take_unsynced(self) -> UnsyncedFiles:
         """See `View`."""
         self._index.forget_when_idle()
         return _IndexUnsynced(self._index, self._index.headers())

@@ -15,7 +15,7 @@ from mqgateway.engine.store.lmq import lmq_offsets
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.scan import Scan, first_file, valid_at
-from mqgateway.engine.store.views.view import NOTHING, Known, Start
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, ViewCoverage
 
 log = logging.getLogger(__name__)
 
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 class QueueStart:
     """Loads the queues of one store."""
 
-    def __init__(self, queues: ConsumeQueues, start: Start, table: QueueTable | None) -> None:
+    def __init__(self, queues: ConsumeQueues, start: StoreStart, table: QueueTable | None) -> None:
         self._queues = queues
         self._start = start
         self._table = table
         self._last_place = NOTHING
 
-    def load(self) -> Steps[Known | None]:
+    def load(self) -> Steps[ViewCoverage | None]:
         """Load the queues. After an unclean stop the log is read again from where the checkpoint ends, or
         from its beginning if there are no queues any more."""
         start = self._start
@@ -39,18 +39,18 @@ class QueueStart:
         if start.files.starts and not self._queues.table:
             # An operator removed them, to have them rebuilt.
             start.point = start.files.starts[0]
-        return Known(start.point, start.point - 1)
+        return ViewCoverage(start.point, start.point - 1)
 
-    def _load_clean(self) -> Steps[Known | None]:
+    def _load_clean(self) -> Steps[ViewCoverage | None]:
         start = self._start
         newest = self._restore()
         if newest is None:
             yield from self._queues.load(None, self._found, start.oldest, start.promise_nothing)
             newest = self._last_place
         if newest >= 0 and valid_at(start.files, newest, start.check_crc):
-            return Known(newest, newest)
+            return ViewCoverage(newest, newest)
         last = newest
-        return Known(first_file(start.files, lambda position, _: position <= last), last)
+        return ViewCoverage(first_file(start.files, lambda position, _: position <= last), last)
 
     def _restore(self) -> int | None:
         """Restore the queues from the table of the last stop; return the newest record with a unit, or None

@@ -44,7 +44,7 @@ from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.new_files import NewFiles
 from mqgateway.engine.store.views.queue_start import QueueStart
-from mqgateway.engine.store.views.view import NOTHING, Known, Start, Unsynced, View
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, UnsyncedFiles, View, ViewCoverage
 
 _CODES_MAX: Final = 10_000
 
@@ -197,12 +197,12 @@ class QueuesView(View):
         """See `View`."""
         return newest_place(self._queues)
 
-    def load(self, start: Start) -> Steps[Known | None]:
+    def load(self, start: StoreStart) -> Steps[ViewCoverage | None]:
         """Load the queues, or restore them from the table of a clean stop."""
         self._start = QueueStart(self._queues, start, self._table)
         return (yield from self._start.load())
 
-    def mend(self, start: Start, until: int) -> Steps[None]:
+    def mend(self, start: StoreStart, until: int) -> Steps[None]:
         """Restore units whose files were lost."""
         yield from LostUnits(start, self._queues, self).look(until)
 
@@ -295,9 +295,9 @@ class QueuesView(View):
         """See `View`."""
         return self._queues.first_waiting()
 
-    def take_unsynced(self) -> Unsynced:
+    def take_unsynced(self) -> UnsyncedFiles:
         """See `View`."""
-        unsynced = Unsynced()
+        unsynced = UnsyncedFiles()
         unsynced.files, self._queues.written = self._queues.written, set()
         unsynced.directories.update(self._queues.pool.unsynced)
         self._queues.pool.unsynced.clear()

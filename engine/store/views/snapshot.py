@@ -28,7 +28,7 @@ from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.scan import Scan, valid_at
-from mqgateway.engine.store.views.view import NOTHING, Known, Start, Unsynced, View
+from mqgateway.engine.store.views.view import NOTHING, StoreStart, UnsyncedFiles, View, ViewCoverage
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class _Snapshot(NamedTuple):
     state: bytes
 
 
-class _SnapshotUnsynced(Unsynced):
+class _SnapshotUnsynced(UnsyncedFiles):
     """A snapshot that is written and synced on the worker and then takes the old one's place."""
 
     def __init__(self, disk: Disk, path: str, position: int, encode: Callable[[], bytes]) -> None:
@@ -148,7 +148,7 @@ class SnapshotView(View):
 
     # Starting.
 
-    def load(self, start: Start) -> Steps[Known | None]:
+    def load(self, start: StoreStart) -> Steps[ViewCoverage | None]:
         """Restore the newest snapshot whose last record the log still has."""
         self._log, self._check_crc = start.log, start.check_crc
         self._has_folder = self._disk.is_dir(self._folder)
@@ -157,7 +157,7 @@ class SnapshotView(View):
         if not self._has_folder:
             return None
         begin = self._restore_newest(start.log.files.end)
-        return Known(begin, self._last)
+        return ViewCoverage(begin, self._last)
 
     def _restore_newest(self, end: int) -> int:
         """Restore the newest snapshot of records before `end`, or nothing; return where to continue."""
@@ -251,9 +251,9 @@ class SnapshotView(View):
             self._has_folder = True
         return False
 
-    def take_unsynced(self) -> Unsynced:
+    def take_unsynced(self) -> UnsyncedFiles:
         """See `View`."""
-        return self._snapshot() if self._has_folder else Unsynced()
+        return self._snapshot() if self._has_folder else UnsyncedFiles()
 
     def _snapshot(self) -> _SnapshotUnsynced:
         return _SnapshotUnsynced(self._disk, self._path, self._last, self._encoder())

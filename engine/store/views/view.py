@@ -29,7 +29,7 @@ NOTHING: Final = -1
 """The position of the last record of a view that has none."""
 
 
-class Known(NamedTuple):
+class ViewCoverage(NamedTuple):
     """The part of the log that a view has after loading: all records up to the one at `last`. The log is read
     again from `begin`, which is the position of a record or of the start of a file."""
 
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     last: int
 
 
-class Start:
+class StoreStart:
     """The circumstances of a start, as views need them to load.
 
     `point` is, after an unclean stop, the position from which derived data was not promised to be on disk, or
@@ -78,7 +78,7 @@ class Start:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Unsynced:
+class UnsyncedFiles:
     """Files and directories that a view has written to since it was last asked.
 
     `files`, by directory and start, may be synced with the whole file system instead of one by one, and so
@@ -140,12 +140,12 @@ class View:
         """Return the position of the newest record that the files refer to, without changing anything."""
         return NOTHING
 
-    def load(self, start: Start) -> Steps[Known | None]:
+    def load(self, start: StoreStart) -> Steps[ViewCoverage | None]:
         """Load from disk. None: the view has whatever the views before it have."""
         yield from ()
-        return Known(start.oldest, NOTHING)
+        return ViewCoverage(start.oldest, NOTHING)
 
-    def mend(self, start: Start, until: int) -> Steps[None]:
+    def mend(self, start: StoreStart, until: int) -> Steps[None]:
         """Restore what is missing of records up to the one at `until`."""
         yield from ()
 
@@ -210,9 +210,9 @@ class View:
         """Return the position of the oldest record that is in memory only; None if there is none."""
         return None
 
-    def take_unsynced(self) -> Unsynced:
+    def take_unsynced(self) -> UnsyncedFiles:
         """Hand over what must be synced for a checkpoint."""
-        return Unsynced()
+        return UnsyncedFiles()
 
     # Stopping.
 

@@ -20,7 +20,7 @@ from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.accounts import Account, Permission
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.plain.needs import (
     BodyReader,
     needs_admin,
@@ -42,7 +42,7 @@ class PlainControl:
 
     after: None = None
 
-    def __init__(self, keeper: Keeper, options: BrokerOptions, clock: Clock, pause: Pause) -> None:
+    def __init__(self, keeper: AclRulesKeeper, options: BrokerOptions, clock: Clock, pause: Pause) -> None:
         self._keeper = keeper
         self.late_refusals = LateRefusals(clock, pause)
         self._options = options

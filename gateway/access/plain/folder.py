@@ -26,18 +26,18 @@ _NEVER = (-1, -1)
 """The stamp of a file that must be read again, because the disk failed."""
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """A file when it was read: time of its last change, and size; its content, None if it never had one."""
 
     stamp: tuple[int, int]
     document: Document | None
 
 
-Files = Mapping[str, Known]
+Files = Mapping[str, KnownFile]
 """Files by path; an access key belongs to the first file that has it."""
 
 
-class Folder:
+class AclFolder:
     """The files below one installation folder."""
 
     def __init__(self, disk: Disk, options: BrokerOptions, clock: Clock) -> None:
@@ -55,7 +55,7 @@ class Folder:
         A file that cannot be read, or is empty, keeps its last content. Raises `ConfigError` if there are too
         many files, and `OSError` if they cannot be listed.
         """
-        found: dict[str, Known] = {}
+        found: dict[str, KnownFile] = {}
         problems: list[str] = []
         for path in self._paths():
             before = known.get(path)
@@ -69,19 +69,19 @@ class Folder:
                 continue
             except OSError as error:
                 problems.append(f"{path} cannot be read: {error}")
-                found[path] = Known(_NEVER, None if before is None else before.document)
+                found[path] = KnownFile(_NEVER, None if before is None else before.document)
                 continue
             except ConfigError as error:
                 problems.append(str(error))
-                found[path] = Known(stamp, None if before is None else before.document)
+                found[path] = KnownFile(stamp, None if before is None else before.document)
                 continue
             if document is None and before is not None and before.document is not None:
                 problems.append(f"{path} is empty")
                 document = before.document
-            found[path] = Known(stamp, document)
+            found[path] = KnownFile(stamp, document)
         return found, problems
 
-    def change(self, path: str, edit: Callable[[Tree], Tree]) -> Known:
+    def change(self, path: str, edit: Callable[[Tree], Tree]) -> KnownFile:
         """Change a file, empty if there is none. It or the one before it survives a power cut.
 
         The result is parsed before it is written, so no unusable file is left. It has the next version, and
@@ -95,7 +95,7 @@ class Folder:
             self._disk.unlink(aside)  # left by a change that a power cut ended, perhaps readable by others
         write_aside(self._disk, path, [text])
         take_place(self._disk, path)
-        return Known(self._stamp(path), changed)
+        return KnownFile(self._stamp(path), changed)
 
     def _document(self, path: str) -> Document | None:
         return read_document(path, self._disk.read_bytes(path), self._clock.millis(), self._options)

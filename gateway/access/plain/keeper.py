@@ -21,8 +21,8 @@ from mqgateway.gateway.access.plain.accounts import check_given
 from mqgateway.gateway.access.plain.addresses import parse_white_address
 from mqgateway.gateway.access.plain.changes import with_account, with_addresses, without_account
 from mqgateway.gateway.access.plain.documents import Tree
-from mqgateway.gateway.access.plain.folder import Files, Folder, Known
-from mqgateway.gateway.access.plain.rules import Rules
+from mqgateway.gateway.access.plain.folder import AclFolder, Files, KnownFile
+from mqgateway.gateway.access.plain.rules import AclRules
 from mqgateway.gateway.codec.version_4 import (
     AclDataVersion,
     GetBrokerClusterAclConfigResponseBody,
@@ -35,16 +35,16 @@ LOOK_SECONDS = 2.0
 """Interval between checks of the files; changes by hand are in force within five seconds."""
 
 
-class Keeper:
+class AclRulesKeeper:
     """The rules of a broker. `load` first."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, worker: Worker, clock: Clock) -> None:
-        self._folder = Folder(disk, options, clock)
+        self._folder = AclFolder(disk, options, clock)
         self._worker = worker
         self._is_looking = False
         self._problems: list[str] = []
         self._began = clock.millis()
-        self.rules = Rules({})
+        self.rules = AclRules({})
 
     def load(self) -> None:
         """Read all files synchronously. Raises `ConfigError` if one cannot be used."""
@@ -111,8 +111,8 @@ class Keeper:
     def _change(self, path: str, edit: Callable[[Tree], Tree]) -> Deferred[None]:
         done: Deferred[None] = Deferred()
 
-        def changed(outcome: Known | Exception) -> None:
-            if isinstance(outcome, Known):
+        def changed(outcome: KnownFile | Exception) -> None:
+            if isinstance(outcome, KnownFile):
                 self._adopt({**self.rules.files, path: outcome})
                 done.callback(None)
             elif isinstance(outcome, ConfigError | OSError):
@@ -136,7 +136,7 @@ class Keeper:
 
     def _adopt(self, files: Files) -> None:
         """Put rules in force, and log warnings about new ones."""
-        before, self.rules = self.rules, Rules(files)
+        before, self.rules = self.rules, AclRules(files)
         for path, document in self.rules.documents():
             known = before.files.get(path)
             if known is None or known.document is not document:

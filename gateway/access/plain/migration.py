@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.plain.rules import Rules
+from mqgateway.gateway.access.plain.rules import AclRules
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -39,7 +39,7 @@ _EVERY_TOPIC = Resource(ResourceType.TOPIC, None, ResourcePattern.ANY)
 _EVERY_GROUP = Resource(ResourceType.GROUP, None, ResourcePattern.ANY)
 
 
-def migrate(rules: Rules, users: Administration) -> int:
+def migrate(rules: AclRules, users: AccessAdministration) -> int:
     """Create a user with policies for each account that has none; return the number of new users.
 
     An account that cannot be migrated is logged, and the others are migrated.

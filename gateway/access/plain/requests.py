@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.codec.version_4 import (
     AclRequestCode,
     AclResponseCode,
@@ -35,7 +35,9 @@ class BrokerNames(NamedTuple):
     cluster_name: str
 
 
-def requests(keeper: Keeper, names: BrokerNames) -> dict[int, Callable[[Any, Call], Reply | Deferred[Reply]]]:
+def requests(
+    keeper: AclRulesKeeper, names: BrokerNames
+) -> dict[int, Callable[[Any, Call], Reply | Deferred[Reply]]]:
     """Return the functions of requests about the accounts of this keeper."""
     table: Mapping[int, Callable[..., Reply | Deferred[Reply]]] = {
         AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _put_account,
@@ -53,7 +55,7 @@ def requests(keeper: Keeper, names: BrokerNames) -> dict[int, Callable[[Any, Cal
     return {int(code): served(function) for code, function in table.items()}
 
 
-def _put_account(keeper: Keeper, call: Call) -> Deferred[Reply]:
+def _put_account(keeper: AclRulesKeeper, call: Call) -> Deferred[Reply]:
     """50 UPDATE_AND_CREATE_ACL_CONFIG."""
     header = call.header
     assert isinstance(header, CreateAccessConfigRequestHeader)
@@ -72,7 +74,7 @@ def _put_account(keeper: Keeper, call: Call) -> Deferred[Reply]:
     )
 
 
-def _delete_account(keeper: Keeper, call: Call) -> Deferred[Reply]:
+def _delete_account(keeper: AclRulesKeeper, call: Call) -> Deferred[Reply]:
     """51 DELETE_ACL_CONFIG."""
     header = call.header
     assert isinstance(header, DeleteAccessConfigRequestHeader)
@@ -83,7 +85,7 @@ def _delete_account(keeper: Keeper, call: Call) -> Deferred[Reply]:
     )
 
 
-def _put_addresses(keeper: Keeper, call: Call) -> Deferred[Reply]:
+def _put_addresses(keeper: AclRulesKeeper, call: Call) -> Deferred[Reply]:
     """53 UPDATE_GLOBAL_WHITE_ADDRS_CONFIG."""
     header = call.header
     assert isinstance(header, UpdateGlobalWhiteAddrsConfigRequestHeader)
@@ -95,7 +97,7 @@ def _put_addresses(keeper: Keeper, call: Call) -> Deferred[Reply]:
     )
 
 
-def _versions(keeper: Keeper, names: BrokerNames) -> Reply:
+def _versions(keeper: AclRulesKeeper, names: BrokerNames) -> Reply:
     """52 GET_BROKER_CLUSTER_ACL_INFO."""
     version, by_path = keeper.versions()
     every = orjson.dumps({path: one.to_json() for path, one in by_path.items()}).decode()
@@ -106,7 +108,7 @@ def _versions(keeper: Keeper, names: BrokerNames) -> Reply:
     )
 
 
-def _config(keeper: Keeper, call: Call) -> Reply:
+def _config(keeper: AclRulesKeeper, call: Call) -> Reply:
     """54 GET_BROKER_CLUSTER_ACL_CONFIG."""
     return Reply(body=keeper.config().encode())
 

@@ -27,7 +27,7 @@ TRACES = PlainNeed(topic(TRACE_TOPIC), Permission.PUB)
 """Topic on which every account may send message traces."""
 
 
-class Rules:
+class AclRules:
     """The rules of some files; immutable."""
 
     def __init__(self, files: Files) -> None:

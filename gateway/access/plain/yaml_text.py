@@ -22,14 +22,14 @@ _KNOWN = (*_MEANT, *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map
 """Nodes that may occur; None stands for the refusal of all others."""
 
 
-class Parsed(NamedTuple):
+class ParsedYaml(NamedTuple):
     """A file's value, None for an empty one, and the lines on which the items of its list begin."""
 
     value: Any
     lines: tuple[int, ...]
 
 
-def parse_yaml(path: str, data: bytes, name: str = "") -> Parsed:
+def parse_yaml(path: str, data: bytes, name: str = "") -> ParsedYaml:
     """Read a file; `name` is the member for whose items lines are returned. Raises `ConfigError`."""
     import yaml  # imported here, because most servers do not need it
 
@@ -45,7 +45,7 @@ def parse_yaml(path: str, data: bytes, name: str = "") -> Parsed:
         try:
             node = loader.get_single_node()
             lines = tuple(item.start_mark.line + 1 for item in _items(node, name))
-            return Parsed(None if node is None else loader.construct_document(node), lines)
+            return ParsedYaml(None if node is None else loader.construct_document(node), lines)
         finally:
             loader.dispose()
     except yaml.reader.ReaderError as error:

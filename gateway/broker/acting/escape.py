@@ -46,7 +46,7 @@ STORED = frozenset(
 )
 
 
-class Place(NamedTuple):
+class RemoteQueue(NamedTuple):
     """A queue of another broker: the broker's name and address, and the queue id."""
 
     name: str
@@ -62,7 +62,7 @@ class EscapeSender:
         self._clock = clock
         self._ask = ask
         self._name_servers = name_servers
-        self._places: dict[str, tuple[float, list[Place]]] = {}
+        self._places: dict[str, tuple[float, list[RemoteQueue]]] = {}
         self._turn = 0
         self._problem = ""
 
@@ -85,7 +85,7 @@ class EscapeSender:
             stored, failed
         )
 
-    def _send_to(self, places: list[Place], message: Message) -> Deferred[None]:
+    def _send_to(self, places: list[RemoteQueue], message: Message) -> Deferred[None]:
         place = self._choose(places, message)
         options = self._options
         own = f"InnerProducerGroup_{options.broker_name}_{options.broker_id}"
@@ -114,7 +114,7 @@ class EscapeSender:
 
         return self._ask(place.address, command, SEND_SECONDS).addCallback(taken).addErrback(forget)
 
-    def _choose(self, places: list[Place], message: Message) -> Place:
+    def _choose(self, places: list[RemoteQueue], message: Message) -> RemoteQueue:
         if not places:
             raise RemotingError("no other broker has it")
         if message.topic == revive_topic(self._options.broker_cluster_name):
@@ -122,7 +122,7 @@ class EscapeSender:
         self._turn += 1
         return places[self._turn % len(places)]
 
-    def _find(self, topic: str) -> Deferred[list[Place]]:
+    def _find(self, topic: str) -> Deferred[list[RemoteQueue]]:
         known = self._places.get(topic)
         if known is not None and self._clock.monotonic() - known[0] < FRESH_SECONDS:
             return succeed(known[1])
@@ -130,7 +130,7 @@ class EscapeSender:
         command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
         return self._name_servers.ask(command).addCallback(self._found, topic)
 
-    def _found(self, answer: RemotingCommand, topic: str) -> list[Place]:
+    def _found(self, answer: RemotingCommand, topic: str) -> list[RemoteQueue]:
         route = TopicRouteData.decode(answer.body)
         masters = {
             data.broker_name: data.broker_addrs[MASTER_ID]
@@ -138,7 +138,7 @@ class EscapeSender:
             if MASTER_ID in data.broker_addrs and data.broker_name != self._options.broker_name
         }
         places = [
-            Place(data.broker_name, masters[data.broker_name], queue_id)
+            RemoteQueue(data.broker_name, masters[data.broker_name], queue_id)
             for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
             if data.broker_name in masters and data.perm & PERM_WRITE
             for queue_id in range(data.write_queue_nums)

@@ -23,7 +23,7 @@ GROUPS_SHOWN = 10
 """Maximum number of groups with inconsistent subscriptions that are named."""
 
 
-class BrokerSettings(NamedTuple):
+class BrokerSettingsText(NamedTuple):
     """All settings as properties text, secrets hidden, and their data version."""
 
     version: DataVersion
@@ -69,14 +69,14 @@ def _announce(broker: Broker, now: int) -> None:
     broker.cluster.registration.soon()
 
 
-def settings(broker: Broker) -> BrokerSettings:
+def settings(broker: Broker) -> BrokerSettingsText:
     """Return all settings, with the broker's current role. RocketMQ: `ReplicasManager.changeToMaster`."""
     role, configured = broker.role, broker.store_options.broker_role
     now: dict[str, Value] = {
         "brokerRole": role.as_broker_role(configured),
         "brokerId": role.state.broker_id,
     }
-    return BrokerSettings(broker.configuration.version, broker.configuration.as_properties(now))
+    return BrokerSettingsText(broker.configuration.version, broker.configuration.as_properties(now))
 
 
 def runtime_info(broker: Broker) -> dict[str, str]:

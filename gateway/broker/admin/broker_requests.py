@@ -10,7 +10,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, load_properties
 from mqgateway.gateway.broker.admin import broker as operations
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.stats import Rate
 from mqgateway.gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode, version_name
@@ -79,12 +79,12 @@ def _item(rate: Rate) -> BrokerStatsItem:
     return BrokerStatsItem(sum=rate.sum, tps=rate.tps, avgpt=rate.avgpt)
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.UPDATE_BROKER_CONFIG: Request(update_config, Needs.NOTHING),
-    RequestCode.GET_BROKER_CONFIG: Request(get_config, Needs.NOTHING),
-    RequestCode.GET_BROKER_RUNTIME_INFO: Request(runtime_info, Needs.NOTHING),
-    RequestCode.VIEW_BROKER_STATS_DATA: Request(view_stats, Needs.NOTHING),
-    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: Request(delete_expired_files, Needs.NOTHING),
-    RequestCode.CLEAN_UNUSED_TOPIC: Request(clean_unused_topics, Needs.NOTHING),
-    RequestCode.DELETE_EXPIRED_COMMITLOG: Request(delete_expired_files, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.UPDATE_BROKER_CONFIG: RequestDeclaration(update_config, Needs.NOTHING),
+    RequestCode.GET_BROKER_CONFIG: RequestDeclaration(get_config, Needs.NOTHING),
+    RequestCode.GET_BROKER_RUNTIME_INFO: RequestDeclaration(runtime_info, Needs.NOTHING),
+    RequestCode.VIEW_BROKER_STATS_DATA: RequestDeclaration(view_stats, Needs.NOTHING),
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: RequestDeclaration(delete_expired_files, Needs.NOTHING),
+    RequestCode.CLEAN_UNUSED_TOPIC: RequestDeclaration(clean_unused_topics, Needs.NOTHING),
+    RequestCode.DELETE_EXPIRED_COMMITLOG: RequestDeclaration(delete_expired_files, Needs.NOTHING),
 }

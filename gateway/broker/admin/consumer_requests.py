@@ -11,8 +11,8 @@ from mqgateway.engine.message import format_host
 from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
-from mqgateway.gateway.broker.clients.table import Client
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import (
     Connection,
     ConsumerConnection,
@@ -130,7 +130,7 @@ def _reply(answer: ClientAnswer) -> Reply:
     return Reply(answer.code, body=answer.body, remark=answer.remark, ext=answer.fields)
 
 
-def _connection(client: Client) -> Connection:
+def _connection(client: GroupClient) -> Connection:
     return Connection(
         client_id=client.client_id,
         client_addr=client.peer.address,
@@ -139,7 +139,7 @@ def _connection(client: Client) -> Connection:
     )
 
 
-def _producer(client: Client) -> ProducerInfo:
+def _producer(client: GroupClient) -> ProducerInfo:
     return ProducerInfo(
         client_id=client.client_id,
         remote_ip="/" + client.peer.address,  # as Java prints a socket address
@@ -149,13 +149,13 @@ def _producer(client: Client) -> ProducerInfo:
     )
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: Request(consumer_connections, Needs.NOTHING),
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: Request(producer_connections, Needs.NOTHING),
-    RequestCode.GET_ALL_PRODUCER_INFO: Request(all_producers, Needs.NOTHING),
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: Request(topics_of_consumer, Needs.NOTHING),
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: Request(subscription_of_consumer, Needs.NOTHING),
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: Request(consumer_status, Needs.NOTHING),
-    RequestCode.GET_CONSUMER_RUNNING_INFO: Request(running_info, Needs.NOTHING),
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: Request(consume_directly, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: RequestDeclaration(consumer_connections, Needs.NOTHING),
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: RequestDeclaration(producer_connections, Needs.NOTHING),
+    RequestCode.GET_ALL_PRODUCER_INFO: RequestDeclaration(all_producers, Needs.NOTHING),
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: RequestDeclaration(topics_of_consumer, Needs.NOTHING),
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: RequestDeclaration(subscription_of_consumer, Needs.NOTHING),
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: RequestDeclaration(consumer_status, Needs.NOTHING),
+    RequestCode.GET_CONSUMER_RUNNING_INFO: RequestDeclaration(running_info, Needs.NOTHING),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: RequestDeclaration(consume_directly, Needs.NOTHING),
 }

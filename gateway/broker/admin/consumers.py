@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, DirectConsumption, NotAnswered
-from mqgateway.gateway.broker.clients.table import Client, ConsumerGroup
+from mqgateway.gateway.broker.clients.table import ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import record_at
@@ -27,7 +27,7 @@ def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
     return found
 
 
-def producers(broker: Broker, group: str) -> list[Client]:
+def producers(broker: Broker, group: str) -> list[GroupClient]:
     """Return the members of a connected producer group. Raises `OperationError` if it has none."""
     clients = broker.clients.producer_groups.get(group)
     if clients is None:
@@ -35,7 +35,7 @@ def producers(broker: Broker, group: str) -> list[Client]:
     return list(clients.values())
 
 
-def all_producers(broker: Broker) -> dict[str, list[Client]]:
+def all_producers(broker: Broker) -> dict[str, list[GroupClient]]:
     """Return every producer group with its clients."""
     return {group: list(clients.values()) for group, clients in broker.clients.producer_groups.items()}
 
@@ -66,7 +66,7 @@ def running_info(
     `fields` are the other fields of the caller's request, passed on to the consumer. Raises `OperationError`.
     """
 
-    def ask(client: Client) -> Deferred[ClientAnswer]:
+    def ask(client: GroupClient) -> Deferred[ClientAnswer]:
         return client.outgoing.running_info(group, client_id, jstack, fields)
 
     return _ask(broker, group, client_id, ask)
@@ -139,7 +139,7 @@ def _record(broker: Broker, message_id: str, may_use: MayUse | None) -> bytes:
 
 
 def _ask(
-    broker: Broker, group: str, client_id: str, ask: Callable[[Client], Deferred[ClientAnswer]]
+    broker: Broker, group: str, client_id: str, ask: Callable[[GroupClient], Deferred[ClientAnswer]]
 ) -> Deferred[ClientAnswer]:
     """Send a request to one member of a group. RocketMQ: `AdminBrokerProcessor.callConsumer`."""
     client = broker.clients.consumer(group, client_id)

@@ -11,7 +11,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.admin import groups
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
 from mqgateway.gateway.codec.bodies.body import is_null
 from mqgateway.gateway.codec.bodies.tables import read_list
@@ -95,10 +95,12 @@ def _read(value: Any) -> SubscriptionGroupConfig:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: Request(update_group, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: Request(update_groups, Needs.NOT_FENCED),
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: Request(delete_group, Needs.NOT_FENCED),
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: Request(group_config, Needs.NOTHING),
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: Request(update_and_get_forbidden, Needs.NOT_FENCED),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: RequestDeclaration(update_group, Needs.NOT_FENCED),
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: RequestDeclaration(update_groups, Needs.NOT_FENCED),
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: RequestDeclaration(delete_group, Needs.NOT_FENCED),
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: RequestDeclaration(group_config, Needs.NOTHING),
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: RequestDeclaration(
+        update_and_get_forbidden, Needs.NOT_FENCED
+    ),
 }

@@ -5,7 +5,7 @@ They are answered like RocketMQ answers them without the feature. RocketMQ: `Adm
 
 from mqgateway.engine import lenient_json
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import ExportRocksDBConfigToJsonRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -39,8 +39,8 @@ def epochs(broker: Broker, call: Call) -> Reply:
     raise RequestError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: Request(check_queues, Needs.NOTHING),
-    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: Request(export_tables, Needs.NOTHING),
-    RequestCode.GET_BROKER_EPOCH_CACHE: Request(epochs, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: RequestDeclaration(check_queues, Needs.NOTHING),
+    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: RequestDeclaration(export_tables, Needs.NOTHING),
+    RequestCode.GET_BROKER_EPOCH_CACHE: RequestDeclaration(epochs, Needs.NOTHING),
 }

@@ -4,7 +4,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.admin import lite
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
@@ -60,11 +60,11 @@ def trigger_dispatch(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.GET_BROKER_LITE_INFO: Request(broker_info, Needs.NOTHING),
-    RequestCode.GET_PARENT_TOPIC_INFO: Request(parent_info, Needs.NOTHING),
-    RequestCode.GET_LITE_TOPIC_INFO: Request(topic_info, Needs.NOTHING),
-    RequestCode.GET_LITE_CLIENT_INFO: Request(client_info, Needs.NOTHING),
-    RequestCode.GET_LITE_GROUP_INFO: Request(group_info, Needs.NOTHING),
-    RequestCode.TRIGGER_LITE_DISPATCH: Request(trigger_dispatch, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.GET_BROKER_LITE_INFO: RequestDeclaration(broker_info, Needs.NOTHING),
+    RequestCode.GET_PARENT_TOPIC_INFO: RequestDeclaration(parent_info, Needs.NOTHING),
+    RequestCode.GET_LITE_TOPIC_INFO: RequestDeclaration(topic_info, Needs.NOTHING),
+    RequestCode.GET_LITE_CLIENT_INFO: RequestDeclaration(client_info, Needs.NOTHING),
+    RequestCode.GET_LITE_GROUP_INFO: RequestDeclaration(group_info, Needs.NOTHING),
+    RequestCode.TRIGGER_LITE_DISPATCH: RequestDeclaration(trigger_dispatch, Needs.NOTHING),
 }

@@ -11,9 +11,9 @@ from mqgateway.gateway.broker.admin import (
     table_requests,
     topic_requests,
 )
-from mqgateway.gateway.broker.needs import Request
+from mqgateway.gateway.broker.needs import RequestDeclaration
 
-REQUESTS: dict[int, Request] = {
+REQUESTS: dict[int, RequestDeclaration] = {
     **topic_requests.REQUESTS,
     **group_requests.REQUESTS,
     **table_requests.REQUESTS,

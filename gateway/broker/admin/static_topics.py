@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
@@ -16,7 +16,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 
 
 def update_static_topic(
-    broker: Broker, config: TopicConfig, mapping: TopicMapping, *, force: bool = False
+    broker: Broker, config: TopicConfig, mapping: TopicQueueMappingDetail, *, force: bool = False
 ) -> Deferred[None]:
     """Store the topic and its mapping, both or none; fires once the name servers have both.
 

@@ -8,7 +8,7 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.admin import tables
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -56,11 +56,13 @@ def delay_offsets(broker: Broker, call: Call) -> Reply:
     return Reply(body=lenient_json.dumps(tables.delay_offsets(broker)))
 
 
-def _page(broker: Broker, start: int | None, size: int | None, version: str | None) -> tables.Page | None:
+def _page(
+    broker: Broker, start: int | None, size: int | None, version: str | None
+) -> tables.TableRange | None:
     """Return the requested page; None, which is the whole table, if no field names one."""
     if not broker.options.enable_split_metadata or (start is None and size is None and version is None):
         return None
-    return tables.Page(start or 0, size, _version(version))
+    return tables.TableRange(start or 0, size, _version(version))
 
 
 def _version(text: str | None) -> DataVersion | None:
@@ -71,8 +73,8 @@ def _version(text: str | None) -> DataVersion | None:
         return None
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.GET_ALL_TOPIC_CONFIG: Request(all_topics, Needs.NOTHING),
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: Request(all_groups, Needs.NOTHING),
-    RequestCode.GET_ALL_DELAY_OFFSET: Request(delay_offsets, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: RequestDeclaration(all_topics, Needs.NOTHING),
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: RequestDeclaration(all_groups, Needs.NOTHING),
+    RequestCode.GET_ALL_DELAY_OFFSET: RequestDeclaration(delay_offsets, Needs.NOTHING),
 }

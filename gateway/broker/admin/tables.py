@@ -7,7 +7,7 @@ belongs to a data version: a request with another version starts at the first na
 
 from typing import Any, NamedTuple, TypeVar
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -16,7 +16,7 @@ from mqgateway.gateway.broker.broker import Broker
 T = TypeVar("T")
 
 
-class Page(NamedTuple):
+class TableRange(NamedTuple):
     """Requested range of a table: `size` entries from index `start`, of the caller's data version.
 
     `size` is None for the broker's page size.
@@ -33,7 +33,7 @@ class TopicPage(NamedTuple):
     total: int
     configs: dict[str, TopicConfig]
     version: DataVersion
-    mappings: dict[str, TopicMapping]
+    mappings: dict[str, TopicQueueMappingDetail]
     mapping_version: DataVersion
 
 
@@ -46,7 +46,7 @@ class GroupPage(NamedTuple):
     forbidden: dict[str, dict[str, int]]
 
 
-def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
+def all_topics(broker: Broker, page: TableRange | None = None) -> TopicPage:
     """Return all topics, or those of a page."""
     topics, mappings = broker.tables.topics, broker.tables.mappings
     table = {config.topic_name: config for config in topics.all()}
@@ -60,7 +60,7 @@ def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
     )
 
 
-def all_groups(broker: Broker, page: Page | None = None) -> GroupPage:
+def all_groups(broker: Broker, page: TableRange | None = None) -> GroupPage:
     """Return all consumer groups, or those of a page."""
     groups = broker.tables.groups
     table = {config.group_name: config for config in groups.all()}
@@ -79,7 +79,7 @@ def delay_offsets(broker: Broker) -> dict[str, Any]:
     return broker.delays.to_json()
 
 
-def _page(broker: Broker, table: dict[str, T], page: Page, version: DataVersion) -> dict[str, T]:
+def _page(broker: Broker, table: dict[str, T], page: TableRange, version: DataVersion) -> dict[str, T]:
     size = min(broker.options.split_metadata_size, page.size or len(table))
     start = max(0, page.start) if page.version == version else 0
     return {name: table[name] for name in sorted(table)[start : start + size]}

@@ -8,14 +8,14 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.attributes import AttributeRefused, parse_changes
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import static_topics, topics
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
     GroupList,
@@ -66,7 +66,7 @@ def update_static_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     header = call.header
     assert isinstance(header, CreateTopicRequestHeader)
     try:
-        mapping = TopicMapping.from_json(lenient_json.loads(call.body))
+        mapping = TopicQueueMappingDetail.from_json(lenient_json.loads(call.body))
     except (ValueError, ConfigError, MappingRefused) as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     config = _config(header, {})
@@ -136,14 +136,14 @@ def _once_known(known: Deferred[None]) -> Reply | Deferred[Reply]:
     return Reply() if known.called else known.addCallback(lambda _: Reply())
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.UPDATE_AND_CREATE_TOPIC: Request(update_topic, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: Request(update_topics, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: Request(update_static_topic, Needs.NOT_FENCED),
-    RequestCode.DELETE_TOPIC_IN_BROKER: Request(delete_topic, Needs.NOT_FENCED),
-    RequestCode.GET_TOPIC_CONFIG: Request(topic_config, Needs.NOTHING),
-    RequestCode.GET_TOPIC_STATS_INFO: Request(topic_stats, Needs.NOTHING),
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: Request(groups_of_topic, Needs.NOTHING),
-    RequestCode.QUERY_CONSUME_TIME_SPAN: Request(time_spans, Needs.NOTHING),
-    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: Request(system_topics, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.UPDATE_AND_CREATE_TOPIC: RequestDeclaration(update_topic, Needs.NOT_FENCED),
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: RequestDeclaration(update_topics, Needs.NOT_FENCED),
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: RequestDeclaration(update_static_topic, Needs.NOT_FENCED),
+    RequestCode.DELETE_TOPIC_IN_BROKER: RequestDeclaration(delete_topic, Needs.NOT_FENCED),
+    RequestCode.GET_TOPIC_CONFIG: RequestDeclaration(topic_config, Needs.NOTHING),
+    RequestCode.GET_TOPIC_STATS_INFO: RequestDeclaration(topic_stats, Needs.NOTHING),
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: RequestDeclaration(groups_of_topic, Needs.NOTHING),
+    RequestCode.QUERY_CONSUME_TIME_SPAN: RequestDeclaration(time_spans, Needs.NOTHING),
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: RequestDeclaration(system_topics, Needs.NOTHING),
 }

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.names import SYSTEM_TOPICS
 from mqgateway.engine.pop import retry_topic
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import AttributeRefused
 from mqgateway.engine.tables.topics import TopicConfig
@@ -23,7 +23,7 @@ class TopicDescription(NamedTuple):
     """A topic's configuration, with its mapping if it is static and the mapping was requested."""
 
     config: TopicConfig
-    mapping: TopicMapping | None
+    mapping: TopicQueueMappingDetail | None
 
 
 def update_topic(broker: Broker, config: TopicConfig) -> Deferred[None]:

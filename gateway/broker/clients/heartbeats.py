@@ -14,14 +14,14 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, TooManyClients
+from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, GroupClient, TooManyClients
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason, filter_not_allowed
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, SubscriptionData
 
 log = logging.getLogger(__name__)
 
-NewClient = Callable[[str], Client]
+NewClient = Callable[[str], GroupClient]
 """Factory by which a front end makes the entry of a client in a group, from the client id."""
 
 
@@ -158,7 +158,7 @@ def _take_consumer(
     return outdated
 
 
-def _take_producer(broker: Broker, group: str, client: Client) -> None:
+def _take_producer(broker: Broker, group: str, client: GroupClient) -> None:
     options = broker.options
     # As in RocketMQ, a producer that needs neither the table nor transactions gets no replies through either.
     if options.enable_register_producer or not options.reject_transaction_message:

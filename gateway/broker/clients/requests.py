@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.operations import (
     Assignment,
     AssignmentQuery,
-    Client,
+    GroupClient,
     Operations,
     Permit,
     Use,
@@ -45,8 +45,10 @@ def heart_beat(operations: Operations, permit: Permit, call: Call) -> Steps[Repl
     )
     outgoing = RemotingOutgoing(peer, command.version)
 
-    def new_client(client_id: str) -> Client:
-        return Client(peer, client_id, command.language.name, command.version, outgoing, may_use=call.may_use)
+    def new_client(client_id: str) -> GroupClient:
+        return GroupClient(
+            peer, client_id, command.language.name, command.version, outgoing, may_use=call.may_use
+        )
 
     is_outdated = yield from operations.clients.registering(permit, peer, heartbeat, new_client)
     if is_outdated is None:

@@ -36,7 +36,7 @@ class TooManyClients(Exception):
     """A limit of the tables is reached; the text names it."""
 
 
-class Client:
+class GroupClient:
     """One client of one group, on one channel.
 
     `last_update` is the wall time of its last heartbeat, `heard_at` that of the monotonic clock; both in ms.
@@ -111,7 +111,7 @@ class ConsumerGroup:
         self.notify = True
         self.fingerprint: int | None = None
         self.warned_at: int | None = None
-        self.clients: dict[ClientConnection, Client] = {}
+        self.clients: dict[ClientConnection, GroupClient] = {}
         self.subscriptions: dict[str, SubscriptionData] = {}
         self.subscription_counts: Counter[Subscribed] = Counter()
 
@@ -120,7 +120,7 @@ class ConsumerGroup:
         """True if members subscribe differently: messages are then lost without any error."""
         return len(self.subscription_counts) > 1
 
-    def note_subscription(self, client: Client, subscribed: Subscribed | None) -> None:
+    def note_subscription(self, client: GroupClient, subscribed: Subscribed | None) -> None:
         """Note a member's own subscriptions; None for a member that leaves."""
         if client.subscribed is not None:
             self.subscription_counts[client.subscribed] -= 1
@@ -130,7 +130,7 @@ class ConsumerGroup:
         if subscribed is not None:
             self.subscription_counts[subscribed] += 1
 
-    def client(self, client_id: str) -> Client | None:
+    def client(self, client_id: str) -> GroupClient | None:
         """Return the member with this id."""
         for client in self.clients.values():
             if client.client_id == client_id:
@@ -187,8 +187,8 @@ class ClientTable:
         self.locks = QueueLocks(options)
         self.inconsistent_groups: set[str] = set()
         self.consumer_groups: dict[str, ConsumerGroup] = {}
-        self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
-        self._producer_ids: dict[str, dict[Client, None]] = {}
+        self.producer_groups: dict[str, dict[ClientConnection, GroupClient]] = {}
+        self._producer_ids: dict[str, dict[GroupClient, None]] = {}
         self.is_reserved: Callable[[str], bool] = lambda group: False
         """Predicate: True for a group whose members use a protocol without heartbeats of this kind."""
         self._changed: dict[str, None] = {}
@@ -216,12 +216,12 @@ class ClientTable:
         known = self.consumer_groups.get(group)
         return [] if known is None else [client.client_id for client in known.clients.values()]
 
-    def consumer(self, group: str, client_id: str) -> Client | None:
+    def consumer(self, group: str, client_id: str) -> GroupClient | None:
         """Return a member of a consumer group by its client id."""
         known = self.consumer_groups.get(group)
         return None if known is None else known.client(client_id)
 
-    def producer(self, client_id: str) -> Client | None:
+    def producer(self, client_id: str) -> GroupClient | None:
         """Return the latest producer with this client id, in any group. RocketMQ: `findChannel`."""
         return next(reversed(self._producer_ids.get(client_id, {})), None)
 
@@ -234,7 +234,7 @@ class ClientTable:
     def register_consumer(
         self,
         data: ConsumerData,
-        client: Client,
+        client: GroupClient,
         *,
         fingerprint: int = 0,
         subscriptions_left_out: bool = False,
@@ -274,7 +274,7 @@ class ClientTable:
             self._note_change(group)
         return outdated
 
-    def register_producer(self, group: str, client: Client) -> None:
+    def register_producer(self, group: str, client: GroupClient) -> None:
         """Register a client's heartbeat for one producer group. Raises `TooManyClients`.
 
         RocketMQ: `ProducerManager.registerProducer`.
@@ -356,7 +356,7 @@ class ClientTable:
         for group in self.consumer_groups.values():
             self._note_change(group)
 
-    def take_notices(self) -> list[tuple[Client, str]]:
+    def take_notices(self) -> list[tuple[GroupClient, str]]:
         """Return the clients to notify, each with its changed group; each change is returned once.
 
         RocketMQ: `DefaultConsumerIdsChangeListener`.
@@ -374,11 +374,11 @@ class ClientTable:
 
     def _seen(
         self,
-        clients: dict[ClientConnection, Client],
+        clients: dict[ClientConnection, GroupClient],
         memberships: dict[ClientConnection, set[str]],
         group: str,
-        client: Client,
-    ) -> tuple[Client, bool]:
+        client: GroupClient,
+    ) -> tuple[GroupClient, bool]:
         known = clients.get(client.peer)
         is_new = known is None
         if known is None:
@@ -410,7 +410,7 @@ class ClientTable:
                 f"the client at {peer.address} is in {most} groups, no more are allowed (maxGroupsPerClient)"
             )
 
-    def _forget_producer_id(self, client: Client | None) -> None:
+    def _forget_producer_id(self, client: GroupClient | None) -> None:
         if client is None:
             return
         same = self._producer_ids[client.client_id]
@@ -426,7 +426,7 @@ class ClientTable:
         if first and self._on_notice is not None:
             self._on_notice()
 
-    def _watch_agreement(self, group: ConsumerGroup, client: Client) -> None:
+    def _watch_agreement(self, group: ConsumerGroup, client: GroupClient) -> None:
         """Report once that members begin to subscribe differently, and once that they agree again."""
         name = group.name
         if group.is_inconsistent == (name in self.inconsistent_groups):

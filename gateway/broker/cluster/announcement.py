@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.data_version import DataVersion
@@ -48,7 +48,7 @@ class Reachable(Protocol):
         """Address for slaves."""
 
 
-class Identity(NamedTuple):
+class AnnouncedBroker(NamedTuple):
     """Names and address by which a name server identifies a broker."""
 
     cluster: str
@@ -64,7 +64,7 @@ class Announcement:
         options: BrokerOptions,
         topics: TopicTable,
         mappings: Mappings,
-        role: Role,
+        role: ReplicationRole,
         reachable: Reachable,
     ) -> None:
         self._options = options
@@ -76,10 +76,10 @@ class Announcement:
         """True if producers may send here, as far as topics and settings allow it."""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> AnnouncedBroker:
         """The current identity of the broker."""
         options = self._options
-        return Identity(options.broker_cluster_name, options.broker_name, self._reachable.address)
+        return AnnouncedBroker(options.broker_cluster_name, options.broker_name, self._reachable.address)
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
         """Yield the requests that announce these topics, or all, each built when it is needed.
@@ -155,7 +155,7 @@ class Announcement:
         """Number of periods in which all topics are announced once: 1, unless there are very many."""
         return 1 + len(self._topics) // TOPICS_A_PERIOD
 
-    def farewell(self, identity: Identity) -> RemotingCommand:
+    def farewell(self, identity: AnnouncedBroker) -> RemotingCommand:
         """Return the request that unregisters this broker, which the name server has as `identity`."""
         header = UnRegisterBrokerRequestHeader(
             broker_name=identity.name,

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.gateway.broker.cluster.announcement import Announcement, Identity
+from mqgateway.gateway.broker.cluster.announcement import AnnouncedBroker, Announcement
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
@@ -30,7 +30,7 @@ UNREGISTER_SECONDS = 3.0
 """Time limit of an unregistration."""
 
 
-class Caller(Protocol):
+class RequestClient(Protocol):
     """The part of `RemotingClient` that is needed."""
 
     def request(
@@ -56,7 +56,7 @@ class Registrar:
         address: str,
         announcement: Announcement,
         options: BrokerOptions,
-        caller: Caller,
+        caller: RequestClient,
         clockwork: Clockwork,
         *,
         change: int,
@@ -87,7 +87,7 @@ class Registrar:
         self._checks = 0
         self._began: Deferred[None] | None = None
         self._warned = ""  # last warning of the server
-        self._known: Identity | None = None  # as the server has registered this broker
+        self._known: AnnouncedBroker | None = None  # as the server has registered this broker
         self.heard = change
         """Number of the last change that the server has received, with all before."""
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
 
-from mqgateway.engine.ha.role import Role, RoleKind, RoleState
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind, RoleState
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.broker.cluster.announcement import Announcement, Reachable
-from mqgateway.gateway.broker.cluster.registrar import Caller, Registrar
+from mqgateway.gateway.broker.cluster.registrar import Registrar, RequestClient
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import RegisterBrokerResponseHeader
@@ -35,7 +35,7 @@ GATHER_SECONDS = 0.01
 """Topic changes within this time are announced together, unless a caller waits."""
 
 
-class Waiting(NamedTuple):
+class RegistrationWait(NamedTuple):
     """Wait until name servers have a change and all before it, or until a deadline in seconds of the loop."""
 
     change: int
@@ -47,7 +47,7 @@ def _nobody(main_address: str | None, ha_address: str | None) -> None:
     """Ignore the master's addresses."""
 
 
-class Registration:
+class BrokerRegistration:
     """This broker's entry with all name servers of `namesrvAddr`, kept up to date from `start` to `stop`.
 
     `on_master` is called with both addresses of the group's master each time a name server returns them.
@@ -58,10 +58,10 @@ class Registration:
         options: BrokerOptions,
         topics: TopicTable,
         mappings: Mappings,
-        caller: Caller,
+        caller: RequestClient,
         clockwork: Clockwork,
         *,
-        role: Role,
+        role: ReplicationRole,
         reachable: Reachable,
     ) -> None:
         self._options = options
@@ -74,7 +74,7 @@ class Registration:
         self._gathering: Timer | None = None
         self._is_urgent = False  # whether changes are announced in the next turn of the loop
         self._changes = 0  # the number of the last change
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[RegistrationWait] = deque()
         self._expiring: Timer | None = None
         self._is_running = False
         self.on_master: Callable[[str | None, str | None], None] = _nobody
@@ -134,7 +134,7 @@ class Registration:
             self._gathering.reset(0)
         heard: Deferred[None] = Deferred()
         deadline = inf if within is None else self._clockwork.seconds() + within
-        self._waiting.append(Waiting(self._changes, deadline, heard))
+        self._waiting.append(RegistrationWait(self._changes, deadline, heard))
         if within is not None and self._expiring is None:
             self._expiring = self._clockwork.callLater(within, self._expire)
         return heard

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
-from mqgateway.gateway.broker.cluster.registration import Registration
+from mqgateway.gateway.broker.cluster.registration import BrokerRegistration
 from mqgateway.gateway.broker.cluster.route_cache import RouteCache, TopicRoutes
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.tables import Tables
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork
@@ -21,9 +21,9 @@ class ClusterState:
 
     def __init__(
         self,
-        environment: Environment,
+        environment: BrokerEnvironment,
         tables: Tables,
-        role: Role,
+        role: ReplicationRole,
         client: RemotingClient,
         clockwork: Clockwork,
     ) -> None:
@@ -34,7 +34,7 @@ class ClusterState:
         self.writable_routes = RouteCache(options, topics, self.name_servers, PERM_WRITE)
         """Queues that can be written; the other cache has those that can be read."""
         self.routes = TopicRoutes(options, topics, self.name_servers, environment)
-        self.registration = Registration(
+        self.registration = BrokerRegistration(
             options,
             topics,
             tables.mappings,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
-from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY, Client
+from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY, GroupClient
 from mqgateway.gateway.broker.connection import ClientConnection
-from mqgateway.gateway.broker.consume.pull_request import PullRequest, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcomeStatus, PullRequest
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -44,7 +44,7 @@ def broadcast_reader(broker: Broker, connection: ClientConnection, request: Pull
             or members.consume_type != CONSUME_PASSIVELY
         ):
             return None
-        clients: Mapping[Any, Client] = members.clients
+        clients: Mapping[Any, GroupClient] = members.clients
         client = clients.get(connection)
         client_id = None if client is None else client.client_id
     if client_id is None or len(client_id) > broker.options.max_name_length:
@@ -64,10 +64,10 @@ def broadcast_beginning(broker: Broker, reader: ClientKey, request: PullRequest)
 
 
 def note_broadcast(
-    broker: Broker, reader: ClientKey, request: PullRequest, status: PullStatus, next_offset: int
+    broker: Broker, reader: ClientKey, request: PullRequest, status: PullOutcomeStatus, next_offset: int
 ) -> None:
     """Record the offset of a broadcasting client after its pull has been read."""
-    offset = next_offset if status is PullStatus.OFFSET_MOVED else request.offset
+    offset = next_offset if status is PullOutcomeStatus.OFFSET_MOVED else request.offset
     broker.consume.broadcasts.pulled(reader, request.queue_id, offset, request.is_broadcast)
 
 

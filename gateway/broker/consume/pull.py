@@ -42,8 +42,8 @@ from mqgateway.gateway.broker.consume.pull_checks import (
 )
 from mqgateway.gateway.broker.consume.pull_request import (
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
 )
 from mqgateway.gateway.broker.consume.slave_pulls import as_slave
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -61,17 +61,17 @@ SHOWS_DISTANCE: Final = (GetStatus.FOUND, GetStatus.OFFSET_OVERFLOW_ONE)
 
 # A look-up in an enumeration costs more than the rest of a check.
 READ_FOUND: Final = GetStatus.FOUND
-FOUND: Final = PullStatus.FOUND
-NOT_FOUND: Final = PullStatus.NOT_FOUND
-OFFSET_MOVED: Final = PullStatus.OFFSET_MOVED
-STATUS_OF: Final[dict[GetStatus, PullStatus]] = {
-    GetStatus.NO_MATCHED_MESSAGE: PullStatus.RETRY_IMMEDIATELY,
-    GetStatus.MESSAGE_WAS_REMOVING: PullStatus.RETRY_IMMEDIATELY,
-    GetStatus.OFFSET_TOO_SMALL: PullStatus.OFFSET_MOVED,
-    GetStatus.OFFSET_OVERFLOW_ONE: PullStatus.NOT_FOUND,
-    GetStatus.OFFSET_OVERFLOW_BADLY: PullStatus.OFFSET_MOVED,
-    GetStatus.OFFSET_FOUND_NULL: PullStatus.NOT_FOUND,
-    GetStatus.OFFSET_RESET: PullStatus.OFFSET_MOVED,
+FOUND: Final = PullOutcomeStatus.FOUND
+NOT_FOUND: Final = PullOutcomeStatus.NOT_FOUND
+OFFSET_MOVED: Final = PullOutcomeStatus.OFFSET_MOVED
+STATUS_OF: Final[dict[GetStatus, PullOutcomeStatus]] = {
+    GetStatus.NO_MATCHED_MESSAGE: PullOutcomeStatus.RETRY_IMMEDIATELY,
+    GetStatus.MESSAGE_WAS_REMOVING: PullOutcomeStatus.RETRY_IMMEDIATELY,
+    GetStatus.OFFSET_TOO_SMALL: PullOutcomeStatus.OFFSET_MOVED,
+    GetStatus.OFFSET_OVERFLOW_ONE: PullOutcomeStatus.NOT_FOUND,
+    GetStatus.OFFSET_OVERFLOW_BADLY: PullOutcomeStatus.OFFSET_MOVED,
+    GetStatus.OFFSET_FOUND_NULL: PullOutcomeStatus.NOT_FOUND,
+    GetStatus.OFFSET_RESET: PullOutcomeStatus.OFFSET_MOVED,
 }
 """Answers to reads that found nothing. For the two statuses of an empty queue the offset decides."""
 
@@ -234,7 +234,7 @@ def _park(
 def _outcome(
     broker: Broker,
     request: PullRequest,
-    status: PullStatus,
+    status: PullOutcomeStatus,
     result: GetResult,
     topic: TopicConfig,
     group: SubscriptionGroupConfig,

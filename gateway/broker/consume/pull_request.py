@@ -104,7 +104,7 @@ class PullRequest:
         )
 
 
-class PullStatus(Enum):
+class PullOutcomeStatus(Enum):
     """Result of a pull: messages, none yet, an offset to continue from at once, or a corrected offset."""
 
     FOUND = "FOUND"
@@ -136,7 +136,7 @@ class PullOutcome:
 
     def __init__(
         self,
-        status: PullStatus,
+        status: PullOutcomeStatus,
         found: GetStatus | None,
         body: bytes,
         next_offset: int,

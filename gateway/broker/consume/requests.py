@@ -25,8 +25,8 @@ from mqgateway.gateway.broker.operations import (
     Permit,
     PullForbidden,
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
     Use,
     then,
 )
@@ -65,12 +65,12 @@ from mqgateway.gateway.remoting.call import Call, Reply
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 """The field by which a client older than 5.5 requests a message by its unique key."""
 LITE_PULL: Final = int(RequestCode.LITE_PULL_MESSAGE)
-FOUND: Final = PullStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
+FOUND: Final = PullOutcomeStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
 PULL_CODES: Final = {
-    PullStatus.FOUND: int(ResponseCode.SUCCESS),
-    PullStatus.NOT_FOUND: int(ResponseCode.PULL_NOT_FOUND),
-    PullStatus.RETRY_IMMEDIATELY: int(ResponseCode.PULL_RETRY_IMMEDIATELY),
-    PullStatus.OFFSET_MOVED: int(ResponseCode.PULL_OFFSET_MOVED),
+    PullOutcomeStatus.FOUND: int(ResponseCode.SUCCESS),
+    PullOutcomeStatus.NOT_FOUND: int(ResponseCode.PULL_NOT_FOUND),
+    PullOutcomeStatus.RETRY_IMMEDIATELY: int(ResponseCode.PULL_RETRY_IMMEDIATELY),
+    PullOutcomeStatus.OFFSET_MOVED: int(ResponseCode.PULL_OFFSET_MOVED),
 }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -29,12 +29,12 @@ def as_slave(
     is_far_behind: bool,
 ) -> None:
     """Change a master's answer to a pull from `asked_offset` into a slave's."""
-    if outcome.status is PullStatus.OFFSET_MOVED and not broker.store_options.offset_check_in_slave:
-        outcome.status = PullStatus.RETRY_IMMEDIATELY
+    if outcome.status is PullOutcomeStatus.OFFSET_MOVED and not broker.store_options.offset_check_in_slave:
+        outcome.status = PullOutcomeStatus.RETRY_IMMEDIATELY
         outcome.suggested_broker = group.broker_id
         if outcome.found is not GetStatus.OFFSET_RESET:
             outcome.next_offset = asked_offset
     if broker.has_master and not is_far_behind:
         outcome.suggested_broker = MASTER_ID
-        if outcome.status is not PullStatus.FOUND:
-            outcome.status = PullStatus.RETRY_IMMEDIATELY
+        if outcome.status is not PullOutcomeStatus.FOUND:
+            outcome.status = PullOutcomeStatus.RETRY_IMMEDIATELY

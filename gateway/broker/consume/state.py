@@ -9,13 +9,13 @@ from mqgateway.engine.slow_consumers import SlowConsumers
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.broadcasts import BroadcastOffsets
 from mqgateway.gateway.broker.consume.long_polling import HeldPulls, resume_all
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 
 
 class ConsumeState:
     """State of the broker's reads, in memory only."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: BrokerEnvironment) -> None:
         options, clock = environment.options, environment.clock
         self.held_pulls = HeldPulls(options)
         self.cold_reads = ColdReads(options, environment.store_options, clock)

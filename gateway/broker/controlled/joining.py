@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.ha.identity import Application, Identity, IdentityFiles
+from mqgateway.engine.ha.identity import Application, BrokerNameAndId, IdentityFiles
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.controlled.controllers import Controllers
-from mqgateway.gateway.broker.controlled.told import Told, by_registration
+from mqgateway.gateway.broker.controlled.told import ReportedMaster, by_registration
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     ApplyBrokerIdRequestHeader,
@@ -45,7 +45,7 @@ class Joining:
         self._clock = clock
         self._address = address
 
-    async def join(self) -> tuple[Identity, Told]:
+    async def join(self) -> tuple[BrokerNameAndId, ReportedMaster]:
         """Register; return this broker's identity, and the state of its set."""
         identity = self._files.read()
         if identity is None:
@@ -67,7 +67,7 @@ class Joining:
             raise RemotingError(f"it answers {answer.code}, {answer.remark}")
         return identity, by_registration(answer)
 
-    async def _ask_for_id(self) -> Identity:
+    async def _ask_for_id(self) -> BrokerNameAndId:
         applied = self._files.applied() or await self._next()
         names = {
             "cluster_name": self._options.broker_cluster_name,

@@ -27,7 +27,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.controllers import Controllers
 from mqgateway.gateway.broker.controlled.in_sync_keeper import InSyncKeeper
 from mqgateway.gateway.broker.controlled.joining import Joining
-from mqgateway.gateway.broker.controlled.told import Told, by_election, by_notice, by_question
+from mqgateway.gateway.broker.controlled.told import ReportedMaster, by_election, by_notice, by_question
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -285,7 +285,7 @@ class ControlledReplica:
         if self._is_registered and told.epoch > self.epoch and not self._is_stopped:
             self._take(told)
 
-    def _take(self, told: Told) -> None:
+    def _take(self, told: ReportedMaster) -> None:
         """Take the role that the controller assigned, unless the answer is stale."""
         self._must_elect = False
         if told.master is None:
@@ -305,7 +305,7 @@ class ControlledReplica:
         elif told.epoch > self.epoch or told.address != self.master_address or not self._role.is_slave:
             self._follow(told)
 
-    def _lead(self, told: Told) -> None:
+    def _lead(self, told: ReportedMaster) -> None:
         if told.epoch > self.epoch:
             self.epoch, self.master_address = told.epoch, self._broker.environment.address
             self._replicas.begin(self.number, told.in_sync, told.in_sync_epoch)
@@ -317,7 +317,7 @@ class ControlledReplica:
         if self._role.is_fenced and self.authority.holds(self.now(), self._heard()):
             self._role.become(RoleKind.MASTER)
 
-    def _follow(self, told: Told) -> None:
+    def _follow(self, told: ReportedMaster) -> None:
         self.epoch, self.master_address = told.epoch, told.address
         # The new master decides which further offsets are confirmed.
         self._replicas.agreement.limit = self._broker.store.confirm_offset

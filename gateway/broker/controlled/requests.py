@@ -6,7 +6,7 @@ RocketMQ: `AdminBrokerProcessor.getBrokerEpochCache`, `notifyBrokerRoleChanged`.
 from mqgateway.engine.ha.epochs import ENDLESS
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import EpochEntryCache
 from mqgateway.gateway.codec.bodies.replicas import EpochEntry
 from mqgateway.gateway.codec.codes import RequestCode
@@ -40,7 +40,7 @@ def role_changed(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.GET_BROKER_EPOCH_CACHE: Request(epoch_cache, Needs.NOTHING),
-    RequestCode.NOTIFY_BROKER_ROLE_CHANGED: Request(role_changed, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.GET_BROKER_EPOCH_CACHE: RequestDeclaration(epoch_cache, Needs.NOTHING),
+    RequestCode.NOTIFY_BROKER_ROLE_CHANGED: RequestDeclaration(role_changed, Needs.NOTHING),
 }

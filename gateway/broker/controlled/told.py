@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.headers import (
 )
 
 
-class Told(NamedTuple):
+class ReportedMaster(NamedTuple):
     """Master, epoch and in-sync set as a controller reports them.
 
     The id and address of the master are None and empty without one; `epoch` is that of its election,
@@ -28,11 +28,11 @@ class Told(NamedTuple):
     in_sync_epoch: int
 
 
-def by_registration(answer: RemotingCommand) -> Told:
+def by_registration(answer: RemotingCommand) -> ReportedMaster:
     """Read the answer to 1003; without a reachable master it contains nothing else. Raises `HeaderError`."""
     header = RegisterBrokerToControllerResponseHeader.decode(answer.ext_fields)
     body = SyncStateSet.decode(answer.body) if answer.body else SyncStateSet()
-    return Told(
+    return ReportedMaster(
         header.master_broker_id,
         header.master_address or "",
         header.master_epoch or 0,
@@ -41,11 +41,11 @@ def by_registration(answer: RemotingCommand) -> Told:
     )
 
 
-def by_question(answer: RemotingCommand) -> Told:
+def by_question(answer: RemotingCommand) -> ReportedMaster:
     """Read the answer to 1004. Raises `HeaderError`."""
     header = GetReplicaInfoResponseHeader.decode(answer.ext_fields)
     body = SyncStateSet.decode(answer.body) if answer.body else SyncStateSet()
-    return Told(
+    return ReportedMaster(
         header.master_broker_id,
         header.master_address or "",
         header.master_epoch or 0,
@@ -54,11 +54,11 @@ def by_question(answer: RemotingCommand) -> Told:
     )
 
 
-def by_election(answer: RemotingCommand) -> Told:
+def by_election(answer: RemotingCommand) -> ReportedMaster:
     """Read the answer to 1002, also if the master stays. Raises `HeaderError`."""
     header = ElectMasterResponseHeader.decode(answer.ext_fields)
     body = ElectMasterResponseBody.decode(answer.body) if answer.body else ElectMasterResponseBody()
-    return Told(
+    return ReportedMaster(
         header.master_broker_id,
         header.master_address or "",
         header.master_epoch or 0,
@@ -67,10 +67,10 @@ def by_election(answer: RemotingCommand) -> Told:
     )
 
 
-def by_notice(header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> Told:
+def by_notice(header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> ReportedMaster:
     """Read the notification 1008. Raises `HeaderError`."""
     found = SyncStateSet.decode(body) if body else SyncStateSet()
-    return Told(
+    return ReportedMaster(
         header.master_broker_id,
         header.master_address or "",
         header.master_epoch or 0,

@@ -18,7 +18,7 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.ledger_log import LedgerLog, opening
-from mqgateway.engine.raft.messages import Answer, Code, Transfer, TransferAnswer
+from mqgateway.engine.raft.messages import Answer, Code, LeadershipTransfer, TransferAnswer
 from mqgateway.engine.raft.quorum import AppendRefused
 from mqgateway.engine.raft.quorum_replicas import QuorumReplicas
 from mqgateway.engine.raft.settings import MemberSettings
@@ -201,7 +201,7 @@ class LedgerMember:
             return
         answered: Deferred[Answer] = Deferred()
         end = self._ledger.entries.end_index
-        member.receive(Transfer(own, nearest, member.term, end), answered, self._now())
+        member.receive(LeadershipTransfer(own, nearest, member.term, end), answered, self._now())
         service.carry_out()
         answer = await answered
         if not isinstance(answer, TransferAnswer) or answer.code is not Code.SUCCESS:

@@ -9,13 +9,13 @@ from mqgateway.engine.store.commit_log import newest_bytes
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.ledger.member import LedgerMember
 from mqgateway.gateway.broker.ledger.settings import ledger_folder, member_settings
 from mqgateway.gateway.runtime.loop import Reactor
 
 
-def ledger_log(environment: Environment) -> LedgerLog:
+def ledger_log(environment: BrokerEnvironment) -> LedgerLog:
     """Return the log in the member's folder, not opened yet."""
     options = environment.store_options
     return LedgerLog(
@@ -28,7 +28,7 @@ def ledger_log(environment: Environment) -> LedgerLog:
     )
 
 
-def quorum_replicas(environment: Environment, store: MessageStore, ledger: Log) -> QuorumReplicas:
+def quorum_replicas(environment: BrokerEnvironment, store: MessageStore, ledger: Log) -> QuorumReplicas:
     """Return the replicas that sends wait for. Raises `ConfigError`."""
     assert isinstance(ledger, LedgerLog)
     settings = member_settings(environment.options, environment.store_options)

@@ -5,14 +5,14 @@ RocketMQ: `PopLiteMessageProcessor`, `LiteSubscriptionCtlProcessor`.
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, message_count_info
 from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
 from mqgateway.gateway.broker.operations import (
-    Action,
     LiteFind,
+    LiteTopicChange,
     Operations,
     Permit,
     PopLiteOutcome,
@@ -93,11 +93,11 @@ def control(operations: Operations, permit: Permit, call: Call) -> Deferred[Repl
 def _change(body: LiteSubscription) -> SubscriptionChange:
     option = body.offset_option
     return SubscriptionChange(
-        Action[body.action],
+        LiteTopicChange[body.action],
         Subscriber(body.client_id or "", body.group or ""),
         body.topic or "",
         body.lite_topic_set,
-        None if option is None else Start(option.type, option.value),
+        None if option is None else SubscriptionStart(option.type, option.value),
     )
 
 

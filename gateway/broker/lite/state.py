@@ -15,12 +15,12 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.lite.events import Events
 from mqgateway.engine.lite.lifetimes import Lifetimes
 from mqgateway.engine.lite.names import LITE_PREFIX, home, split_name
-from mqgateway.engine.lite.rules import Rules
-from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.lite.rules import LiteRules
+from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions, SubscriptionStart
 from mqgateway.engine.pop import OrderKey, Orders
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.gateway.broker.cluster.route_cache import Found, RouteCache
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.tables import Tables
 
@@ -43,7 +43,7 @@ class LiteState:
 
     def __init__(
         self,
-        environment: Environment,
+        environment: BrokerEnvironment,
         tables: Tables,
         store: MessageStore,
         route_cache: RouteCache,
@@ -57,7 +57,7 @@ class LiteState:
         self._next_check = self._next_scan = elapsed
         self._next_end = elapsed + options.min_lite_t_tl
         self.route_cache = route_cache
-        self.rules = Rules(options, tables.topics, tables.groups)
+        self.rules = LiteRules(options, tables.topics, tables.groups)
         self.orders = Orders(options, environment.disk, "")
         self.lifetimes = Lifetimes(options, store, self.rules)
         self.subscriptions = Subscriptions(options, self.rules, self._restart)
@@ -147,7 +147,7 @@ class LiteState:
         if self.rules.is_parent(topic):
             self.delete(self.lifetimes.queues_of(topic))
 
-    def _restart(self, group: str, queue: str, start: Start) -> None:
+    def _restart(self, group: str, queue: str, start: SubscriptionStart) -> None:
         """Reset a group's offset of a lite topic. RocketMQ: `LiteSubscriptionRegistryImpl.resetOffset`."""
         current = self._offsets.query(group, queue, QUEUE_ID)
         target: int | None = None

@@ -13,7 +13,12 @@ from twisted.internet.defer import Deferred, gatherResults
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.lite.names import light_queue
-from mqgateway.engine.lite.subscriptions import NotForWildcards, QuotaExceeded, Start, Subscriber
+from mqgateway.engine.lite.subscriptions import (
+    NotForWildcards,
+    Subscriber,
+    SubscriptionQuotaExceeded,
+    SubscriptionStart,
+)
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.route_cache import Found
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -22,7 +27,7 @@ from mqgateway.gateway.broker.lite.state import LiteClient
 NOT_CONSUMING = "java.lang.IllegalStateException: Consumer group is not allowed to consume."
 
 
-class Action(Enum):
+class LiteTopicChange(Enum):
     """Change of a client's lite topics: add or remove some, replace all, or remove all."""
 
     PARTIAL_ADD = auto()
@@ -34,16 +39,16 @@ class Action(Enum):
 class SubscriptionChange(NamedTuple):
     """Change of one client's subscriptions; `topic` is the parent, `start` the initial offset of new ones."""
 
-    action: Action
+    action: LiteTopicChange
     subscriber: Subscriber
     topic: str
     lite_topics: Collection[str]
-    start: Start | None = None
+    start: SubscriptionStart | None = None
 
     @property
     def adds(self) -> bool:
         """True if the change may add lite topics."""
-        return self.action in (Action.PARTIAL_ADD, Action.COMPLETE_ADD)
+        return self.action in (LiteTopicChange.PARTIAL_ADD, LiteTopicChange.COMPLETE_ADD)
 
 
 def change_subscriptions(
@@ -70,7 +75,7 @@ def _change_all(
     for change in changes:
         try:
             _change(broker, client, change, queues_by_parent.get(change.topic))
-        except QuotaExceeded as refusal:
+        except SubscriptionQuotaExceeded as refusal:
             why = f"org.apache.rocketmq.broker.lite.LiteQuotaException: {refusal}"
             raise OperationError(Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, why) from None
         except NotForWildcards as refusal:
@@ -87,17 +92,17 @@ def _change(broker: Broker, client: LiteClient, change: SubscriptionChange, foun
         raise OperationError(Reason.SYSTEM_ERROR, f"a name of {longest} characters is too long")
     now = elapsed_millis(broker.clock)
     queues = sorted(light_queue(topic, name) for name in change.lite_topics if name)
-    if change.action is Action.PARTIAL_REMOVE:
+    if change.action is LiteTopicChange.PARTIAL_REMOVE:
         state.subscriptions.remove(subscriber, queues, now)
         return
-    if change.action is Action.COMPLETE_REMOVE:
+    if change.action is LiteTopicChange.COMPLETE_REMOVE:
         state.subscriptions.remove_client(subscriber.client_id)
         return
     known = broker.tables.groups.find(subscriber.group)
     if known is None or not known.consume_enable:
         raise OperationError(Reason.ILLEGAL_OPERATION, NOT_CONSUMING)
     queues = [queue for queue in queues if state.is_home(queue, found) or state.max_offset(queue) > 0]
-    if change.action is Action.PARTIAL_ADD:
+    if change.action is LiteTopicChange.PARTIAL_ADD:
         state.subscriptions.add(subscriber, topic, queues, change.start, now)
     else:
         state.subscriptions.replace(subscriber, topic, queues, now)

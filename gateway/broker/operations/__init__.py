@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqgateway.gateway.access.administration import Administration as AccessAdministration
-from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.access.administration import AccessAdministration as AccessAdministration
+from mqgateway.gateway.access.asker import CallerAccess
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.broker.admin.progress import Restart
@@ -44,32 +44,36 @@ from mqgateway.gateway.broker.clients.table import (
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
     GRPC,
-    Client,
+    GroupClient,
 )
 from mqgateway.gateway.broker.connection import ClientConnection, MayUse
 from mqgateway.gateway.broker.consume.pull_request import (
     PullForbidden,
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
 )
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
 from mqgateway.gateway.broker.lite.state import LiteClient
-from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange
+from mqgateway.gateway.broker.lite.subscriptions import LiteTopicChange, SubscriptionChange
 from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
-from mqgateway.gateway.broker.operations.administration import Administration, BrokerFigures, SettingState
+from mqgateway.gateway.broker.operations.administration import (
+    BrokerAdministration,
+    BrokerFigures,
+    SettingState,
+)
 from mqgateway.gateway.broker.operations.batches import (
     Appended,
-    Batches,
+    BatchOperations,
     BatchTooLarge,
     Ends,
     NotEnoughReplicas,
     OffsetOutOfRange,
-    Position,
     ReadBatches,
+    ReadPosition,
 )
-from mqgateway.gateway.broker.operations.clients import Clients, Consumers, GroupMember
+from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
 from mqgateway.gateway.broker.operations.lite import (
@@ -80,18 +84,18 @@ from mqgateway.gateway.broker.operations.lite import (
     LiteParent,
     LiteReader,
 )
-from mqgateway.gateway.broker.operations.offsets import Offsets, QueueProgress, QueueRange
+from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
-from mqgateway.gateway.broker.operations.produce import Produce
+from mqgateway.gateway.broker.operations.produce import ProduceOperations
 from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
-from mqgateway.gateway.broker.operations.storage import LogSegment, Storage, StoreState
-from mqgateway.gateway.broker.operations.tables import Groups, Topics
+from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
+from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
 from mqgateway.gateway.broker.operations.time_search import TimedOffset
-from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, Transactions
+from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, TransactionOperations
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.pop.acks import BatchAck
+from mqgateway.gateway.broker.pop.acks import CheckpointAcks
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
 from mqgateway.gateway.broker.pop.reading import Receive
@@ -108,20 +112,18 @@ __all__ = [
     "CONSUME_ACTIVELY",
     "CONSUME_PASSIVELY",
     "GRPC",
-    "Action",
-    "Administration",
     "Appended",
     "Assignment",
     "AssignmentQuery",
-    "BatchAck",
+    "BatchOperations",
     "BatchTooLarge",
-    "Batches",
+    "BrokerAdministration",
     "BrokerFigures",
     "Check",
-    "Client",
+    "CheckpointAcks",
     "ClientAnswer",
     "ClientConnection",
-    "Clients",
+    "ClientOperations",
     "Consume",
     "Consumers",
     "DelayLevel",
@@ -129,8 +131,9 @@ __all__ = [
     "DirectConsumption",
     "Ends",
     "Gate",
+    "GroupClient",
     "GroupMember",
-    "Groups",
+    "GroupOperations",
     "HalfPlace",
     "Health",
     "Lite",
@@ -141,6 +144,7 @@ __all__ = [
     "LiteLag",
     "LiteParent",
     "LiteReader",
+    "LiteTopicChange",
     "LogSegment",
     "MayUse",
     "NewMessage",
@@ -148,9 +152,9 @@ __all__ = [
     "NotAnswered",
     "NotEnoughReplicas",
     "NotificationOutcome",
+    "OffsetOperations",
     "OffsetOutOfRange",
     "OffsetReset",
-    "Offsets",
     "OpenTransaction",
     "OperationError",
     "Operations",
@@ -164,18 +168,18 @@ __all__ = [
     "PopFind",
     "PopLiteOutcome",
     "PopOutcome",
-    "Position",
     "Principal",
-    "Produce",
+    "ProduceOperations",
     "PullForbidden",
     "PullOutcome",
+    "PullOutcomeStatus",
     "PullRequest",
-    "PullStatus",
     "PushedReply",
     "Queries",
     "QueueProgress",
     "QueueRange",
     "ReadBatches",
+    "ReadPosition",
     "Reason",
     "RecallOutcome",
     "Receive",
@@ -190,13 +194,13 @@ __all__ = [
     "SendOutcome",
     "Sent",
     "SettingState",
-    "Storage",
+    "StorageOperations",
     "StoreState",
     "SubscriptionChange",
     "TimedOffset",
-    "Topics",
+    "TopicOperations",
     "TransactionEnd",
-    "Transactions",
+    "TransactionOperations",
     "TurnState",
     "Use",
     "Watch",
@@ -217,7 +221,7 @@ class Operations:
         broker: Broker,
         runner: Runner,
         *,
-        admission: Admission | None = None,
+        admission: CallerAccess | None = None,
         turn: TurnState | None = None,
         end_turn: Callable[[], None] | None = None,
     ) -> None:
@@ -225,19 +229,19 @@ class Operations:
         self.gate = gate = Gate(broker, admission=admission, turn=turn, end_turn=end_turn)
         self.options, self.store_options = broker.options, broker.store_options
         self.clock, self.steady = broker.clock, broker.store.steady
-        self.produce = Produce(broker, gate, runner)
+        self.produce = ProduceOperations(broker, gate, runner)
         self.consume = Consume(broker, gate)
-        self.batches = Batches(broker, gate, runner)
-        self.offsets = Offsets(broker, gate)
+        self.batches = BatchOperations(broker, gate, runner)
+        self.offsets = OffsetOperations(broker, gate)
         self.pop = Pop(broker, gate)
-        self.transactions = Transactions(broker, gate)
-        self.clients = Clients(broker, gate)
+        self.transactions = TransactionOperations(broker, gate)
+        self.clients = ClientOperations(broker, gate)
         self.lite = Lite(broker, runner)
         self.queries = Queries(broker, gate, runner)
-        self.storage = Storage(broker, gate, runner)
-        self.administration = Administration(broker, gate)
-        self.topics = Topics(broker)
-        self.groups = Groups(broker)
+        self.storage = StorageOperations(broker, gate, runner)
+        self.administration = BrokerAdministration(broker, gate)
+        self.topics = TopicOperations(broker)
+        self.groups = GroupOperations(broker)
         self._broker = broker
 
     @property

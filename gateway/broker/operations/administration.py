@@ -55,7 +55,7 @@ class SettingState(NamedTuple):
     why_fixed: str
 
 
-class Administration:
+class BrokerAdministration:
     """Administration of one broker."""
 
     def __init__(self, broker: Broker, gate: Gate) -> None:

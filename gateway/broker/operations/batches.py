@@ -24,7 +24,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS
 from mqgateway.engine.producers.batch import of_header
-from mqgateway.engine.producers.state import Duplicate, ProducerFigures, Refusal
+from mqgateway.engine.producers.state import BatchRefusal, Duplicate, ProducerFigures
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import messages_of
@@ -44,7 +44,7 @@ from mqgateway.gateway.broker.consume.long_polling import HeldFetch
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
-from mqgateway.gateway.broker.operations.time_search import FirstAt, Latest, Range, TimedOffset
+from mqgateway.gateway.broker.operations.time_search import FirstAt, Latest, SearchRange, TimedOffset
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.produce.send import FAILED, WAITING_FOR_FLUSH
 from mqgateway.gateway.broker.static_topics.state import led_queue
@@ -105,7 +105,7 @@ TO_END: Final = -1
 """Stands for the end of what may be read, of a queue whose messages are deleted."""
 
 
-class Position(NamedTuple):
+class ReadPosition(NamedTuple):
     """A queue offset to read from, and the bytes to read."""
 
     topic: str
@@ -122,7 +122,7 @@ class ReadBatches:
     the event loop.
     """
 
-    position: Position
+    position: ReadPosition
     ends: Ends = NO_ENDS
     spans: list[Span] = field(default_factory=list)
     size: int = 0
@@ -135,7 +135,7 @@ class _Read:
 
     __slots__ = ("built_left", "bytes_left", "found", "group", "max_bytes", "may_borrow", "positions")
 
-    def __init__(self, positions: Sequence[Position], max_bytes: int, group: str) -> None:
+    def __init__(self, positions: Sequence[ReadPosition], max_bytes: int, group: str) -> None:
         self.positions = positions
         self.may_borrow = False
         self.max_bytes = self.bytes_left = max_bytes
@@ -144,7 +144,7 @@ class _Read:
         self.found: list[ReadBatches] = []
 
 
-class Batches:
+class BatchOperations:
     """Record batches of one broker."""
 
     def __init__(self, broker: Broker, gate: Gate, runner: Runner) -> None:
@@ -209,13 +209,13 @@ class Batches:
         verdict = self._broker.store.producers.check(topic, queue_id, producer)
         if verdict is None:
             return None
-        if verdict is Refusal.OUT_OF_ORDER:
+        if verdict is BatchRefusal.OUT_OF_ORDER:
             raise OutOfOrder(
                 Reason.ILLEGAL_OPERATION,
                 f"Out of order sequence number for producer {producer.producer_id} in queue {queue_id} of "
                 f"topic {topic}: {producer.first_sequence}",
             )
-        if verdict is Refusal.OLD_EPOCH:
+        if verdict is BatchRefusal.OLD_EPOCH:
             raise OldEpoch(
                 Reason.ILLEGAL_OPERATION,
                 f"Epoch {producer.epoch} of producer {producer.producer_id} is older than its last one",
@@ -264,7 +264,7 @@ class Batches:
     def fetch(
         self,
         permit: Permit,
-        positions: Sequence[Position],
+        positions: Sequence[ReadPosition],
         min_bytes: int,
         max_bytes: int,
         max_wait: int,
@@ -287,7 +287,7 @@ class Batches:
         return self._answer(outcome, permit, *limits)
 
     def _begin(
-        self, permit: Permit, positions: Sequence[Position], max_bytes: int, group: str, may_borrow: bool
+        self, permit: Permit, positions: Sequence[ReadPosition], max_bytes: int, group: str, may_borrow: bool
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Read queues; many of them as a cooperative task."""
         read = _Read(positions, max_bytes, group)
@@ -323,7 +323,7 @@ class Batches:
         self,
         found: list[ReadBatches],
         permit: Permit,
-        positions: Sequence[Position],
+        positions: Sequence[ReadPosition],
         min_bytes: int,
         max_bytes: int,
         max_wait: int,
@@ -342,7 +342,7 @@ class Batches:
     def _park(
         self,
         permit: Permit,
-        positions: Sequence[Position],
+        positions: Sequence[ReadPosition],
         min_bytes: int,
         max_bytes: int,
         max_wait: int,
@@ -369,7 +369,7 @@ class Batches:
         held = HeldFetch(permit.connection, places, min_bytes, bytes_from, deadline, resume)
         return waiting if broker.consume.held_pulls.hold(held) else None
 
-    def _read(self, read: _Read, position: Position, *, may_wait: bool) -> ReadBatches:
+    def _read(self, read: _Read, position: ReadPosition, *, may_wait: bool) -> ReadBatches:
         """Read one queue. Raises `ColdRead` as long as nothing was read of others."""
         one = ReadBatches(position)
         try:
@@ -460,13 +460,13 @@ class Batches:
         self._gate.enter(permit, Use.QUERY, Use.PULL)
         return Latest(self._broker, self._runner, self._range(permit, topic, queue_id)).run()
 
-    def _range(self, permit: Permit, topic: str, queue_id: int) -> Range:
+    def _range(self, permit: Permit, topic: str, queue_id: int) -> SearchRange:
         own = self._readable(topic, queue_id)
         config = self._broker.tables.topics.get(topic)
         assert config is not None
         ends = self._ends(topic, own)
         lead = int(kafka_config(config.attributes, "message.timestamp.after.max.ms"))
-        return Range(permit.connection, topic, own, ends.log_start, ends.last_stable, lead)
+        return SearchRange(permit.connection, topic, own, ends.log_start, ends.last_stable, lead)
 
     def _ends(self, topic: str, queue_id: int) -> Ends:
         store = self._broker.store

@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients import assignment, heartbeats, locking
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.lite.state import LiteClient
 from mqgateway.gateway.broker.lite.subscriptions import SubscriptionChange, change_subscriptions
@@ -27,20 +27,20 @@ class GroupMember(NamedTuple):
     """A client in a group of producers or of consumers."""
 
     group: str
-    client: Client
+    client: GroupClient
     is_consumer: bool
 
 
 class Consumers(NamedTuple):
     """The connected members of a consumer group, and what their heartbeats brought."""
 
-    clients: list[Client]
+    clients: list[GroupClient]
     message_model: str
     consume_type: str
     subscriptions: Mapping[str, SubscriptionData]
 
 
-class Clients:
+class ClientOperations:
     """Clients of one broker. A client has a `ClientConnection` of its own, which may outlive its requests."""
 
     def __init__(self, broker: Broker, gate: Gate) -> None:
@@ -52,7 +52,7 @@ class Clients:
         permit: Permit,
         connection: ClientConnection,
         heartbeat: HeartbeatData,
-        new_client: Callable[[str], Client],
+        new_client: Callable[[str], GroupClient],
     ) -> None:
         """Make a client a member of its groups, or renew that it is. Raises `OperationError`."""
         run(self.registering(permit, connection, heartbeat, new_client))
@@ -62,7 +62,7 @@ class Clients:
         permit: Permit,
         connection: ClientConnection,
         heartbeat: HeartbeatData,
-        new_client: Callable[[str], Client],
+        new_client: Callable[[str], GroupClient],
     ) -> Steps[bool | None]:
         """As `register`, a group a step; the front end runs the steps.
 

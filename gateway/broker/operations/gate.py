@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.asker import Admission, Asker
+from mqgateway.gateway.access.asker import Asker, CallerAccess
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
@@ -103,7 +103,7 @@ class Gate:
         self,
         broker: Broker,
         *,
-        admission: Admission | None = None,
+        admission: CallerAccess | None = None,
         turn: TurnState | None = None,
         end_turn: Callable[[], None] | None = None,
     ) -> None:

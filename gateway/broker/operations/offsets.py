@@ -54,7 +54,7 @@ class QueueProgress(NamedTuple):
         return max(0, self.range.end - self.committed)
 
 
-class Offsets:
+class OffsetOperations:
     """Offsets of queues that are a broker's own or are mapped (static topics).
 
     Without `is_mapped` a queue is one of this broker, whatever its topic is mapped to.

@@ -140,7 +140,9 @@ class Pop:
         self._gate.enter(permit, _ACKNOWLEDGE, _RECEIVE, _DEAD_LETTER)
         return self._gate.leave(acks.acknowledge(self._broker, delivery, permit.connection))
 
-    def acknowledging(self, permit: Permit, given: Iterable[acks.BatchAck]) -> Steps[Deferred[None] | None]:
+    def acknowledging(
+        self, permit: Permit, given: Iterable[acks.CheckpointAcks]
+    ) -> Steps[Deferred[None] | None]:
         """Record that messages of several deliveries were consumed, a delivery a step.
 
         The front end runs the steps. If some receipts are not current, the others count, and the whole is

@@ -30,7 +30,7 @@ LANE: Final = "send"
 """Large batches are prepared one after another."""
 
 
-class Produce:
+class ProduceOperations:
     """Sends to one broker, to topics whose queues are its own or are mapped (static topics)."""
 
     def __init__(self, broker: Broker, gate: Gate, runner: Runner) -> None:

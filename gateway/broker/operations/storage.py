@@ -55,7 +55,7 @@ class LogSegment(NamedTuple):
     is_dispatched: bool
 
 
-class Storage:
+class StorageOperations:
     """The store of one broker as administrators see it."""
 
     def __init__(self, broker: Broker, gate: Gate, runner: Runner) -> None:

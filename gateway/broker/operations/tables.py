@@ -19,7 +19,7 @@ from mqgateway.gateway.broker.stats import TOPIC_PUT_NUMS
 from mqgateway.gateway.codec.bodies import QueueTimeSpan, TopicRouteData, TopicStatsTable
 
 
-class Topics:
+class TopicOperations:
     """Topics of one broker."""
 
     def __init__(self, broker: Broker) -> None:
@@ -99,7 +99,7 @@ class Topics:
         return tuple(map(levels.delay, range(1, levels.max_level + 1)))
 
 
-class Groups:
+class GroupOperations:
     """Consumer groups of one broker."""
 
     def __init__(self, broker: Broker) -> None:

@@ -46,7 +46,7 @@ class TimedOffset(NamedTuple):
     timestamp: int
 
 
-class Range(NamedTuple):
+class SearchRange(NamedTuple):
     """Messages of a queue in which a client looks for a record: those from `begin` on, before `end`.
 
     `lead` is by how many ms a timestamp may be ahead of the store time.
@@ -66,7 +66,7 @@ class _Search:
     It ends without a result if its connection is lost.
     """
 
-    def __init__(self, broker: Broker, runner: Runner, where: Range) -> None:
+    def __init__(self, broker: Broker, runner: Runner, where: SearchRange) -> None:
         self._broker = broker
         self._store = broker.store
         self._runner = runner
@@ -149,7 +149,7 @@ class _Search:
 class FirstAt(_Search):
     """A search for the first record whose timestamp is a time in ms or later."""
 
-    def __init__(self, broker: Broker, runner: Runner, where: Range, timestamp: int) -> None:
+    def __init__(self, broker: Broker, runner: Runner, where: SearchRange, timestamp: int) -> None:
         super().__init__(broker, runner, where)
         self._timestamp = timestamp
 
@@ -177,7 +177,7 @@ class Latest(_Search):
     and reads each batch that seems to have a later timestamp than all before it.
     """
 
-    def __init__(self, broker: Broker, runner: Runner, where: Range) -> None:
+    def __init__(self, broker: Broker, runner: Runner, where: SearchRange) -> None:
         super().__init__(broker, runner, where)
         self._begin = 0
         self._latest: TimedOffset | None = None

@@ -46,7 +46,7 @@ class OpenTransaction(NamedTuple):
     checks: int
 
 
-class Transactions:
+class TransactionOperations:
     """Transactions of one broker."""
 
     def __init__(self, broker: Broker, gate: Gate) -> None:

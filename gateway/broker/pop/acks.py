@@ -28,7 +28,7 @@ from mqgateway.gateway.broker.pop.checks import known_topic, no_queue
 from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, stale
 
 
-class BatchAck(NamedTuple):
+class CheckpointAcks(NamedTuple):
     """Consumed messages of one checkpoint; `topic` is the topic that stores them."""
 
     topic: str
@@ -90,7 +90,7 @@ def check_receipt(broker: Broker, delivery: Delivery) -> None:
 
 
 def acknowledge_batch(
-    broker: Broker, acks: Iterable[BatchAck], connection: ClientConnection
+    broker: Broker, acks: Iterable[CheckpointAcks], connection: ClientConnection
 ) -> Steps[Deferred[None] | None]:
     """Acknowledge many messages of several pops, in a cooperative task with a step for each checkpoint.
 
@@ -121,7 +121,7 @@ def _first(failure: Failure) -> Failure:
 
 
 def _acknowledge_many(
-    broker: Broker, connection: ClientConnection, ack: BatchAck
+    broker: Broker, connection: ClientConnection, ack: CheckpointAcks
 ) -> tuple[Deferred[None] | None, bool]:
     """Acknowledge messages of one checkpoint; offsets outside the queue are skipped.
 

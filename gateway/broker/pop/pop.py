@@ -41,7 +41,7 @@ from mqgateway.gateway.broker.polling import (
 )
 from mqgateway.gateway.broker.pop.away import PopsAway, Taking
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
-from mqgateway.gateway.broker.pop.reading import Found, Receive, as_given_out, queues_to_read, read
+from mqgateway.gateway.broker.pop.reading import PopReadResult, Receive, as_given_out, queues_to_read, read
 
 SCAN_ROUNDS = 16
 """Reads of one pop while they find only messages that its filter rejects."""
@@ -174,7 +174,7 @@ def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome |
     return outcome
 
 
-def _is_partial(found: Found) -> bool:
+def _is_partial(found: PopReadResult) -> bool:
     """Return True if a queue was read only partly, without finding a message."""
     result = found.result
     return result.status in SKIPPED and found.offset < result.next_offset < result.max_offset
@@ -190,7 +190,7 @@ def _receipt(broker: Broker, request: Receive) -> Receipt:
 def _give_out_away(
     broker: Broker,
     request: Receive,
-    found: list[Found],
+    found: list[PopReadResult],
     rest: int,
     receipt: Receipt,
     away: PopsAway,
@@ -207,7 +207,7 @@ def _give_out_away(
             raise OperationError(Reason.SYSTEM_ERROR, "nothing can be delivered: the master is back")
         puts = dict(zip(takings, results, strict=True))
 
-        def take(one: Found) -> OperationError | None:
+        def take(one: PopReadResult) -> OperationError | None:
             refusal = _refusal(puts[one.queue])
             if refusal is None:
                 away.popped(takings[one.queue])
@@ -228,10 +228,10 @@ def _give_out_away(
 def _give_out(
     broker: Broker,
     request: Receive,
-    found: list[Found],
+    found: list[PopReadResult],
     rest: int,
     receipt: Receipt,
-    take: Callable[[Found], OperationError | None],
+    take: Callable[[PopReadResult], OperationError | None],
 ) -> PopOutcome:
     """Record the deliveries; `take` returns the error if a queue's messages may not be delivered."""
     finds: list[PopFind] = []
@@ -262,7 +262,7 @@ def _give_out(
     return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 
 
-def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> CheckPoint:
+def _point(broker: Broker, request: Receive, receipt: Receipt, one: PopReadResult) -> CheckPoint:
     """Return the checkpoint of the messages of one queue."""
     (topic, queue_id), start, result = one
     key = PointKey(topic, request.group, queue_id, start, receipt.pop_time, receipt.broker_name)
@@ -271,7 +271,7 @@ def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> Ch
     return CheckPoint(key, request.invisible_time, distances, log_offset=log_end)
 
 
-def _take(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> OperationError | None:
+def _take(broker: Broker, request: Receive, receipt: Receipt, one: PopReadResult) -> OperationError | None:
     """Store the checkpoint of one queue's messages; return the error that forbids their delivery."""
     point = _point(broker, request, receipt, one)
     return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
@@ -284,7 +284,7 @@ def _refusal(put: PutResult) -> OperationError | None:
     return OperationError(Reason.SYSTEM_ERROR, f"nothing can be delivered: {put.remark or put.status.name}")
 
 
-def _take_in_order(broker: Broker, request: Receive, one: Found, now: int) -> Mapping[int, int]:
+def _take_in_order(broker: Broker, request: Receive, one: PopReadResult, now: int) -> Mapping[int, int]:
     """Record messages of one queue as in flight; return how often messages were delivered before."""
     (topic, queue_id), start, result = one
     key = OrderKey(topic, request.group, queue_id)
@@ -296,7 +296,7 @@ def _take_in_order(broker: Broker, request: Receive, one: Found, now: int) -> Ma
     return order.counts
 
 
-def _skip(broker: Broker, request: Receive, one: Found) -> None:
+def _skip(broker: Broker, request: Receive, one: PopReadResult) -> None:
     """Move the group past messages that its filter rejects."""
     (topic, queue_id), start, result = one
     if result.status not in SKIPPED or result.next_offset == start:

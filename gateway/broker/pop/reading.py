@@ -51,7 +51,7 @@ class Receive(NamedTuple):
     born_time: int = 0
 
 
-class PopQueue(NamedTuple):
+class QueueToPop(NamedTuple):
     """A queue to read."""
 
     topic: str
@@ -63,17 +63,17 @@ class PopQueue(NamedTuple):
         return self.topic.startswith(RETRY_PREFIX)
 
 
-class Found(NamedTuple):
+class PopReadResult(NamedTuple):
     """Result of reading one queue from an offset."""
 
-    queue: PopQueue
+    queue: QueueToPop
     offset: int
     result: GetResult
 
 
 def queues_to_read(
     broker: Broker, request: Receive, topic: TopicConfig, group: SubscriptionGroupConfig
-) -> Iterator[PopQueue]:
+) -> Iterator[QueueToPop]:
     """Yield the queues in the order of reading; the first is random."""
     options, chance = broker.options, broker.pop.chance()
     by_priority = (
@@ -85,7 +85,7 @@ def queues_to_read(
     if by_priority:
         likely = options.pop_from_retry_probability_for_priority
     start = 0 if by_priority else chance
-    retries: list[PopQueue] = []
+    retries: list[QueueToPop] = []
     if not request.is_ordered:
         is_v2 = options.enable_retry_topic_v2
         if is_v2 and options.retrieve_message_from_pop_retry_topic_v1 and chance % 2 == 0:
@@ -95,7 +95,7 @@ def queues_to_read(
     if chance < likely:
         yield from retries
     if request.queue_id >= 0:
-        yield PopQueue(request.topic, request.queue_id)
+        yield QueueToPop(request.topic, request.queue_id)
     else:
         yield from _queues(broker, topic, start)
     if chance >= likely:
@@ -108,20 +108,20 @@ def _priority_factor(group: SubscriptionGroupConfig) -> int:
     return int(text) if text.isdecimal() else 100
 
 
-def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[PopQueue]:
+def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[QueueToPop]:
     count = config.read_queue_nums
     for i in range(count):
         index = count - 1 - i if broker.options.priority_order_asc else i
-        yield PopQueue(config.topic_name, (index + start) % count)
+        yield QueueToPop(config.topic_name, (index + start) % count)
 
 
 def read(
-    broker: Broker, request: Receive, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
-) -> tuple[list[Found], int]:
+    broker: Broker, request: Receive, queues: list[QueueToPop], wanted: Wanted, *, may_wait: bool
+) -> tuple[list[PopReadResult], int]:
     """Read the queues; return the results, and the number of messages beyond them. Raises `ColdRead`."""
     state, store, group = broker.pop, broker.store, request.group
     now, limits = broker.store.steady.now(), transfer_limits(broker.store_options)
-    found: list[Found] = []
+    found: list[PopReadResult] = []
     count = rest = 0
     for queue in queues:
         topic, queue_id = queue
@@ -143,7 +143,7 @@ def read(
             broker.tables.offsets.commit(group, topic, queue_id, result.next_offset)
             offset = result.next_offset
             result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait, limits=limits)
-        found.append(Found(queue, offset, result))
+        found.append(PopReadResult(queue, offset, result))
         count += len(result.queue_offsets)
     return found, rest
 
@@ -157,7 +157,7 @@ def _is_held_back(broker: Broker, key: OrderKey) -> bool:
     )
 
 
-def _start(broker: Broker, request: Receive, queue: PopQueue) -> int:
+def _start(broker: Broker, request: Receive, queue: QueueToPop) -> int:
     """Return the group's next offset of a queue, or its initial offset.
 
     RocketMQ: `getPopOffset`, `getInitOffset`. Raises `OperationError` if no more offsets may be kept.

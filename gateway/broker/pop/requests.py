@@ -20,9 +20,9 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.operations import (
-    BatchAck,
+    CheckpointAcks,
     Delivery,
     NotificationOutcome,
     Operations,
@@ -144,7 +144,7 @@ def _done(stored: Deferred[None] | None) -> Reply | Deferred[Reply]:
     return Reply() if stored is None else stored.addCallback(lambda _: Reply())
 
 
-def _batches(batches: list[BatchAckBody], broker_name: str) -> Iterator[BatchAck]:
+def _batches(batches: list[BatchAckBody], broker_name: str) -> Iterator[CheckpointAcks]:
     """Parse acknowledgements one by one: a malformed one fails only when its turn comes."""
     for batch in batches:
         try:
@@ -164,7 +164,7 @@ def _batches(batches: list[BatchAckBody], broker_name: str) -> Iterator[BatchAck
             batch.retry,
             broker_name,
         )
-        yield BatchAck(topic, batch.consumer_group, batch.queue_id, receipt, offsets)
+        yield CheckpointAcks(topic, batch.consumer_group, batch.queue_id, receipt, offsets)
 
 
 def change_invisible_time(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
@@ -241,7 +241,7 @@ def pop_rollback(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, Request | Translated] = {
+REQUESTS: dict[int, RequestDeclaration | Translated] = {
     RequestCode.POP_MESSAGE: Translated(pop_message, Use.RECEIVE),
     RequestCode.ACK_MESSAGE: Translated(ack_message, Use.ACKNOWLEDGE),
     RequestCode.BATCH_ACK_MESSAGE: Translated(batch_ack_message, Use.ACKNOWLEDGE),
@@ -249,6 +249,6 @@ REQUESTS: dict[int, Request | Translated] = {
     RequestCode.PEEK_MESSAGE: Translated(peek_message, Use.QUERY),
     RequestCode.NOTIFICATION: Translated(notification, Use.QUERY),
     RequestCode.POLLING_INFO: Translated(polling_info, Use.QUERY),
-    RequestCode.POP_ROLLBACK: Request(pop_rollback, Needs.NOT_FENCED),
+    RequestCode.POP_ROLLBACK: RequestDeclaration(pop_rollback, Needs.NOT_FENCED),
 }
 """Requests of POP by code."""

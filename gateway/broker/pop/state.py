@@ -18,7 +18,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.timers.timers import Timers
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
@@ -33,7 +33,7 @@ class PopState:
 
     def __init__(
         self,
-        environment: Environment,
+        environment: BrokerEnvironment,
         tables: Tables,
         store: MessageStore,
         timers: Timers,

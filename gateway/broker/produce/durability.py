@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.ha.replicas import Replicas
-from mqgateway.engine.ha.role import Role, RoleState
+from mqgateway.engine.ha.role import ReplicationRole, RoleState
 from mqgateway.engine.message import PROPERTY_WAIT_STORE_MSG_OK
 from mqgateway.engine.options import BrokerOptions, BrokerRole, FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
@@ -47,7 +47,7 @@ class Durability:
         options: BrokerOptions,
         store_options: StoreOptions,
         clock: Clock,
-        role: Role,
+        role: ReplicationRole,
         replicas: Replicas,
     ) -> None:
         self._store = store

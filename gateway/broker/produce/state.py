@@ -6,10 +6,10 @@ import os
 import random
 
 from mqgateway.engine.ha.replicas import Replicas
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.unique_keys import UniqueKeys
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.produce.durability import Durability
 
 
@@ -19,7 +19,9 @@ class ProduceState:
     `unique_keys` makes the keys of messages that came without one; sends wait for `replicas`.
     """
 
-    def __init__(self, environment: Environment, store: MessageStore, role: Role, replicas: Replicas) -> None:
+    def __init__(
+        self, environment: BrokerEnvironment, store: MessageStore, role: ReplicationRole, replicas: Replicas
+    ) -> None:
         clock, address = environment.clock, environment.store_host[:-4]
         self.durability = Durability(
             store, environment.options, environment.store_options, clock, role, replicas

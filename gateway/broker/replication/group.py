@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.headers import (
 )
 
 
-class Member(Protocol):
+class GroupView(Protocol):
     """A broker's view of its group."""
 
     group: MemberGroup
@@ -56,7 +56,7 @@ class Controlled(Protocol):
         ...
 
 
-class Replica(Protocol):
+class LogReplication(Protocol):
     """Replication of the log from the master, and to slaves."""
 
     @property

@@ -21,7 +21,7 @@ from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
-from mqgateway.gateway.broker.replication.streams import Stream
+from mqgateway.gateway.broker.replication.streams import ReplicationStream
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class SlaveServer(Factory):
         replicas: Replicas,
         clock: Clock,
         reactor: Reactor,
-        stream: Stream,
+        stream: ReplicationStream,
     ) -> None:
         self._options = options
         self._stream = stream

@@ -21,8 +21,8 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.adoption import taken_back
-from mqgateway.engine.ha.member_group import MASTER_ID, Change, MemberGroup
-from mqgateway.engine.ha.online import ComingOnline, Step, Task
+from mqgateway.engine.ha.member_group import MASTER_ID, MemberGroup, MinIdChange
+from mqgateway.engine.ha.online import ComingOnline, MemberTask, Task
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.gateway.broker.acting.services import SpecialServices
 from mqgateway.gateway.broker.broker import Broker
@@ -50,7 +50,7 @@ MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 Tell = Callable[[str, RemotingCommand], None]
 
 
-class Membership:
+class BrokerMembership:
     """Membership of this broker. `ask` sends requests, `tell` one-way requests to other servers."""
 
     def __init__(
@@ -159,7 +159,7 @@ class Membership:
             self._changed(self.group.noticed(min_id, address, ha_address))
             self._turn()
 
-    def _changed(self, change: Change | None) -> None:
+    def _changed(self, change: MinIdChange | None) -> None:
         if change is None:
             return
         group = self.group
@@ -203,7 +203,7 @@ class Membership:
 
     # Coming online
 
-    def _take(self, step: Step, coming: ComingOnline) -> None:
+    def _take(self, step: MemberTask, coming: ComingOnline) -> None:
         def failed(failure: Failure) -> None:
             log.info("not online yet, %s %s: %s", step.task.name, step.address, failure.getErrorMessage())
             coming.failed(self._now())

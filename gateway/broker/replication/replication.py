@@ -13,7 +13,7 @@ from collections.abc import Callable
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
-from mqgateway.engine.ha.admission import Admission
+from mqgateway.engine.ha.admission import SlaveAdmission
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.broker import Broker
@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
 from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
-from mqgateway.gateway.broker.replication.streams import Stream
+from mqgateway.gateway.broker.replication.streams import ReplicationStream
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.bodies.replicas import HAClientRuntimeInfo, HAConnectionRuntimeInfo
 from mqgateway.gateway.remoting.client import Ask
@@ -36,7 +36,7 @@ FOREVER = 2**62
 class Replication:
     """Both sides of a broker's replication, which use the same stream."""
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: Stream) -> None:
+    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: ReplicationStream) -> None:
         self._broker = broker
         self._stream = stream
         self._reactor = reactor
@@ -50,7 +50,7 @@ class Replication:
             reactor,
             stream,
         )
-        self.admission = Admission(
+        self.admission = SlaveAdmission(
             broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
         )
         self.doors = self.server.entrance = SlaveDoors(

@@ -6,7 +6,7 @@ RocketMQ: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, 
 
 from mqgateway.engine.ha.admission import TICKET
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication import status
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
@@ -55,9 +55,9 @@ def ha_status(broker: Broker, call: Call) -> Reply:
     return Reply(body=status.ha_status(broker).encode())
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: Request(min_id_changed, Needs.NOTHING),
-    RequestCode.EXCHANGE_BROKER_HA_INFO: Request(exchange_ha_info, Needs.NOTHING),
-    RequestCode.RESET_MASTER_FLUSH_OFFSET: Request(reset_master_flush_offset, Needs.NOTHING),
-    RequestCode.GET_BROKER_HA_STATUS: Request(ha_status, Needs.NOTHING),
+REQUESTS: dict[int, RequestDeclaration] = {
+    RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: RequestDeclaration(min_id_changed, Needs.NOTHING),
+    RequestCode.EXCHANGE_BROKER_HA_INFO: RequestDeclaration(exchange_ha_info, Needs.NOTHING),
+    RequestCode.RESET_MASTER_FLUSH_OFFSET: RequestDeclaration(reset_master_flush_offset, Needs.NOTHING),
+    RequestCode.GET_BROKER_HA_STATUS: RequestDeclaration(ha_status, Needs.NOTHING),
 }

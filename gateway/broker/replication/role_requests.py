@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication.role_checks import check_role
-from mqgateway.gateway.broker.translated import Context, Translated
+from mqgateway.gateway.broker.translated import DispatchContext, Translated
 from mqgateway.gateway.remoting.call import Call
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
 AnyRequestFunction = RequestFunction | LongRequestFunction
 
 
-def of_all_roles(requests: Mapping[int, Request | Translated]) -> dict[int, AnyRequestFunction]:
-    """Return a function for each request code that checks the role first; it takes a `Context`.
+def of_all_roles(requests: Mapping[int, RequestDeclaration | Translated]) -> dict[int, AnyRequestFunction]:
+    """Return a function for each request code that checks the role first; it takes a `DispatchContext`.
 
     `requests` are the tables of the packages together.
     """
@@ -36,7 +36,7 @@ def of_all_roles(requests: Mapping[int, Request | Translated]) -> dict[int, AnyR
 def _translated(request: Translated) -> AnyRequestFunction:
     translate, use = request
 
-    def serve(context: Context, call: Call) -> Any:
+    def serve(context: DispatchContext, call: Call) -> Any:
         permit = context.gate.pass_on(use, call.peer, call.now)
         return translate(context.operations, permit, call)
 
@@ -44,7 +44,7 @@ def _translated(request: Translated) -> AnyRequestFunction:
 
 
 def _of_all_roles(master: AnyRequestFunction, needs: Needs) -> AnyRequestFunction:
-    def serve(context: Context, call: Call) -> Any:
+    def serve(context: DispatchContext, call: Call) -> Any:
         check_role(context.broker, needs)
         return master(context.broker, call)
 

@@ -23,7 +23,7 @@ from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.log_prefix import Masters, Own, where_to_begin, why_not
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
-from mqgateway.gateway.broker.replication.streams import Following, Stream
+from mqgateway.gateway.broker.replication.streams import Following, ReplicationStream
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -83,7 +83,7 @@ class MasterClient:
         reactor: Reactor,
         ask: Ask,
         on_following: Callable[[], None],
-        stream: Stream,
+        stream: ReplicationStream,
     ) -> None:
         self._stream = stream
         self._options = options

@@ -18,7 +18,7 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
-from mqgateway.engine.ha.admission import Admission, Entrance, parted
+from mqgateway.engine.ha.admission import AdmissionOutcome, SlaveAdmission, parted
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
 from mqgateway.gateway.codec.bodies import ClusterInfo
@@ -105,7 +105,7 @@ class SlaveDoors(Factory):
 
     def __init__(
         self,
-        admission: Admission,
+        admission: SlaveAdmission,
         make: MakeSlave,
         *,
         clock: Clock,
@@ -152,7 +152,7 @@ class SlaveDoors(Factory):
 
     def came(self, door: SlaveDoor) -> None:
         """Admit a known host at once, or let a new connection wait."""
-        if self.admission.judge(b"", door.host, self.now()) is Entrance.OPEN:
+        if self.admission.judge(b"", door.host, self.now()) is AdmissionOutcome.OPEN:
             door.open(self._make)
             return
         if len(self._waiting) >= WAITING_MAX:
@@ -166,12 +166,12 @@ class SlaveDoors(Factory):
     def knocked(self, door: SlaveDoor, ticket: bytes) -> None:
         """Judge a connection by its ticket, empty for none."""
         entrance = self.admission.judge(ticket, door.host, self.now())
-        if entrance is Entrance.UNKNOWN:
+        if entrance is AdmissionOutcome.UNKNOWN:
             is_asking, self._unknown = bool(self._unknown), self._unknown | {door}
             if not is_asking:
                 self._members().addBoth(self._told)
         else:
-            self._let(door, entrance is Entrance.OPEN)
+            self._let(door, entrance is AdmissionOutcome.OPEN)
 
     def refuse(self, door: SlaveDoor, reason: str) -> None:
         """End a connection, and log the reason."""

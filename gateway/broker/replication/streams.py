@@ -13,7 +13,7 @@ from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.feed import Feed
 from mqgateway.engine.ha.flow import Flow
 from mqgateway.engine.ha.follow import Follow
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import MessageStore
 
@@ -43,7 +43,7 @@ class Following(Protocol):
         ...
 
 
-class Stream(Protocol):
+class ReplicationStream(Protocol):
     """Interface of a stream."""
 
     retry_millis: int
@@ -99,7 +99,7 @@ class EpochStream:
         self,
         options: StoreOptions,
         store: MessageStore,
-        role: Role,
+        role: ReplicationRole,
         replicas: AgreedReplicas,
         epochs: Epochs,
     ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, inlineCallbacks
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError
@@ -57,7 +57,7 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
 
 @inlineCallbacks
 def _forget_empty(
-    broker: Broker, mapping: TopicMapping
+    broker: Broker, mapping: TopicQueueMappingDetail
 ) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
     """Return the remaining items of queues led here whose first item has no messages."""
     moved = {
@@ -85,7 +85,7 @@ def _forget_empty(
 
 @inlineCallbacks
 def _forget_moved(
-    broker: Broker, mapping: TopicMapping
+    broker: Broker, mapping: TopicQueueMappingDetail
 ) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
     """Return no items for queues that moved from here to a broker from which they moved again."""
     given = {
@@ -96,7 +96,7 @@ def _forget_moved(
     if not given:
         return {}
     leaders = yield outgoing_requests.leaders(broker.cluster.broker_directory, mapping.topic)
-    known: dict[str, TopicMapping] = {}
+    known: dict[str, TopicQueueMappingDetail] = {}
     for name in sorted({leaders[number] for number in given if number in leaders} - {mapping.broker_name}):
         known[name] = yield outgoing_requests.mapping_of(broker.cluster.broker_directory, mapping.topic, name)
     return {
@@ -108,7 +108,7 @@ def _forget_moved(
     }
 
 
-def _agrees(leaders: TopicMapping, mapping: TopicMapping, number: int) -> bool:
+def _agrees(leaders: TopicQueueMappingDetail, mapping: TopicQueueMappingDetail, number: int) -> bool:
     """Return True if the leader's own mapping says that it leads a queue, in the same state of the topic."""
     same = (leaders.total_queues, leaders.epoch) == (mapping.total_queues, mapping.epoch)
     return same and leaders.leads(number)

@@ -21,8 +21,8 @@ from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume import pull as of_this_broker
 from mqgateway.gateway.broker.consume.pull_request import (
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
 )
 from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.outcomes import then, then_in_steps
@@ -103,7 +103,7 @@ def _pull_piece(
 
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:
     """Convert an outcome of a broker's queue to the queue of the mapping item."""
-    if outcome.status is not PullStatus.FOUND:
+    if outcome.status is not PullOutcomeStatus.FOUND:
         piece = _moved_on(queue, piece, asked, outcome)
     return _with_logical_offsets(queue, piece, outcome)
 
@@ -116,22 +116,22 @@ def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcom
         if later is not None:
             _begin(later, outcome)
             return later
-        outcome.status = PullStatus.NOT_FOUND  # the start of the next one may be unknown yet
+        outcome.status = PullOutcomeStatus.NOT_FOUND  # the start of the next one may be unknown yet
     elif asked < outcome.min_offset:
-        outcome.status = PullStatus.OFFSET_MOVED if is_first else PullStatus.RETRY_IMMEDIATELY
+        outcome.status = PullOutcomeStatus.OFFSET_MOVED if is_first else PullOutcomeStatus.RETRY_IMMEDIATELY
         outcome.next_offset = outcome.min_offset
     return piece
 
 
 def _begin(piece: Piece, outcome: PullOutcome) -> None:
     """Continue at the start of an item."""
-    outcome.status = PullStatus.RETRY_IMMEDIATELY
+    outcome.status = PullOutcomeStatus.RETRY_IMMEDIATELY
     outcome.next_offset = outcome.min_offset = outcome.max_offset = piece.start_offset
 
 
 def _at_the_end(queue: LogicalQueue, later: Piece) -> PullOutcome:
     """Return the answer to a pull at the end of an item that has a successor."""
-    outcome = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
+    outcome = PullOutcome(PullOutcomeStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
     _begin(later, outcome)
     return _with_logical_offsets(queue, later, outcome)
 

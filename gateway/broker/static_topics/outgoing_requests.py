@@ -13,11 +13,11 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members, lenient_json
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullRequest, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus, PullRequest
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.refusals import CODES
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicOffset, TopicRouteData, TopicStatsTable
@@ -51,10 +51,10 @@ H = TypeVar("H", bound=Header)
 T = TypeVar("T")
 
 PULLED = {
-    int(ResponseCode.SUCCESS): PullStatus.FOUND,
-    int(ResponseCode.PULL_NOT_FOUND): PullStatus.NOT_FOUND,
-    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullStatus.RETRY_IMMEDIATELY,
-    int(ResponseCode.PULL_OFFSET_MOVED): PullStatus.OFFSET_MOVED,
+    int(ResponseCode.SUCCESS): PullOutcomeStatus.FOUND,
+    int(ResponseCode.PULL_NOT_FOUND): PullOutcomeStatus.NOT_FOUND,
+    int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullOutcomeStatus.RETRY_IMMEDIATELY,
+    int(ResponseCode.PULL_OFFSET_MOVED): PullOutcomeStatus.OFFSET_MOVED,
 }
 """Response codes of answers that contain the queue's offsets."""
 REASONS = {code: reason for reason, code in CODES.items()}
@@ -217,13 +217,13 @@ def queue_ends(
     return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
 
 
-def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicMapping]:
+def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicQueueMappingDetail]:
     """Return a broker's mapping of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
     asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
 
-    def read(body: bytes) -> TopicMapping:
-        return TopicMapping.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
+    def read(body: bytes) -> TopicQueueMappingDetail:
+        return TopicQueueMappingDetail.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
 
     return _read_body(asked, read)
 

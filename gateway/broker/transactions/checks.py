@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, parse_offset_message_id
 from mqgateway.engine.transactions import CheckBack, HalfMessage
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import check_topic, look_up
@@ -57,12 +57,12 @@ def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
             client.outgoing.check_transaction(check, broker.options.broker_name)
 
 
-def _asked(clients: ClientTable, check: CheckBack) -> Client | None:
+def _asked(clients: ClientTable, check: CheckBack) -> GroupClient | None:
     members = _members(clients, check.group, check.topic)
     return members[check.number % len(members)] if members else None
 
 
-def _members(clients: ClientTable, group: str, topic: str) -> list[Client]:
+def _members(clients: ClientTable, group: str, topic: str) -> list[GroupClient]:
     """Return the members that can be queried. The query contains the message: its topic must be allowed."""
     return [
         client

@@ -17,9 +17,9 @@ from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import AUTHORIZATION, DATE_TIME, Caller
+from mqgateway.gateway.grpc.service.caller import AUTHORIZATION, DATE_TIME, CallConnection
 from mqgateway.gateway.grpc.service.sessions import CONSUMERS, LITE_CONSUMERS
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 _CREDENTIAL, _SIGNATURE = "Credential", "Signature"
 
@@ -32,8 +32,8 @@ class Signed(NamedTuple):
     signature: bytes
 
 
-def signed_by(caller: Caller) -> Signed:
-    """Return the credentials in the headers. Raises `Refused` if the headers cannot be parsed."""
+def signed_by(caller: CallConnection) -> Signed:
+    """Return the credentials in the headers. Raises `CallRefused` if the headers cannot be parsed."""
     headers = caller.call.metadata
     text = headers.get(AUTHORIZATION, "")
     if not text:
@@ -57,12 +57,12 @@ def signed_by(caller: Caller) -> Signed:
     return Signed(values.get(_CREDENTIAL, "").partition("/")[0] or None, content, signature)
 
 
-def _unauthorized(message: str) -> Refused:
-    return Refused(Code.UNAUTHORIZED, message)
+def _unauthorized(message: str) -> CallRefused:
+    return CallRefused(Code.UNAUTHORIZED, message)
 
 
-def asker_of(caller: Caller, name: str) -> Asker:
-    """Return the credentials of a call whose request has this name. Raises `Refused`."""
+def asker_of(caller: CallConnection, name: str) -> Asker:
+    """Return the credentials of a call whose request has this name. Raises `CallRefused`."""
     signed = signed_by(caller)
 
     def proof(secret: str) -> bool:
@@ -74,7 +74,7 @@ def asker_of(caller: Caller, name: str) -> Asker:
 
 def needs_of(request: Any, is_strict: bool) -> Sequence[Need]:
     """Return what a request needs. `is_strict` adds the needs that RocketMQ does not check. Raises
-    `Refused`.
+    `CallRefused`.
     """
     return _NEEDS[type(request).DESCRIPTOR.name](request, is_strict)
 
@@ -142,7 +142,7 @@ def _of_telemetry(command: v2.TelemetryCommand, is_strict: bool) -> Sequence[Nee
         subscription = settings.subscription
         topics = [_topic(entry.topic, SUB) for entry in subscription.subscriptions]
         return [_group(subscription.group), *topics]
-    raise Refused(Code.INTERNAL_SERVER_ERROR, "settings command doesn't have publishing or subscription.")
+    raise CallRefused(Code.INTERNAL_SERVER_ERROR, "settings command doesn't have publishing or subscription.")
 
 
 _NEEDS: dict[str, Callable[[Any, bool], Sequence[Need]]] = {

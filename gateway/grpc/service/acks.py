@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.operations import (
     then,
 )
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
 from mqgateway.gateway.grpc.service.names import (
     check_invisible_time,
@@ -31,11 +31,11 @@ from mqgateway.gateway.grpc.service.names import (
     millis_of,
 )
 from mqgateway.gateway.grpc.service.renewals import Key, Received, Renewals
-from mqgateway.gateway.grpc.service.sessions import Session, Sessions
+from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     status_of,
@@ -52,7 +52,7 @@ def delivery_of(handle: Handle, topic: str, group: str, lite_topic: str | None) 
 class Acknowledger:
     """Answers for one broker."""
 
-    def __init__(self, operations: Operations, handles: Handles, sessions: Sessions) -> None:
+    def __init__(self, operations: Operations, handles: Handles, sessions: ClientSessions) -> None:
         self._gate, self._pop = operations.gate, operations.pop
         self._options, self._steady = operations.options, operations.steady
         self._handles = handles
@@ -60,7 +60,7 @@ class Acknowledger:
         self.renewals = Renewals(operations, self._renew)
 
     def acknowledge(
-        self, request: v2.AckMessageRequest, caller: Caller, permit: Permit
+        self, request: v2.AckMessageRequest, caller: CallConnection, permit: Permit
     ) -> v2.AckMessageResponse | Deferred[v2.AckMessageResponse]:
         """Messages were consumed; each has a result of its own."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -73,7 +73,7 @@ class Acknowledger:
         return gatherResults(asked).addCallback(_acknowledged)
 
     def _result(
-        self, session: Session | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
+        self, session: ClientSession | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
     ) -> v2.AckMessageResultEntry | Deferred[v2.AckMessageResultEntry]:
         def result(status: v2.Status) -> v2.AckMessageResultEntry:
             return v2.AckMessageResultEntry(
@@ -91,9 +91,9 @@ class Acknowledger:
         return result(OK)
 
     def _current(
-        self, session: Session | None, topic: str, group: str, message_id: str, text: str
+        self, session: ClientSession | None, topic: str, group: str, message_id: str, text: str
     ) -> Handle | Deferred[Handle]:
-        """The handle that counts for the one a client has; raises `Refused` for one that does not."""
+        """The handle that counts for the one a client has; raises `CallRefused` for one that does not."""
         given = self._handles.read(text, topic, group)
 
         def checked(handle: Handle) -> Handle:
@@ -108,7 +108,7 @@ class Acknowledger:
         return self._pop.acknowledge(permit, delivery_of(handle, topic, group, lite_topic))
 
     def change(
-        self, request: v2.ChangeInvisibleDurationRequest, caller: Caller, permit: Permit
+        self, request: v2.ChangeInvisibleDurationRequest, caller: CallConnection, permit: Permit
     ) -> v2.ChangeInvisibleDurationResponse | Deferred[v2.ChangeInvisibleDurationResponse]:
         """A message is to come again at another time."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -142,7 +142,7 @@ class Acknowledger:
 
         def changed(receipt: Receipt | None) -> Handle:
             if receipt is None:
-                raise Refused(
+                raise CallRefused(
                     Code.INTERNAL_SERVER_ERROR, "changeInvisibleDuration failed: status is abnormal"
                 )
             return handle._replace(receipt=receipt)
@@ -166,7 +166,7 @@ class Acknowledger:
         )
 
     def forward(
-        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: Caller, permit: Permit
+        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: CallConnection, permit: Permit
     ) -> v2.ForwardMessageToDeadLetterQueueResponse | Deferred[v2.ForwardMessageToDeadLetterQueueResponse]:
         """A message is given up."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -190,7 +190,7 @@ class Acknowledger:
     def dead_letter(
         self, permit: Permit, handle: Handle, topic: str, group: str, lite_topic: str | None
     ) -> Deferred[None] | None:
-        """Move a message to the DLQ of its group, and acknowledge it. Raises `Refused`, `OperationError`."""
+        """Move a message to its group's DLQ and acknowledge it. Raises `CallRefused`, `OperationError`."""
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         try:

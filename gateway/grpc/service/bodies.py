@@ -11,7 +11,7 @@ import zlib
 
 from mqgateway.engine.message import SysFlag
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 _ZLIB = SysFlag.COMPRESSED | 3 << 8
 """A body compressed by zlib, as producers of version 5 mark it."""
@@ -36,7 +36,7 @@ def check_digest(body: bytes, digest: v2.Digest) -> None:
     else:
         return
     if digest.checksum.lower() != own:
-        raise Refused(Code.MESSAGE_CORRUPTED, "the digest of the message body is not that of the body")
+        raise CallRefused(Code.MESSAGE_CORRUPTED, "the digest of the message body is not that of the body")
 
 
 def digest_of(body: bytes) -> v2.Digest:

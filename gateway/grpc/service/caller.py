@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mqgateway.gateway.codec.codes import LanguageCode
-from mqgateway.gateway.grpc.call import Call
+from mqgateway.gateway.grpc.call import GrpcCall
 
 CLIENT_ID = "x-mq-client-id"
 LANGUAGE = "x-mq-language"
@@ -29,10 +29,10 @@ def language_of(text: str) -> str:
     return name if name in _LANGUAGES else LanguageCode.OTHER.name
 
 
-class Caller:
+class CallConnection:
     """A call, as a `ClientConnection` that is lost when the call ends."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: GrpcCall) -> None:
         self.call = call
         self.is_open = True
         self._on_lost: dict[Callable[[Any], None], None] = {}

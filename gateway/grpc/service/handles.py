@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from mqgateway.engine.pop import Receipt
 from mqgateway.engine.pop.names import real_topic
-from mqgateway.gateway.grpc.service.status import Code, Refused, refused_by_proxy
+from mqgateway.gateway.grpc.service.status import CallRefused, Code, refused_by_proxy
 
 _FIELDS_MIN = 8
 _LONG = re.compile(r"[+-]?[0-9]{1,18}")
@@ -45,7 +45,7 @@ class Handle(NamedTuple):
         return self.receipt.of_message(self.queue_id, self.offset)
 
     def topic(self, topic: str, group: str) -> str:
-        """Return the topic that holds the message: the topic itself, or its retry topic. Raises `Refused`."""
+        """Return the topic that stores the message: itself or its retry topic. Raises `CallRefused`."""
         try:
             return real_topic(topic, group, self.receipt.kind)
         except ValueError as error:
@@ -53,10 +53,10 @@ class Handle(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a handle. Raises `Refused`."""
+        """Parse a handle. Raises `CallRefused`."""
         fields = text.split(" ")
         if len(fields) < _FIELDS_MIN:
-            raise Refused(
+            raise CallRefused(
                 Code.INTERNAL_SERVER_ERROR,
                 f"Parse failed, dataList size {len(fields)}. IllegalArgumentException. "
                 "org.apache.rocketmq.common.consumer.ReceiptHandle.decode(ReceiptHandle.java:56)",
@@ -72,11 +72,11 @@ class Handle(NamedTuple):
         return cls(receipt, *map(int, numbers))
 
 
-def _unreadable(why: str) -> Refused:
-    return Refused(Code.INTERNAL_SERVER_ERROR, f"the receipt handle cannot be read: {why}")
+def _unreadable(why: str) -> CallRefused:
+    return CallRefused(Code.INTERNAL_SERVER_ERROR, f"the receipt handle cannot be read: {why}")
 
 
-def expired() -> Refused:
+def expired() -> CallRefused:
     """Return the refusal of a handle whose message is visible again."""
     return refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
 
@@ -94,7 +94,7 @@ class Handles:
         return f"{text} {self._signature(text, topic, group)}" if self._key else text
 
     def read(self, text: str, topic: str, group: str) -> Handle:
-        """Parse the handle of a client. Raises `Refused`, also for a handle of another broker."""
+        """Parse the handle of a client. Raises `CallRefused`, also for a handle of another broker."""
         handle = Handle.parse(text)
         if self._key:
             signed, _, signature = text.rpartition(" ")

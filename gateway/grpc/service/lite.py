@@ -9,11 +9,11 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import (
-    Action,
     LiteClient,
+    LiteTopicChange,
     Operations,
     Permit,
     SubscriptionChange,
@@ -21,19 +21,19 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_group, checked_lite_topic, checked_topic
-from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.sessions import ClientSession
 from mqgateway.gateway.grpc.service.settings import lite_quota
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code
 
 QUOTA_SLACK = 300
 """Lite topics that a request may name beyond the quota of a client."""
 SECOND_MILLIS = 1000
 
 _ACTIONS = {
-    v2.LiteSubscriptionAction.PARTIAL_ADD: Action.PARTIAL_ADD,
-    v2.LiteSubscriptionAction.PARTIAL_REMOVE: Action.PARTIAL_REMOVE,
-    v2.LiteSubscriptionAction.COMPLETE_ADD: Action.COMPLETE_ADD,
-    v2.LiteSubscriptionAction.COMPLETE_REMOVE: Action.COMPLETE_REMOVE,
+    v2.LiteSubscriptionAction.PARTIAL_ADD: LiteTopicChange.PARTIAL_ADD,
+    v2.LiteSubscriptionAction.PARTIAL_REMOVE: LiteTopicChange.PARTIAL_REMOVE,
+    v2.LiteSubscriptionAction.COMPLETE_ADD: LiteTopicChange.COMPLETE_ADD,
+    v2.LiteSubscriptionAction.COMPLETE_REMOVE: LiteTopicChange.COMPLETE_REMOVE,
 }
 
 
@@ -48,19 +48,21 @@ class LiteSubscribers:
     def sync(
         self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
-        """Change the subscriptions of a client. Raises `Refused`."""
+        """Change the subscriptions of a client. Raises `CallRefused`."""
         options = self._operations.options
         topic, group = checked_topic(request.topic), checked_group(request.group)
         action = _ACTIONS.get(request.action)
         if action is None:
-            raise Refused(Code.BAD_REQUEST, f"there is no action {request.action}")
-        if action is Action.PARTIAL_ADD:
+            raise CallRefused(Code.BAD_REQUEST, f"there is no action {request.action}")
+        if action is LiteTopicChange.PARTIAL_ADD:
             for name in request.lite_topic_set:
                 checked_lite_topic(name, options)
         quota = lite_quota(checked_bound(self._operations, group, topic))
         if len(request.lite_topic_set) > quota + QUOTA_SLACK >= QUOTA_SLACK:
-            raise Refused(Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}")
-        if action is Action.PARTIAL_ADD:
+            raise CallRefused(
+                Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}"
+            )
+        if action is LiteTopicChange.PARTIAL_ADD:
             self._check_rate()
         change = SubscriptionChange(
             action, Subscriber(client_id, group), topic, frozenset(request.lite_topic_set), _start(request)
@@ -68,11 +70,11 @@ class LiteSubscribers:
         changed = self._operations.clients.change_lite_subscriptions(permit, [change], client)
         return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=OK))
 
-    def left(self, session: Session, client: LiteClient) -> None:
+    def left(self, session: ClientSession, client: LiteClient) -> None:
         """Remove the subscriptions of a client that left."""
         subscriber = Subscriber(session.client_id, session.group)
         topics = [one.topic for one in session.subscriptions] or [""]
-        change = SubscriptionChange(Action.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
+        change = SubscriptionChange(LiteTopicChange.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
         permit = self._operations.gate.internal(Use.CONNECT)
         self._operations.clients.change_lite_subscriptions(permit, [change], client)
 
@@ -82,27 +84,27 @@ class LiteSubscribers:
             self._second, self._in_second = second, 0
         self._in_second += 1
         if self._in_second > self._operations.options.max_sync_lite_subscription_rate:
-            raise Refused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
+            raise CallRefused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
 
 
 def checked_bound(operations: Operations, group: str, topic: str) -> SubscriptionGroupConfig:
-    """Return the group, if it consumes the lite topics of this parent. Raises `Refused`."""
+    """Return the group, if it consumes the lite topics of this parent. Raises `CallRefused`."""
     config = operations.groups.find(group)
     if config is None:
-        raise Refused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
+        raise CallRefused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
     bound = operations.groups.bound_topic(group)
     if bound != topic:
-        raise Refused(
+        raise CallRefused(
             Code.ILLEGAL_TOPIC,
             f"lite group {group} is expected to bind topic {bound or 'null'}, but actual is {topic}",
         )
     return config
 
 
-def _start(request: v2.SyncLiteSubscriptionRequest) -> Start | None:
+def _start(request: v2.SyncLiteSubscriptionRequest) -> SubscriptionStart | None:
     """Return the position at which new subscriptions start."""
     option = request.offset_option
     kind = option.WhichOneof("offset_type") if request.HasField("offset_option") else None
     if kind is None:
         return None
-    return Start(kind.upper(), getattr(option, kind))
+    return SubscriptionStart(kind.upper(), getattr(option, kind))

@@ -16,19 +16,19 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Principal, Use
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.call import Bidirectional, Call, Methods, ServerStream, Unary
+from mqgateway.gateway.grpc.call import Bidirectional, GrpcCall, Methods, ServerStream, Unary
 from mqgateway.gateway.grpc.service import access
 from mqgateway.gateway.grpc.service.acks import Acknowledger
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handles
-from mqgateway.gateway.grpc.service.offsets import OffsetRequests
+from mqgateway.gateway.grpc.service.offsets import OffsetMethods
 from mqgateway.gateway.grpc.service.pushes import reconnect
 from mqgateway.gateway.grpc.service.receiving import Receivers, end
 from mqgateway.gateway.grpc.service.routes import Routes
 from mqgateway.gateway.grpc.service.sending import Senders
-from mqgateway.gateway.grpc.service.sessions import Session, Sessions
-from mqgateway.gateway.grpc.service.status import Code, Refused, status, status_of
-from mqgateway.gateway.grpc.service.telemetry import Clients, Refusal, Stream
+from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
+from mqgateway.gateway.grpc.service.status import CallRefused, Code, status, status_of
+from mqgateway.gateway.grpc.service.telemetry import Refusal, TelemetryClients, TelemetryStream
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 SERVICE = "apache.rocketmq.v2.MessagingService"
@@ -37,7 +37,7 @@ TICK_SECONDS = 1.0
 
 NO_CLIENT = status(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
-Answer = Callable[[Any, Caller, Permit], Any]
+Answer = Callable[[Any, CallConnection, Permit], Any]
 
 
 class Messaging:
@@ -56,14 +56,14 @@ class Messaging:
         self._gate = operations.gate
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._handles = Handles(options.broker_name, options.receipt_handle_key)
-        self.sessions = Sessions(options)
+        self.sessions = ClientSessions(options)
         self.transactions = TransactionEnds(operations)
         self.acknowledger = Acknowledger(operations, self._handles, self.sessions)
-        self._clients = Clients(operations, self.sessions, self.transactions)
+        self._clients = TelemetryClients(operations, self.sessions, self.transactions)
         self._routes = Routes(operations, port)
         self._senders = Senders(operations, self.transactions)
         self._receivers = Receivers(operations, self._handles, self.acknowledger)
-        self._offsets = OffsetRequests(operations)
+        self._offsets = OffsetMethods(operations)
 
     def tick(self) -> None:
         """Renew received messages, and end the sessions of silent clients."""
@@ -118,8 +118,8 @@ class Messaging:
                 return answer_type(status=why, receipt_handle=request.receipt_handle)
             return answer_type(status=why)
 
-        def serve(request: Any, call: Call) -> Any:
-            caller = Caller(call)
+        def serve(request: Any, call: GrpcCall) -> Any:
+            caller = CallConnection(call)
             try:
                 permit = self._admit(request, full_name, caller, use)
                 outcome = answer(request, caller, permit)
@@ -132,34 +132,34 @@ class Messaging:
 
         return Unary(request_type, serve)
 
-    def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
-        def receive(caller: Caller, permit: Permit) -> Deferred[None] | None:
+    def _receive(self, request: v2.ReceiveMessageRequest, call: GrpcCall) -> Deferred[None] | None:
+        def receive(caller: CallConnection, permit: Permit) -> Deferred[None] | None:
             session = self.sessions.of(caller, elapsed_millis(self._operations.clock))
             return self._receivers.receive(request, session, caller, permit)
 
-        def refuse(caller: Caller, why: v2.Status) -> None:
+        def refuse(caller: CallConnection, why: v2.Status) -> None:
             end(caller, why, self._operations)
 
-        return self._stream("ReceiveMessage", request, Caller(call), Use.RECEIVE, receive, refuse)
+        return self._stream("ReceiveMessage", request, CallConnection(call), Use.RECEIVE, receive, refuse)
 
-    def _pull(self, request: v2.PullMessageRequest, call: Call) -> Deferred[None] | None:
-        def refuse(caller: Caller, why: v2.Status) -> None:
+    def _pull(self, request: v2.PullMessageRequest, call: GrpcCall) -> Deferred[None] | None:
+        def refuse(caller: CallConnection, why: v2.Status) -> None:
             caller.call.send(v2.PullMessageResponse(status=why))
             caller.call.finish()
 
-        def pull(caller: Caller, permit: Permit) -> Deferred[None] | None:
+        def pull(caller: CallConnection, permit: Permit) -> Deferred[None] | None:
             return self._offsets.pull(request, caller, permit)
 
-        return self._stream("PullMessage", request, Caller(call), Use.PULL, pull, refuse)
+        return self._stream("PullMessage", request, CallConnection(call), Use.PULL, pull, refuse)
 
     def _stream(
         self,
         name: str,
         request: Any,
-        caller: Caller,
+        caller: CallConnection,
         use: Use,
-        serve: Callable[[Caller, Permit], Deferred[None] | None],
-        refuse: Callable[[Caller, v2.Status], None],
+        serve: Callable[[CallConnection, Permit], Deferred[None] | None],
+        refuse: Callable[[CallConnection, v2.Status], None],
     ) -> Deferred[None] | None:
         """Serve a call with a stream of answers, which ends with the status of a failure, if there is one."""
         try:
@@ -176,8 +176,8 @@ class Messaging:
 
         return outcome.addErrback(failed)
 
-    def _telemetry(self, call: Call) -> Stream:
-        caller = Caller(call)
+    def _telemetry(self, call: GrpcCall) -> TelemetryStream:
+        caller = CallConnection(call)
 
         def admit(command: v2.TelemetryCommand) -> Permit | Refusal:
             try:
@@ -186,18 +186,18 @@ class Messaging:
                 refusal: Refusal = _later(error, lambda why: why)
                 return refusal
 
-        return Stream(self._clients, caller, admit)
+        return TelemetryStream(self._clients, caller, admit)
 
     def _sync_lite(
-        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
+        self, request: v2.SyncLiteSubscriptionRequest, caller: CallConnection, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
         # A client without settings reads nothing; its subscriptions end as those of a silent client.
-        client = Session(caller, 0) if session is None else session
+        client = ClientSession(caller, 0) if session is None else session
         return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
-    def _admit(self, request: Any, name: str, caller: Caller, use: Use) -> Permit:
-        """Admit a request. Raises `Refused`, `NotAdmitted`, `OperationError`."""
+    def _admit(self, request: Any, name: str, caller: CallConnection, use: Use) -> Permit:
+        """Admit a request. Raises `CallRefused`, `NotAdmitted`, `OperationError`."""
         return self._gate.admit(
             Principal(caller, lambda: access.asker_of(caller, name)),
             use,
@@ -205,13 +205,13 @@ class Messaging:
             lambda: self._check_client(caller),
         )
 
-    def _check_client(self, caller: Caller) -> None:
-        """Refuse a request that does not name its client. Raises `Refused`."""
+    def _check_client(self, caller: CallConnection) -> None:
+        """Refuse a request that does not name its client. Raises `CallRefused`."""
         client_id = caller.client_id
         if not client_id.strip():
-            raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
+            raise CallRefused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
         if len(client_id) > self._operations.options.max_name_length:
-            raise Refused(Code.BAD_REQUEST, "the client id is too long")
+            raise CallRefused(Code.BAD_REQUEST, "the client id is too long")
 
 
 def _path(name: str) -> str:

@@ -11,7 +11,7 @@ from mqgateway.engine.message import SYSTEM_GROUP_PREFIX
 from mqgateway.engine.names import GROUP_LENGTH_MAX, TOPIC_LENGTH_MAX, is_system_topic
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 _LEGAL = "^[%|a-zA-Z0-9_-]+$"
 _LEGAL_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
@@ -26,24 +26,24 @@ def has_control(text: str) -> bool:
 
 def checked_topic(resource: v2.Resource) -> str:
     """Return the name of a topic that clients may name. The namespace of the resource is ignored. Raises
-    `Refused`.
+    `CallRefused`.
     """
     name = resource.name
     if not name.strip():
-        raise Refused(Code.ILLEGAL_TOPIC, "The specified topic is blank")
+        raise CallRefused(Code.ILLEGAL_TOPIC, "The specified topic is blank")
     if len(name) > TOPIC_LENGTH_MAX:
         longest = f"The specified topic is longer than topic max length {TOPIC_LENGTH_MAX}."
-        raise Refused(Code.ILLEGAL_TOPIC, longest)
+        raise CallRefused(Code.ILLEGAL_TOPIC, longest)
     if not _LEGAL_NAME.fullmatch(name):
         illegal = f"The specified topic[{name}] contains illegal characters, allowing only {_LEGAL}"
-        raise Refused(Code.ILLEGAL_TOPIC, illegal)
+        raise CallRefused(Code.ILLEGAL_TOPIC, illegal)
     if is_system_topic(name):
-        raise Refused(Code.ILLEGAL_TOPIC, "cannot access system topic")
+        raise CallRefused(Code.ILLEGAL_TOPIC, "cannot access system topic")
     return name
 
 
 def checked_group(resource: v2.Resource) -> str:
-    """Return the name of a consumer group that clients may name. Raises `Refused`."""
+    """Return the name of a consumer group that clients may name. Raises `CallRefused`."""
     name = resource.name
     if not name.strip():
         raise _illegal_group("the specified group is blank")
@@ -60,19 +60,19 @@ def checked_group(resource: v2.Resource) -> str:
     return name
 
 
-def _illegal_group(message: str) -> Refused:
-    return Refused(Code.ILLEGAL_CONSUMER_GROUP, message)
+def _illegal_group(message: str) -> CallRefused:
+    return CallRefused(Code.ILLEGAL_CONSUMER_GROUP, message)
 
 
 def checked_lite_topic(name: str, options: BrokerOptions) -> str:
-    """Return the name of a lite topic. Raises `Refused`."""
+    """Return the name of a lite topic. Raises `CallRefused`."""
     if not name.strip():
-        raise Refused(Code.ILLEGAL_LITE_TOPIC, "lite topic cannot be the char sequence of whitespace")
+        raise CallRefused(Code.ILLEGAL_LITE_TOPIC, "lite topic cannot be the char sequence of whitespace")
     longest = options.max_lite_topic_size
     if len(name) > longest:
-        raise Refused(Code.ILLEGAL_LITE_TOPIC, f"lite topic exceed the max size {longest}")
+        raise CallRefused(Code.ILLEGAL_LITE_TOPIC, f"lite topic exceed the max size {longest}")
     if not _LITE_NAME.fullmatch(name):
-        raise Refused(
+        raise CallRefused(
             Code.ILLEGAL_LITE_TOPIC,
             "lite topic can only contain alphanumeric characters, hyphens(-), and underscores(_)",
         )
@@ -82,10 +82,10 @@ def checked_lite_topic(name: str, options: BrokerOptions) -> str:
 def check_invisible_time(millis: int, shortest: int, options: BrokerOptions) -> None:
     """Refuse an invisible time out of the allowed range."""
     if millis < shortest:
-        raise Refused(Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too small. min is {shortest}")
+        raise CallRefused(Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too small. min is {shortest}")
     longest = options.max_invisible_time_mills
     if millis > longest:
-        raise Refused(Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too large. max is {longest}")
+        raise CallRefused(Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too large. max is {longest}")
 
 
 def check_tag(tag: str) -> None:
@@ -93,11 +93,11 @@ def check_tag(tag: str) -> None:
     if not tag:
         return
     if not tag.strip():
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot be the char sequence of whitespace")
+        raise CallRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot be the char sequence of whitespace")
     if "|" in tag:
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain '|'")
+        raise CallRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain '|'")
     if has_control(tag):
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain control character")
+        raise CallRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain control character")
 
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799

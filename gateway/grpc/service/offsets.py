@@ -9,44 +9,46 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters import SubscriptionData
+from mqgateway.engine.filters import TopicSubscription
 from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.gateway.broker.operations import (
     OperationError,
     Operations,
     Permit,
     PullOutcome,
+    PullOutcomeStatus,
     PullRequest,
-    PullStatus,
     Reason,
     then,
 )
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic, is_time, millis_of
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.receiving import is_tagged, records_in, subscription_of
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status, topic_not_found
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, status, topic_not_found
 
 DEADLINE_RESERVE_MILLIS = 100
 """Time before its deadline at which a pull is answered."""
 
 
-class OffsetRequests:
+class OffsetMethods:
     """Answers for one broker."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
 
-    def pull(self, request: v2.PullMessageRequest, caller: Caller, permit: Permit) -> Deferred[None] | None:
-        """Return messages from an offset on, or the offset to continue from. Raises `Refused`."""
+    def pull(
+        self, request: v2.PullMessageRequest, caller: CallConnection, permit: Permit
+    ) -> Deferred[None] | None:
+        """Return messages from an offset on, or the offset to continue from. Raises `CallRefused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
             subscription = subscription_of(topic, request.filter_expression)
         except FilterError as error:
-            raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+            raise CallRefused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
         if request.offset < 0:
-            raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
+            raise CallRefused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
         pull = PullRequest(
             group,
             topic,
@@ -76,22 +78,22 @@ class OffsetRequests:
         """Commit the offset of a group."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         if request.offset < 0:
-            raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
+            raise CallRefused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
         if self._operations.groups.find(group) is None:
-            raise Refused(Code.CONSUMER_GROUP_NOT_FOUND, f"Group {group} not exist!")
+            raise CallRefused(Code.CONSUMER_GROUP_NOT_FOUND, f"Group {group} not exist!")
         done = self._operations.offsets.commit(permit, group, topic, request.message_queue.id, request.offset)
         return then(done, lambda _: v2.UpdateOffsetResponse(status=OK))
 
     def get(
         self, request: v2.GetOffsetRequest, permit: Permit
     ) -> v2.GetOffsetResponse | Deferred[v2.GetOffsetResponse]:
-        """Return the offset that a group committed. Raises `Refused`."""
+        """Return the offset that a group committed. Raises `CallRefused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
             offset = self._operations.offsets.committed(permit, group, topic, request.message_queue.id)
         except OperationError as error:
             if error.reason is Reason.QUERY_NOT_FOUND:
-                raise Refused(Code.OFFSET_NOT_FOUND, error.message) from None
+                raise CallRefused(Code.OFFSET_NOT_FOUND, error.message) from None
             raise
         return then(offset, lambda one: v2.GetOffsetResponse(status=OK, offset=one))
 
@@ -105,32 +107,32 @@ class OffsetRequests:
             offset = offsets.end(permit, topic, queue_id)
         elif request.query_offset_policy == v2.QueryOffsetPolicy.TIMESTAMP:
             if not request.HasField("timestamp") or not is_time(request.timestamp):
-                raise Refused(Code.BAD_REQUEST, "the timestamp is missing")
+                raise CallRefused(Code.BAD_REQUEST, "the timestamp is missing")
             offset = offsets.at_time(permit, topic, queue_id, millis_of(request.timestamp))
         else:
             offset = offsets.earliest(permit, topic, queue_id)
         return then(offset, lambda one: v2.QueryOffsetResponse(status=OK, offset=one))
 
     def _topic(self, queue: v2.MessageQueue) -> str:
-        """Return the topic of a queue that exists. Raises `Refused`."""
+        """Return the topic of a queue that exists. Raises `CallRefused`."""
         topic = checked_topic(queue.topic)
         config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
         if not 0 <= queue.id < config.read_queue_nums:
-            raise Refused(Code.BAD_REQUEST, f"topic {topic} has no queue {queue.id} that is read")
+            raise CallRefused(Code.BAD_REQUEST, f"topic {topic} has no queue {queue.id} that is read")
         return topic
 
-    def _poll_time(self, request: v2.PullMessageRequest, caller: Caller) -> int:
+    def _poll_time(self, request: v2.PullMessageRequest, caller: CallConnection) -> int:
         longest = self._operations.options.grpc_client_consumer_max_long_polling_timeout_millis
         remaining = caller.call.remaining()
         if remaining is not None:
             longest = min(longest, int(remaining * 1000) - DEADLINE_RESERVE_MILLIS)
         return max(0, min(millis_of(request.long_polling_timeout), longest))
 
-    def _give(self, caller: Caller, subscription: SubscriptionData, outcome: PullOutcome) -> None:
+    def _give(self, caller: CallConnection, subscription: TopicSubscription, outcome: PullOutcome) -> None:
         call = caller.call
-        if outcome.status is PullStatus.FOUND:
+        if outcome.status is PullOutcomeStatus.FOUND:
             call.send(v2.PullMessageResponse(status=status(Code.OK)))
             for stored in records_in(outcome.body):
                 if not is_tagged(subscription, stored):  # another tag with the same hash
@@ -140,7 +142,7 @@ class OffsetRequests:
                     self._operations.options.max_inflated_body,
                 )
                 call.send(v2.PullMessageResponse(message=received_message(stored, now, inflated_max)))
-        elif outcome.status is PullStatus.OFFSET_MOVED:
+        elif outcome.status is PullOutcomeStatus.OFFSET_MOVED:
             why = status(Code.ILLEGAL_OFFSET, f"the queue goes on at {outcome.next_offset}")
             call.send(v2.PullMessageResponse(status=why))
         else:

@@ -44,7 +44,7 @@ from mqgateway.gateway.grpc.service.names import (
     millis_of,
     timestamp,
 )
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 PROPERTY_BORN_HOST = "__BORNHOST"
 PROPERTY_BORN_TIMESTAMP = "BORN_TIMESTAMP"
@@ -91,7 +91,7 @@ _DELAYED = frozenset(
 _NUMBER_DIGITS_MAX = 18
 
 
-class Sending(NamedTuple):
+class SendContext(NamedTuple):
     """Context in which a message is stored: the time (wall clock, ms), the peer as `ip:port`, and the
     delay levels in ms.
     """
@@ -101,8 +101,8 @@ class Sending(NamedTuple):
     levels: tuple[int, ...]
 
 
-def stored_properties(message: v2.Message, options: BrokerOptions, sending: Sending) -> dict[str, str]:
-    """Return the properties of a client's message as they are stored. Raises `Refused`."""
+def stored_properties(message: v2.Message, options: BrokerOptions, sending: SendContext) -> dict[str, str]:
+    """Return the properties of a client's message as they are stored. Raises `CallRefused`."""
     system = message.system_properties
     properties = _user_properties(message, options)
     if system.tag:
@@ -110,9 +110,9 @@ def stored_properties(message: v2.Message, options: BrokerOptions, sending: Send
     if system.keys:
         properties[PROPERTY_KEYS] = KEY_SEPARATOR.join(system.keys)
     if not system.message_id.strip():
-        raise Refused(Code.ILLEGAL_MESSAGE_ID, "message id cannot be empty")
+        raise CallRefused(Code.ILLEGAL_MESSAGE_ID, "message id cannot be empty")
     if has_control(system.message_id):
-        raise Refused(Code.ILLEGAL_MESSAGE_ID, "message id cannot contain control character")
+        raise CallRefused(Code.ILLEGAL_MESSAGE_ID, "message id cannot contain control character")
     properties[PROPERTY_UNIQ_KEY] = system.message_id
     if system.message_type == v2.MessageType.TRANSACTION:
         properties[PROPERTY_TRANSACTION_PREPARED] = "true"
@@ -130,7 +130,7 @@ def stored_properties(message: v2.Message, options: BrokerOptions, sending: Send
         properties[PROPERTY_LITE_TOPIC] = checked_lite_topic(system.lite_topic, options)
     if system.HasField("priority"):
         if system.priority < 0:
-            raise Refused(Code.INTERNAL_SERVER_ERROR, "The priority must be greater than or equal to 0")
+            raise CallRefused(Code.INTERNAL_SERVER_ERROR, "The priority must be greater than or equal to 0")
         properties[PROPERTY_PRIORITY] = str(system.priority)
     _set_origin(properties, system, sending)
     return properties
@@ -155,9 +155,9 @@ def _user_properties(message: v2.Message, options: BrokerOptions) -> dict[str, s
     size += len(system.tag.encode())
     for key in system.keys:
         if key and not key.strip():
-            raise Refused(Code.ILLEGAL_MESSAGE_KEY, "key cannot be the char sequence of whitespace")
+            raise CallRefused(Code.ILLEGAL_MESSAGE_KEY, "key cannot be the char sequence of whitespace")
         if has_control(key):
-            raise Refused(Code.ILLEGAL_MESSAGE_KEY, "key cannot contain control character")
+            raise CallRefused(Code.ILLEGAL_MESSAGE_KEY, "key cannot contain control character")
         size += len(key.encode())
     if size > options.max_user_property_size > 0:
         raise _too_large(
@@ -166,18 +166,18 @@ def _user_properties(message: v2.Message, options: BrokerOptions) -> dict[str, s
     return dict(given)
 
 
-def _too_large(message: str) -> Refused:
-    return Refused(Code.MESSAGE_PROPERTIES_TOO_LARGE, message)
+def _too_large(message: str) -> CallRefused:
+    return CallRefused(Code.MESSAGE_PROPERTIES_TOO_LARGE, message)
 
 
-def _illegal_property(message: str) -> Refused:
-    return Refused(Code.ILLEGAL_MESSAGE_PROPERTY_KEY, message)
+def _illegal_property(message: str) -> CallRefused:
+    return CallRefused(Code.ILLEGAL_MESSAGE_PROPERTY_KEY, message)
 
 
 def _recovery_seconds(seconds: int, options: BrokerOptions) -> str:
     most = options.max_transaction_recovery_second
     if seconds > most > 0:
-        raise Refused(
+        raise CallRefused(
             Code.BAD_REQUEST, f"the max transaction recovery time of message is too large, max is {most}"
         )
     return str(seconds)
@@ -193,17 +193,17 @@ def _check_message_group(group: str, options: BrokerOptions) -> None:
         raise _illegal_group("message group cannot contain control character")
 
 
-def _illegal_group(message: str) -> Refused:
-    return Refused(Code.ILLEGAL_MESSAGE_GROUP, message)
+def _illegal_group(message: str) -> CallRefused:
+    return CallRefused(Code.ILLEGAL_MESSAGE_GROUP, message)
 
 
 def _set_delay(
-    properties: dict[str, str], time: v2.Timestamp, options: BrokerOptions, sending: Sending
+    properties: dict[str, str], time: v2.Timestamp, options: BrokerOptions, sending: SendContext
 ) -> None:
     due = millis_of(time)
     most, ahead = options.max_delay_time_mills, due - sending.now
     if ahead > most > 0 or not is_time(time):
-        raise Refused(
+        raise CallRefused(
             Code.ILLEGAL_DELIVERY_TIME, f"the max delay time of message is too large, max is {most}"
         )
     if options.use_delay_level:
@@ -212,14 +212,14 @@ def _set_delay(
     properties[PROPERTY_TIMER_DELIVER_MS] = str(due)
 
 
-def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: Sending) -> None:
+def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: SendContext) -> None:
     """Set the origin and the birth time of a message, and its trace."""
     for name, value in (
         (PROPERTY_TRACE_CONTEXT, system.trace_context),
         (PROPERTY_BORN_HOST, system.born_host if system.born_host.strip() else sending.address),
     ):
         if has_control(value):
-            raise Refused(Code.BAD_REQUEST, f"{name} cannot contain control character")
+            raise CallRefused(Code.BAD_REQUEST, f"{name} cannot contain control character")
         if value:
             properties[name] = value
     is_said = system.HasField("born_timestamp") and is_time(system.born_timestamp)

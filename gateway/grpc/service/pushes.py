@@ -28,7 +28,7 @@ from mqgateway.gateway.codec.bodies.enums import CMResult
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.properties import received_message
-from mqgateway.gateway.grpc.service.sessions import Answered, Session
+from mqgateway.gateway.grpc.service.sessions import Answered, ClientSession
 from mqgateway.gateway.grpc.service.status import Code
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class GrpcOutgoing:
     """The way to one client. `on_check` is called with each transaction check that the client gets."""
 
     def __init__(
-        self, operations: Operations, session: Session, on_check: Callable[[CheckBack], None]
+        self, operations: Operations, session: ClientSession, on_check: Callable[[CheckBack], None]
     ) -> None:
         self._operations = operations
         self._session = session
@@ -121,13 +121,13 @@ class GrpcOutgoing:
         return elapsed_millis(self._operations.clock)
 
 
-def reconnect(session: Session) -> None:
+def reconnect(session: ClientSession) -> None:
     """Request a client to reconnect: this server is about to stop."""
     command = v2.ReconnectEndpointsCommand(nonce=session.next_nonce())
     session.tell(v2.TelemetryCommand(reconnect_endpoints_command=command))
 
 
-def _running_info(session: Session, stacks: str | None) -> ClientAnswer:
+def _running_info(session: ClientSession, stacks: str | None) -> ClientAnswer:
     info = ConsumerRunningInfo(
         properties={"PROP_CLIENT_VERSION": session.version},
         subscription_set=session.subscriptions,
@@ -136,7 +136,7 @@ def _running_info(session: Session, stacks: str | None) -> ClientAnswer:
     return ClientAnswer(ResponseCode.SUCCESS, info.encode(), None, {})
 
 
-def _stacks(session: Session, answer: Answered) -> ClientAnswer:
+def _stacks(session: ClientSession, answer: Answered) -> ClientAnswer:
     status, text = answer
     if status.code == Code.OK:
         return _running_info(session, text)

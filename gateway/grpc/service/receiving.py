@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters import SQL92_TYPE, TAG_TYPE, SubscriptionData, compile_subscription
+from mqgateway.engine.filters import SQL92_TYPE, TAG_TYPE, TopicSubscription, compile_subscription
 from mqgateway.engine.message import PROPERTY_LITE_TOPIC, PROPERTY_TAGS, StoredMessage
 from mqgateway.engine.pop import Receipt, kind_of
 from mqgateway.engine.pop.names import MESSAGES_MAX, NORMAL, ORDER_REVIVE_QUEUE
@@ -33,7 +33,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.acks import Acknowledger
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
 from mqgateway.gateway.grpc.service.names import (
     check_invisible_time,
@@ -44,12 +44,12 @@ from mqgateway.gateway.grpc.service.names import (
 )
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.renewals import Key, Received
-from mqgateway.gateway.grpc.service.sessions import Session, no_settings
+from mqgateway.gateway.grpc.service.sessions import ClientSession, no_settings
 from mqgateway.gateway.grpc.service.settings import group_of
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     status_of,
@@ -73,25 +73,25 @@ class Popped(NamedTuple):
     times: int
 
 
-class Asked(NamedTuple):
+class ReceiveCall(NamedTuple):
     """A request to receive, and its client."""
 
-    session: Session
-    caller: Caller
+    session: ClientSession
+    caller: CallConnection
     permit: Permit
     group: SubscriptionGroupConfig
-    subscription: SubscriptionData
+    subscription: TopicSubscription
     wanted: Receive
     renews: bool
 
 
-def subscription_of(topic: str, expression: v2.FilterExpression) -> SubscriptionData:
+def subscription_of(topic: str, expression: v2.FilterExpression) -> TopicSubscription:
     """Return the subscription of a filter expression. Raises `FilterError`."""
     kind = SQL92_TYPE if expression.type == v2.FilterType.SQL else TAG_TYPE
     return compile_subscription(topic, expression.expression, kind)
 
 
-def _of_lites(session: Session, wanted: Receive) -> ReceiveLite:
+def _of_lites(session: ClientSession, wanted: Receive) -> ReceiveLite:
     return ReceiveLite(
         session.client_id,
         wanted.group,
@@ -112,9 +112,13 @@ class Receivers:
         self._acknowledger = acknowledger
 
     def receive(
-        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
+        self,
+        request: v2.ReceiveMessageRequest,
+        session: ClientSession,
+        caller: CallConnection,
+        permit: Permit,
     ) -> Deferred[None] | None:
-        """Answer with messages, or that there are none, as soon as that is known. Raises `Refused`."""
+        """Answer with messages, or that there are none, as soon as that is known. Raises `CallRefused`."""
         asked = self._asked(request, session, caller, permit)
         caller.watch()
         pop = self._operations.pop
@@ -133,8 +137,12 @@ class Receivers:
         )
 
     def _asked(
-        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
-    ) -> Asked:
+        self,
+        request: v2.ReceiveMessageRequest,
+        session: ClientSession,
+        caller: CallConnection,
+        permit: Permit,
+    ) -> ReceiveCall:
         """Return the request, checked in RocketMQ's order. Raises `Refused`."""
         options = self._operations.options
         group = group_of(self._operations, session.group if session.has_settings else request.group.name)
@@ -150,7 +158,7 @@ class Receivers:
         try:
             subscription = subscription_of(topic, request.filter_expression)
         except FilterError as error:
-            raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+            raise CallRefused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
         self._check_topic(topic)
         if session.is_lite:
             self._check_lite(session)
@@ -158,7 +166,7 @@ class Receivers:
         if renews:
             most = min(most, self._acknowledger.renewals.room())
             if not most and request.batch_size > 0:
-                raise Refused(
+                raise CallRefused(
                     Code.TOO_MANY_REQUESTS,
                     "too many messages are renewed, no more are allowed (maxRenewedMessages)",
                 )
@@ -173,10 +181,12 @@ class Receivers:
             is_ordered=group.consume_message_orderly,
             attempt_id=request.attempt_id if request.HasField("attempt_id") else None,
         )
-        return Asked(session, caller, permit, group, subscription, wanted, renews)
+        return ReceiveCall(session, caller, permit, group, subscription, wanted, renews)
 
-    def _poll_time(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> int:
-        """Return the time to wait, ms: the client's, limited by its deadline. Raises `Refused`."""
+    def _poll_time(
+        self, request: v2.ReceiveMessageRequest, session: ClientSession, caller: CallConnection
+    ) -> int:
+        """Return the time to wait, ms: the client's, limited by its deadline. Raises `CallRefused`."""
         options = self._operations.options
         shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
         longest = options.grpc_client_consumer_max_long_polling_timeout_millis
@@ -194,7 +204,7 @@ class Receivers:
         if left >= shortest:
             return left
         knows = caller.version >= ILLEGAL_POLLING_TIME_SINCE
-        raise Refused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
+        raise CallRefused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
 
     def _check_topic(self, topic: str) -> None:
         config = self._operations.topics.get(topic)
@@ -203,18 +213,18 @@ class Receivers:
         if not config.perm & self._operations.options.broker_permission & PERM_READ:
             raise refused_by_proxy(Code.FORBIDDEN, "no readable queue")
 
-    def _check_lite(self, session: Session) -> None:
+    def _check_lite(self, session: ClientSession) -> None:
         """Refuse a client of lite topics with too many messages that are not acknowledged."""
         if not session.has_stream:
-            raise Refused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
+            raise CallRefused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
         count = self._acknowledger.renewals.count(session)
         if count > self._operations.options.max_lite_renew_num_per_channel:
-            raise Refused(
+            raise CallRefused(
                 Code.FORBIDDEN,
                 f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
             )
 
-    def _give(self, asked: Asked, outcome: PopOutcome | PopLiteOutcome) -> None:
+    def _give(self, asked: ReceiveCall, outcome: PopOutcome | PopLiteOutcome) -> None:
         """Answer with the messages of a pop."""
         caller, call = asked.caller, asked.caller.call
         if outcome.status is PollingStatus.POLLING_FULL:
@@ -249,7 +259,7 @@ class Receivers:
         call.send(*answers, _given_out(self._operations))
         call.finish()
 
-    def _renew(self, asked: Asked, one: Popped, message_id: str, text: str) -> None:
+    def _renew(self, asked: ReceiveCall, one: Popped, message_id: str, text: str) -> None:
         wanted = asked.wanted
         received = Received(
             wanted.group,
@@ -282,7 +292,7 @@ class Receivers:
                     before = find.counts.get(stored.queue_offset, 0) or before
                 yield Popped(stored, handle, before)
 
-    def _is_wanted(self, asked: Asked, one: Popped) -> bool:
+    def _is_wanted(self, asked: ReceiveCall, one: Popped) -> bool:
         """Return True if a message is for the client; others are acknowledged or dead-lettered here."""
         topic, name = asked.wanted.topic, asked.wanted.group
         lite_topic = _lite_topic(one.stored)
@@ -298,7 +308,7 @@ class Receivers:
         return True
 
 
-def is_tagged(subscription: SubscriptionData, stored: StoredMessage) -> bool:
+def is_tagged(subscription: TopicSubscription, stored: StoredMessage) -> bool:
     """Return True if a message has a subscribed tag, of which the store compared only hashes."""
     return not subscription.tags_set or stored.properties.get(PROPERTY_TAGS) in subscription.tags_set
 
@@ -316,12 +326,12 @@ def _lite_topic(stored: StoredMessage) -> str | None:
     return stored.properties.get(PROPERTY_LITE_TOPIC)
 
 
-def _refuse(caller: Caller, failure: Failure) -> Failure | None:
+def _refuse(caller: CallConnection, failure: Failure) -> Failure | None:
     """Return the failure; None if the client has left."""
     return failure if caller.is_open else None
 
 
-def end(caller: Caller, why: v2.Status, operations: Operations) -> None:
+def end(caller: CallConnection, why: v2.Status, operations: Operations) -> None:
     """Answer with a status and no messages."""
     caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(operations))
     caller.call.finish()

@@ -18,9 +18,9 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.operations import OperationError, Operations, Reason, then
 from mqgateway.gateway.grpc.service.handles import Handle
-from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.sessions import ClientSession
 from mqgateway.gateway.grpc.service.settings import RetryPolicy
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Received:
 
 
 Change = Callable[[Received, int], "Handle | Deferred[Handle]"]
-"""Makes a message invisible for a number of ms from now on; raises `Refused` or `OperationError`."""
+"""Makes a message invisible for a number of ms from now on; raises `CallRefused` or `OperationError`."""
 
 
 class Renewals:
@@ -79,14 +79,14 @@ class Renewals:
         self._operations = operations
         self._options = operations.options
         self._change = change
-        self._of: dict[Session, dict[Key, Received]] = {}
+        self._of: dict[ClientSession, dict[Key, Received]] = {}
         self._count = 0
         self._next_look = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def count(self, session: Session) -> int:
+    def count(self, session: ClientSession) -> int:
         """Return the number of messages of one client that are renewed."""
         return len(self._of.get(session, ()))
 
@@ -94,7 +94,7 @@ class Renewals:
         """Return the number of messages that may be added."""
         return max(0, self._options.max_renewed_messages - self._count)
 
-    def add(self, session: Session, key: Key, received: Received) -> None:
+    def add(self, session: ClientSession, key: Key, received: Received) -> None:
         """Renew a message from now on."""
         of_session = self._of.get(session)
         if of_session is None:
@@ -104,7 +104,7 @@ class Renewals:
             self._count += 1
         of_session[key] = received
 
-    def take(self, session: Session | None, key: Key, handle: Handle) -> Handle | Deferred[Handle]:
+    def take(self, session: ClientSession | None, key: Key, handle: Handle) -> Handle | Deferred[Handle]:
         """Stop the renewal of a message, and return its newest handle; `handle` if it is not renewed."""
         received = self._pop(session, key)
         if received is None:
@@ -125,12 +125,12 @@ class Renewals:
             if is_due and received.renewing is None:
                 self._renew(session, key, received, now)
 
-    def _all(self) -> Iterator[tuple[Session, Key, Received]]:
+    def _all(self) -> Iterator[tuple[ClientSession, Key, Received]]:
         for session, of_session in self._of.items():
             for key, received in of_session.items():
                 yield session, key, received
 
-    def _renew(self, session: Session, key: Key, received: Received, now: int) -> None:
+    def _renew(self, session: ClientSession, key: Key, received: Received, now: int) -> None:
         options = self._options
         if received.tries >= options.max_renew_retry_times:
             log.warning(
@@ -161,7 +161,7 @@ class Renewals:
             received.tries += 1
             error = failure.value
             is_stale = isinstance(error, OperationError) and error.reason is Reason.RECEIPT_STALE
-            received.is_gone = is_stale or isinstance(error, Refused)
+            received.is_gone = is_stale or isinstance(error, CallRefused)
             log.info("message %d of %s: %s", received.handle.offset, received.topic, failure.value)
 
         def over(_: object) -> None:
@@ -175,7 +175,7 @@ class Renewals:
         except Exception as error:
             changing.errback(error)
 
-    def _pop(self, session: Session | None, key: Key) -> Received | None:
+    def _pop(self, session: ClientSession | None, key: Key) -> Received | None:
         of_session = None if session is None else self._of.get(session)
         received = None if of_session is None else of_session.pop(key, None)
         if session is None or of_session is None or received is None:
@@ -183,7 +183,7 @@ class Renewals:
         self._count -= 1
         return received
 
-    def _left(self, session: Session) -> None:
+    def _left(self, session: ClientSession) -> None:
         """Make the messages of a client that left visible soon."""
         of_session = self._of.pop(session, {})
         self._count -= len(of_session)

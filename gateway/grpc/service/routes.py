@@ -16,9 +16,9 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.codec.bodies import QueueData, TopicRouteData
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.call import Call
+from mqgateway.gateway.grpc.call import GrpcCall
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused, topic_not_found
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, topic_not_found
 
 MASTER_ID = 0
 ANY_QUEUE = -1
@@ -51,7 +51,7 @@ class Routes:
         self._operations = operations
         self._port = port
 
-    def query_route(self, request: v2.QueryRouteRequest, call: Call) -> Deferred[v2.QueryRouteResponse]:
+    def query_route(self, request: v2.QueryRouteRequest, call: GrpcCall) -> Deferred[v2.QueryRouteResponse]:
         """Return every queue of a topic, on every broker that has it."""
         topic = checked_topic(request.topic)
         accepted = ACCEPTED.get(type_of(self._operations.topics.get(topic)), [_Type.MESSAGE_TYPE_UNSPECIFIED])
@@ -75,7 +75,7 @@ class Routes:
         return self._operations.topics.route(topic).addCallback(answered)
 
     def query_assignment(
-        self, request: v2.QueryAssignmentRequest, call: Call
+        self, request: v2.QueryAssignmentRequest, call: GrpcCall
     ) -> Deferred[v2.QueryAssignmentResponse]:
         """Return a consumer's sources: each master, or each queue if the group consumes in order."""
         topic, name = checked_topic(request.topic), checked_group(request.group)
@@ -95,14 +95,14 @@ class Routes:
                 for queue_id in (range(data.read_queue_nums) if by_queue else [ANY_QUEUE])
             ]
             if not queues:
-                raise Refused(Code.FORBIDDEN, "no readable queue")
+                raise CallRefused(Code.FORBIDDEN, "no readable queue")
             assignments = [v2.Assignment(message_queue=queue) for queue in queues]
             return v2.QueryAssignmentResponse(status=OK, assignments=assignments)
 
         return self._operations.topics.route(topic).addCallback(answered)
 
     def _brokers(
-        self, route: TopicRouteData, asked: v2.Endpoints, call: Call
+        self, route: TopicRouteData, asked: v2.Endpoints, call: GrpcCall
     ) -> dict[str, dict[int, v2.Broker]]:
         """Return the brokers of a route by name and id, with the endpoints that clients reach."""
         own = self._own_endpoints(asked, call)
@@ -121,7 +121,7 @@ class Routes:
         is_named = (name, broker_id) == (options.broker_name, options.broker_id)
         return is_named or address == self._operations.address
 
-    def _own_endpoints(self, asked: v2.Endpoints, call: Call) -> v2.Endpoints:
+    def _own_endpoints(self, asked: v2.Endpoints, call: GrpcCall) -> v2.Endpoints:
         """Return the endpoints at which this client reaches this broker."""
         options = self._operations.options
         advertised = _host_and_port(options.grpc_advertised_address)

@@ -37,19 +37,19 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service import bodies
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.names import checked_topic
 from mqgateway.gateway.grpc.service.properties import (
     PROPERTY_BORN_TIMESTAMP,
-    Sending,
+    SendContext,
     message_type_of,
     stored_properties,
 )
 from mqgateway.gateway.grpc.service.routes import MIXED, type_of
 from mqgateway.gateway.grpc.service.status import (
     OK,
+    CallRefused,
     Code,
-    Refused,
     refused_by_proxy,
     status,
     topic_not_found,
@@ -64,7 +64,7 @@ _LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
 """Codes for messages that are stored less safely than configured."""
 
 
-class Prepared(NamedTuple):
+class CheckedMessage(NamedTuple):
     """A checked message: its properties, its body as it is stored, and the bits of its system flag."""
 
     message_id: str
@@ -82,25 +82,25 @@ class Senders:
         self._transactions = transactions
 
     def send(
-        self, request: v2.SendMessageRequest, caller: Caller, permit: Permit
+        self, request: v2.SendMessageRequest, caller: CallConnection, permit: Permit
     ) -> v2.SendMessageResponse | Deferred[v2.SendMessageResponse]:
         """Store one message, or several of one topic together."""
         if not request.messages:
-            raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
+            raise CallRefused(Code.MESSAGE_CORRUPTED, "no message to send")
         first = request.messages[0]
         topic = checked_topic(first.topic)
         now = permit.now
         prepared = [self._prepared(first, caller, now)]
         for message in request.messages[1:]:
             if message.topic != first.topic:
-                raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+                raise CallRefused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
             prepared.append(self._prepared(message, caller, now))
         config = self._writable(topic, prepared[0])
         sent = self._store(topic, config, prepared, permit)
         return then(sent, lambda outcome: self._answer(prepared, outcome))
 
     def recall(
-        self, request: v2.RecallMessageRequest, caller: Caller, permit: Permit
+        self, request: v2.RecallMessageRequest, caller: CallConnection, permit: Permit
     ) -> v2.RecallMessageResponse | Deferred[v2.RecallMessageResponse]:
         """Delete a message that is not due yet."""
         topic = checked_topic(request.topic)
@@ -119,18 +119,18 @@ class Senders:
             lambda outcome: v2.RecallMessageResponse(status=OK, message_id=outcome.message_id),
         )
 
-    def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
-        """Check a message and return it prepared. Raises `Refused`."""
+    def _prepared(self, message: v2.Message, caller: CallConnection, now: int) -> CheckedMessage:
+        """Check a message and return it prepared. Raises `CallRefused`."""
         options, body = self._operations.options, message.body
         if not body and options.enable_message_body_empty_check:
-            raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
+            raise CallRefused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
         most = self._operations.store_options.max_message_size
         if len(body) > most > 0:
-            raise Refused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
+            raise CallRefused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
         levels: tuple[int, ...] = ()
         if options.use_delay_level:
             levels = self._operations.topics.delays()
-        sending = Sending(now, caller.address, levels)
+        sending = SendContext(now, caller.address, levels)
         properties = stored_properties(message, options, sending)
         system = message.system_properties
         if options.check_body_digest:
@@ -138,10 +138,10 @@ class Senders:
         stored, sys_flag = bodies.as_stored(body, system.body_encoding, options.max_inflated_body)
         if system.message_type == v2.MessageType.TRANSACTION:
             sys_flag |= SysFlag.TRANSACTION_PREPARED
-        return Prepared(system.message_id, properties, stored, sys_flag)
+        return CheckedMessage(system.message_id, properties, stored, sys_flag)
 
-    def _writable(self, topic: str, message: Prepared) -> TopicConfig:
-        """Return the topic, if a message of this type may be sent to it. Raises `Refused`."""
+    def _writable(self, topic: str, message: CheckedMessage) -> TopicConfig:
+        """Return the topic, if a message of this type may be sent to it. Raises `CallRefused`."""
         config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
@@ -156,11 +156,11 @@ class Senders:
             raise refused_by_proxy(Code.FORBIDDEN, "no writable queue")
         return config
 
-    def _store(self, topic: str, config: TopicConfig, messages: list[Prepared], permit: Permit) -> Sent:
+    def _store(self, topic: str, config: TopicConfig, messages: list[CheckedMessage], permit: Permit) -> Sent:
         if len(messages) > 1:
             for message in messages:
                 if PROPERTY_DELAY_TIME_LEVEL in message.properties:
-                    raise Refused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
+                    raise CallRefused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
             return self._produce.send_batch(permit, [_new(topic, message) for message in messages])
         new = _new(topic, messages[0])
         new.queue_id = _queue_of(new.properties, config.write_queue_nums)
@@ -168,7 +168,7 @@ class Senders:
             new.reconsume_times = int(new.properties.pop(PROPERTY_RECONSUME_TIME))
         return self._produce.send(permit, new)
 
-    def _answer(self, messages: list[Prepared], outcome: SendOutcome) -> v2.SendMessageResponse:
+    def _answer(self, messages: list[CheckedMessage], outcome: SendOutcome) -> v2.SendMessageResponse:
         if outcome.status is not PutStatus.PUT_OK:
             code, name = _LESS_SAFE[outcome.status]
             why = status(code, f"send message failed, sendStatus={name}")
@@ -201,7 +201,7 @@ def _queue_of(properties: dict[str, str], queues: int) -> int:
     return bucket(key, queues) if key else ANY_QUEUE
 
 
-def _new(topic: str, message: Prepared) -> NewMessage:
+def _new(topic: str, message: CheckedMessage) -> NewMessage:
     return NewMessage(
         topic,
         message.body,

@@ -19,8 +19,8 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.operations import NotAnswered
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
-from mqgateway.gateway.grpc.service.status import Code, Refused
+from mqgateway.gateway.grpc.service.caller import CallConnection
+from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
 ANSWER_MILLIS = 5000
 """Time in which a client must answer a command. RocketMQ: `grpcProxyRelayRequestTimeoutInSeconds`."""
@@ -38,15 +38,15 @@ Answered = tuple[v2.Status, str]
 """A client's answer to a command: status, and a text it may send along."""
 
 
-def no_settings() -> Refused:
+def no_settings() -> CallRefused:
     """Return the refusal of a client that has not sent its settings."""
-    return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+    return CallRefused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
 
 
-class Session:
+class ClientSession:
     """One client; a `ClientConnection`. `heard_at` is monotonic time in ms."""
 
-    def __init__(self, caller: Caller, now: int) -> None:
+    def __init__(self, caller: CallConnection, now: int) -> None:
         self.client_id = caller.client_id
         self.language, self.version = caller.language, caller.version
         self.address, self.host_bytes = caller.address, caller.host_bytes
@@ -57,7 +57,7 @@ class Session:
         self.is_open = True
         self.was_told_again = False
         """True once the settings were sent to the client with a heartbeat."""
-        self._stream: Caller | None = None
+        self._stream: CallConnection | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0
         self._asked: dict[str, tuple[int, Deferred[Answered]]] = {}
@@ -90,13 +90,13 @@ class Session:
         """True if a command can be sent to the client now."""
         return self._stream is not None and self._stream.is_open
 
-    def heard(self, caller: Caller, now: int) -> None:
+    def heard(self, caller: CallConnection, now: int) -> None:
         """Note a call of the client."""
         self.heard_at = now
         self.language, self.version = caller.language, caller.version
         self.address, self.host_bytes = caller.address, caller.host_bytes
 
-    def speak_by(self, stream: Caller) -> None:
+    def speak_by(self, stream: CallConnection) -> None:
         """Send commands by this call, a Telemetry, from now on."""
         stream.watch()
         self._stream = stream
@@ -155,42 +155,42 @@ class Session:
             callback(self)
 
 
-class Sessions:
+class ClientSessions:
     """All sessions by client id; at most `maxGrpcClients`."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
-        self._known: dict[str, Session] = {}
+        self._known: dict[str, ClientSession] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def __iter__(self) -> Iterator[Session]:
+    def __iter__(self) -> Iterator[ClientSession]:
         return iter(list(self._known.values()))
 
-    def get(self, client_id: str) -> Session | None:
+    def get(self, client_id: str) -> ClientSession | None:
         """Return the session of a client."""
         return self._known.get(client_id)
 
-    def known(self, client_id: str) -> Session:
-        """Return the session of a client that has sent its settings. Raises `Refused`."""
+    def known(self, client_id: str) -> ClientSession:
+        """Return the session of a client that has sent its settings. Raises `CallRefused`."""
         session = self._known.get(client_id)
         if session is None or not session.has_settings:
             raise no_settings()
         return session
 
-    def of(self, caller: Caller, now: int) -> Session:
-        """Return the caller's session, or begin one. Raises `Refused` if there are too many."""
+    def of(self, caller: CallConnection, now: int) -> ClientSession:
+        """Return the caller's session, or begin one. Raises `CallRefused` if there are too many."""
         session = self._known.get(caller.client_id)
         if session is not None:
             session.heard(caller, now)
             return session
         most = self._options.max_grpc_clients
         if len(self._known) >= most:
-            raise Refused(
+            raise CallRefused(
                 Code.TOO_MANY_REQUESTS, f"{most} clients are known, no more are allowed (maxGrpcClients)"
             )
-        session = self._known[caller.client_id] = Session(caller, now)
+        session = self._known[caller.client_id] = ClientSession(caller, now)
         session.on_lost(self._forget)
         return session
 
@@ -202,5 +202,5 @@ class Sessions:
             if session.heard_at < oldest:
                 session.close("nothing was heard of the client for too long")
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: ClientSession) -> None:
         del self._known[session.client_id]

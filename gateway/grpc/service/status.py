@@ -28,7 +28,7 @@ _PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 _UNEXPECTED = "the request could not be processed"
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """A request that is answered with another code than OK."""
 
     def __init__(self, code: v2.Code, message: str) -> None:
@@ -37,14 +37,14 @@ class Refused(Exception):
         self.message = message
 
 
-def refused_by_proxy(code: v2.Code, message: str) -> Refused:
+def refused_by_proxy(code: v2.Code, message: str) -> CallRefused:
     """Return a refusal whose text RocketMQ's proxy begins with the class of its exception."""
-    return Refused(code, _PROXY_EXCEPTION + message)
+    return CallRefused(code, _PROXY_EXCEPTION + message)
 
 
-def topic_not_found(topic: str) -> Refused:
+def topic_not_found(topic: str) -> CallRefused:
     """Return the refusal for a topic that no broker has."""
-    return Refused(
+    return CallRefused(
         Code.TOPIC_NOT_FOUND,
         f"CODE: 17  DESC: No topic route info in name server for the topic: {topic}\nFor more information, "
         "please visit the url, https://rocketmq.apache.org/docs/bestPractice/06FAQ",
@@ -62,7 +62,7 @@ OK = v2.Status(code=Code.OK, message="OK")
 
 def status_of(error: BaseException) -> v2.Status:
     """Return the status of a failure. An unexpected error is logged, and its text is not sent."""
-    if isinstance(error, Refused):
+    if isinstance(error, CallRefused):
         return status(error.code, error.message)
     if isinstance(error, OperationError):
         return status(CODES.get(error.reason, Code.INTERNAL_SERVER_ERROR), error.message)

@@ -17,7 +17,7 @@ from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
-    Client,
+    GroupClient,
     OperationError,
     Operations,
     Permit,
@@ -31,7 +31,7 @@ from mqgateway.gateway.codec.bodies.heartbeat import (
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.grpc import NAME, v2
 from mqgateway.gateway.grpc.call import CallFailed, Status
-from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.caller import CallConnection
 from mqgateway.gateway.grpc.service.lite import LiteSubscribers, checked_bound
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic
 from mqgateway.gateway.grpc.service.pushes import GrpcOutgoing
@@ -39,12 +39,12 @@ from mqgateway.gateway.grpc.service.receiving import subscription_of
 from mqgateway.gateway.grpc.service.sessions import (
     CONSUMERS,
     LITE_CONSUMERS,
-    Session,
-    Sessions,
+    ClientSession,
+    ClientSessions,
     no_settings,
 )
 from mqgateway.gateway.grpc.service.settings import answered
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, status
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
@@ -57,24 +57,26 @@ _ACTIVE = (v2.ClientType.SIMPLE_CONSUMER, v2.ClientType.PULL_CONSUMER, v2.Client
 _CLIENT_FAULTS = range(Code.BAD_REQUEST, Code.INTERNAL_ERROR)
 
 
-class Clients:
+class TelemetryClients:
     """The clients of one broker; see the module."""
 
-    def __init__(self, operations: Operations, sessions: Sessions, transactions: TransactionEnds) -> None:
+    def __init__(
+        self, operations: Operations, sessions: ClientSessions, transactions: TransactionEnds
+    ) -> None:
         self._operations = operations
         self._clients = operations.clients
         self._sessions = sessions
         self._transactions = transactions
         self.lite = LiteSubscribers(operations)
 
-    def outgoing(self, session: Session) -> GrpcOutgoing:
+    def outgoing(self, session: ClientSession) -> GrpcOutgoing:
         """Return the way to a client."""
         return GrpcOutgoing(self._operations, session, self._transactions.asked)
 
-    def settings(self, settings: v2.Settings, caller: Caller, permit: Permit) -> Session:
+    def settings(self, settings: v2.Settings, caller: CallConnection, permit: Permit) -> ClientSession:
         """Take a client's settings: it becomes a member of its groups, and gets commands by this stream.
 
-        Raises `Refused`, and `OperationError`.
+        Raises `CallRefused`, and `OperationError`.
         """
         now = elapsed_millis(self._operations.clock)
         if settings.HasField("publishing"):
@@ -96,19 +98,21 @@ class Clients:
         session.speak_by(caller)
         return session
 
-    def tell(self, session: Session) -> bool:
+    def tell(self, session: ClientSession) -> bool:
         """Send a client its current settings; False if there is no stream."""
         told = answered(self._operations, session.settings)
         return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
-    def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
+    def answered(self, caller: CallConnection, nonce: str, status: v2.Status, text: str) -> None:
         """Take a client's answer to a command."""
         session = self._sessions.get(caller.client_id)
         if session is not None:
             session.answer(nonce, status, text)
 
-    def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller, permit: Permit) -> v2.HeartbeatResponse:
-        """Take a client's heartbeat. Raises `Refused`, and `OperationError`.
+    def heartbeat(
+        self, request: v2.HeartbeatRequest, caller: CallConnection, permit: Permit
+    ) -> v2.HeartbeatResponse:
+        """Take a client's heartbeat. Raises `CallRefused`, and `OperationError`.
 
         The first heartbeat sends the client its settings again: Node's client (1.0.8) waits for them only
         after it has queried the routes of all its topics, and loses earlier ones.
@@ -118,7 +122,7 @@ class Clients:
         if session.is_consumer:
             checked_group(request.group)
         elif settings.client_type != v2.ClientType.PRODUCER:
-            raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
+            raise CallRefused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
         session.heard(caller, elapsed_millis(self._operations.clock))
         self._register(session, permit)
         if not session.was_told_again:
@@ -126,9 +130,9 @@ class Clients:
         return v2.HeartbeatResponse(status=OK)
 
     def terminate(
-        self, request: v2.NotifyClientTerminationRequest, caller: Caller, permit: Permit
+        self, request: v2.NotifyClientTerminationRequest, caller: CallConnection, permit: Permit
     ) -> v2.NotifyClientTerminationResponse:
-        """Remove a client that leaves. Raises `Refused`."""
+        """Remove a client that leaves. Raises `CallRefused`."""
         session = self._sessions.get(caller.client_id)
         if session is None:
             raise no_settings()
@@ -140,19 +144,19 @@ class Clients:
             checked_group(request.group)
         return v2.NotifyClientTerminationResponse(status=OK)
 
-    def lost(self, caller: Caller) -> None:
+    def lost(self, caller: CallConnection) -> None:
         """End the stream of a client. A client of lite topics sends them again when it is back."""
         session = self._sessions.get(caller.client_id)
         if session is not None and session.is_lite and not session.has_stream:
             self.lite.left(session, self.outgoing(session))
 
     def _subscriptions(self, settings: v2.Settings) -> list[SubscriptionData]:
-        """Return the subscriptions of a consumer. Raises `Refused`."""
+        """Return the subscriptions of a consumer. Raises `CallRefused`."""
         operations, subscription = self._operations, settings.subscription
         group = checked_group(subscription.group)
         if settings.client_type not in CONSUMERS:
             kind = v2.ClientType.Name(settings.client_type)
-            raise Refused(Code.INTERNAL_SERVER_ERROR, f"Client type is not consumer, type: {kind}")
+            raise CallRefused(Code.INTERNAL_SERVER_ERROR, f"Client type is not consumer, type: {kind}")
         is_lite = settings.client_type in LITE_CONSUMERS
         if is_lite != (operations.groups.bound_topic(group) is not None):
             why = (
@@ -160,7 +164,7 @@ class Clients:
                 if is_lite
                 else f"lite group must use LITE mode: {group}"
             )
-            raise Refused(Code.ILLEGAL_CONSUMER_GROUP, why)
+            raise CallRefused(Code.ILLEGAL_CONSUMER_GROUP, why)
         now, told = operations.clock.millis(), []
         for entry in subscription.subscriptions:
             topic = entry.topic.name
@@ -169,12 +173,14 @@ class Clients:
             try:
                 one = subscription_of(topic, entry.expression)
             except FilterError as error:
-                raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct") from error
+                raise CallRefused(
+                    Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct"
+                ) from error
             tags, codes = sorted(one.tags_set), sorted(one.code_set)
             told.append(SubscriptionData(topic, one.sub_string, now, one.expression_type, tags, codes))
         return told
 
-    def _leave(self, session: Session, groups: Iterable[Membership], permit: Permit) -> None:
+    def _leave(self, session: ClientSession, groups: Iterable[Membership], permit: Permit) -> None:
         """Remove a client from these groups."""
         for consumes, name in groups:
             if consumes:
@@ -182,7 +188,7 @@ class Clients:
             else:
                 self._clients.leave_producers(permit, session, name)
 
-    def _register(self, session: Session, permit: Permit) -> None:
+    def _register(self, session: ClientSession, permit: Permit) -> None:
         """Enter a client in the tables, or renew its entry. Raises `OperationError`."""
         heartbeat = HeartbeatData(session.client_id)
         settings = session.settings
@@ -203,10 +209,12 @@ class Clients:
             heartbeat.producer_data_set = [ProducerData(name) for name in published]
         outgoing = self.outgoing(session)
 
-        def client(client_id: str) -> Client:
+        def client(client_id: str) -> GroupClient:
             release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
             version, may_use = CURRENT_VERSION, published.__contains__
-            return Client(session, client_id, session.language, version, outgoing, NAME, release, may_use)
+            return GroupClient(
+                session, client_id, session.language, version, outgoing, NAME, release, may_use
+            )
 
         self._clients.register(permit, session, heartbeat, client)
 
@@ -226,11 +234,14 @@ Refusal = v2.Status | Deferred[v2.Status]
 """The refusal of a command, which may be sent a little later."""
 
 
-class Stream:
+class TelemetryStream:
     """One Telemetry: the commands of its client, each of which `admit` accepts or refuses."""
 
     def __init__(
-        self, clients: Clients, caller: Caller, admit: Callable[[v2.TelemetryCommand], Permit | Refusal]
+        self,
+        clients: TelemetryClients,
+        caller: CallConnection,
+        admit: Callable[[v2.TelemetryCommand], Permit | Refusal],
     ) -> None:
         self._clients = clients
         self._caller = caller
@@ -270,7 +281,7 @@ class Stream:
             raise CallFailed(Status.INVALID_ARGUMENT, NO_SETTINGS)
         try:
             session = self._clients.settings(settings, self._caller, permit)
-        except Refused as refusal:
+        except CallRefused as refusal:
             kind = Status.INVALID_ARGUMENT if refusal.code in _CLIENT_FAULTS else Status.INTERNAL
             raise CallFailed(kind, FAILED + refusal.message) from None
         except OperationError as error:

@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_topic
-from mqgateway.gateway.grpc.service.status import OK, Code, Refused, refused_by_proxy
+from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, refused_by_proxy
 
 _RESOLUTIONS = {
     v2.TransactionResolution.COMMIT: Resolution.COMMIT,
@@ -58,7 +58,7 @@ class TransactionEnds:
         topic = checked_topic(request.topic)
         key = request.transaction_id
         if not key.strip():
-            raise Refused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
+            raise CallRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
         known = self._places.get(key)
         place = self._operations.find_half(permit, topic, key) if known is None else known
 

@@ -14,9 +14,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.schema import Message
 
 Answer = Message | Deferred[Any] | None
-Handler = Callable[[Call, Any], Answer | Steps[Any]]
+Handler = Callable[[KafkaCall, Any], Answer | Steps[Any]]
 Handlers = Mapping[int, Handler]

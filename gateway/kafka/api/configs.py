@@ -24,7 +24,7 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
 from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_response as incremental
@@ -43,7 +43,7 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from mqgateway.gateway.kafka.creation import Refusal, check_configs, limits_of
+from mqgateway.gateway.kafka.creation import CreationRejected, check_configs, limits_of
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
@@ -85,7 +85,7 @@ class Configs:
             INCREMENTAL_ALTER_CONFIGS: self.alter_incrementally,
         }
 
-    def describe(self, call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    def describe(self, call: KafkaCall, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
         """Answer DescribeConfigs."""
         results = yield from mapped(
             lambda resource: self._describe(call, resource, request), request.resources, 1
@@ -93,7 +93,7 @@ class Configs:
         return DescribeConfigsResponse(results=results)
 
     def _describe(
-        self, call: Call, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+        self, call: KafkaCall, resource: DescribeConfigsResource, request: DescribeConfigsRequest
     ) -> DescribeConfigsResult:
         kind, name = resource.resource_type, resource.resource_name
         try:
@@ -102,8 +102,8 @@ class Configs:
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
             else:
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
-        except Refusal as refusal:
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except CreationRejected as refusal:
             return DescribeConfigsResult(refusal.code, str(refusal), kind, name)
         wanted = None if resource.configuration_keys is None else set(resource.configuration_keys)
         configs = []
@@ -117,7 +117,7 @@ class Configs:
             configs.append(row)
         return DescribeConfigsResult(0, None, kind, name, configs)
 
-    def _topic_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+    def _topic_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         topic = self._topic(call, name, Use.QUERY, Action.GET)
         attributes = topic.config.attributes
         for config in KAFKA_CONFIGS.values():
@@ -147,7 +147,7 @@ class Configs:
             return str(self._operations.store_options.min_in_sync_replicas)
         return kafka_config({}, name)
 
-    def _broker_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+    def _broker_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         self._check_broker(call, name, Use.QUERY, Action.GET)
         if not name:
             return  # nothing is set for all brokers of a cluster together
@@ -165,7 +165,7 @@ class Configs:
                 meaning,
             )
 
-    def alter(self, call: Call, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
+    def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
         """Answer AlterConfigs: what is not named gets its default."""
         results = []
         for resource in request.resources:
@@ -177,7 +177,7 @@ class Configs:
         return altered.AlterConfigsResponse(responses=results)
 
     def alter_incrementally(
-        self, call: Call, request: IncrementalAlterConfigsRequest
+        self, call: KafkaCall, request: IncrementalAlterConfigsRequest
     ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
         """Answer IncrementalAlterConfigs: what is not named stays as it is."""
         results = []
@@ -187,31 +187,31 @@ class Configs:
             try:
                 changes = self._changes(kind, name, resource)
                 code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
-            except Refusal as refusal:
+            except CreationRejected as refusal:
                 code, text = refusal.code, str(refusal)
             results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
         return incremental.IncrementalAlterConfigsResponse(responses=results)
 
     def _changes(self, kind: int, name: str, resource: AlterConfigsResource) -> dict[str, str | None]:
-        """Return the new values; None is the default. Raises `Refusal`."""
+        """Return the new values; None is the default. Raises `CreationRejected`."""
         changes: dict[str, str | None] = {}
         topic = self._topics.find(name) if kind == TOPIC_RESOURCE else None
         for config in resource.configs:
             key, operation, value = config.name, config.config_operation, config.value
             if key in changes:
                 text = f"Error due to duplicate config keys: {key}"
-                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation not in (SET, DELETE, APPEND, SUBTRACT):
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
             if operation != DELETE and value is None:
                 text = f"Null value not supported for : {key}"
-                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation in (APPEND, SUBTRACT):
                 known = KAFKA_CONFIGS.get(key)
                 word = "append" if operation == APPEND else "subtract"
                 if known is None or known.kind != LIST:
                     text = f"Config value {word} is not allowed for config key: {key}"
-                    raise Refusal(ErrorCode.INVALID_CONFIG, text)
+                    raise CreationRejected(ErrorCode.INVALID_CONFIG, text)
                 before = kafka_config(topic.config.attributes if topic else {}, key)
                 value = _changed_list(before, value or "", operation)
             changes[key] = None if operation == DELETE else value
@@ -219,7 +219,7 @@ class Configs:
 
     def _try(
         self,
-        call: Call,
+        call: KafkaCall,
         kind: int,
         name: str,
         changes: Mapping[str, str | None],
@@ -233,15 +233,15 @@ class Configs:
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
             else:
-                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
-        except Refusal as refusal:
+                raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except CreationRejected as refusal:
             return refusal.code, str(refusal)
         except OperationError as error:
             return ErrorCode.INVALID_CONFIG, error.message
         return ErrorCode.NONE, None
 
     def _change_topic(
-        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
+        self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
     ) -> None:
         topic = self._topic(call, name, Use.ADMINISTER, Action.UPDATE)
         check_configs(changes, limits_of(self._operations.store_options))
@@ -260,13 +260,13 @@ class Configs:
         self._operations.administration.put_topic(permit, config)
 
     def _change_broker(
-        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool
+        self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool
     ) -> None:
         self._check_broker(call, name, Use.CONFIGURE, Action.UPDATE)
         fixed = [key for key in changes if key not in CHANGEABLE]
         if fixed:
             text = f"Cannot update these configs dynamically: Set({', '.join(sorted(fixed))})"
-            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Action.UPDATE))
         before = broker_settings(BrokerOptions(), StoreOptions(), self._node, call)
         if not only_check:
@@ -276,30 +276,30 @@ class Configs:
             ]
             self._operations.administration.change_settings(permit, settings)
 
-    def _topic(self, call: Call, name: str, use: Use, action: Action) -> Topic:
-        """Return a topic that the client may see or change. Raises `Refusal`."""
+    def _topic(self, call: KafkaCall, name: str, use: Use, action: Action) -> Topic:
+        """Return a topic that the client may see or change. Raises `CreationRejected`."""
         topic = self._topics.find(name)
         if topic is None:
             text = "This server does not host this topic-partition."
-            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+            raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
             call.admit(use, on_topic(topic.store_name, action))
         except NotAdmitted as error:
-            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
+            raise CreationRejected(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
         return topic
 
-    def _check_broker(self, call: Call, name: str, use: Use, action: Action) -> None:
+    def _check_broker(self, call: KafkaCall, name: str, use: Use, action: Action) -> None:
         if name and name != str(self._node.id):
             text = f"Unexpected broker id, expected {self._node.id} or empty string, but received {name}"
-            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         try:
             call.admit(use, on_cluster(self._operations, action))
         except NotAdmitted as error:
-            raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
+            raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
 
 
 def broker_settings(
-    options: BrokerOptions, store_options: StoreOptions, node: Node, call: Call
+    options: BrokerOptions, store_options: StoreOptions, node: Node, call: KafkaCall
 ) -> dict[str, Shown]:
     """Return the settings of the broker that clients and tools read, by Kafka's names.
 

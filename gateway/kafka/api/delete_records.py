@@ -19,7 +19,7 @@ from mqgateway.gateway.broker.operations import (
     Use,
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.delete_records_request import DeleteRecordsRequest
 from mqgateway.gateway.kafka.codec.messages.delete_records_response import (
@@ -44,7 +44,7 @@ class DeleteRecords:
         """Return the functions by API key."""
         return {DeleteRecordsRequest.KEY: self.delete}
 
-    def delete(self, call: Call, request: DeleteRecordsRequest) -> Steps[Answer]:
+    def delete(self, call: KafkaCall, request: DeleteRecordsRequest) -> Steps[Answer]:
         """Answer DeleteRecords once all starts are moved. Of a partition that is named again the last offset
         counts."""
         wanted: dict[str, dict[int, int]] = {}

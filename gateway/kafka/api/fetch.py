@@ -14,9 +14,9 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import PART, Steps, in_parts, run
 from mqgateway.gateway.broker.operations import Operations, Permit, Use
-from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, Position, ReadBatches
+from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, ReadBatches, ReadPosition
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import FETCH
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.fetch import TOPIC_ID_SINCE
@@ -31,11 +31,11 @@ from mqgateway.gateway.kafka.codec.schema import Records
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.fetch_sessions import (
     NO_SESSION,
-    Context,
+    AnsweredOffsets,
+    FetchContext,
+    FetchSessions,
     Key,
-    Seen,
     SessionError,
-    Sessions,
     TopicName,
 )
 from mqgateway.gateway.kafka.node import LEADER_EPOCH
@@ -58,13 +58,13 @@ class Fetch:
         self._batches = operations.batches
         self._runner = operations.runner
         self._topics = topics
-        self._sessions = Sessions()
+        self._sessions = FetchSessions()
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
         return {FETCH: self.fetch}
 
-    def fetch(self, call: Call, request: FetchRequest) -> Answer | Steps[Answer]:
+    def fetch(self, call: KafkaCall, request: FetchRequest) -> Answer | Steps[Answer]:
         """Answer Fetch once there are enough bytes, or its time is up."""
         by_id = call.version >= TOPIC_ID_SINCE
         if call.version < SESSION_SINCE:
@@ -76,7 +76,9 @@ class Fetch:
         steps = self._fetch(call, request, context, by_id)
         return run(steps) if len(context.partitions) <= READ_AT_ONCE else steps
 
-    def _fetch(self, call: Call, request: FetchRequest, context: Context, by_id: bool) -> Steps[Answer]:
+    def _fetch(
+        self, call: KafkaCall, request: FetchRequest, context: FetchContext, by_id: bool
+    ) -> Steps[Answer]:
         sorted_out = _Sorted(context, request.isolation_level == READ_COMMITTED)
         permit: Permit | None = None
         topics: dict[TopicName, Admitted | ErrorCode] = {}
@@ -107,7 +109,7 @@ class Fetch:
             return outcome.addCallback(self._waited, sorted_out, call)
         return (yield from _answer(sorted_out, outcome))
 
-    def _waited(self, found: Sequence[ReadBatches], wanted: _Sorted, call: Call) -> Answer:
+    def _waited(self, found: Sequence[ReadBatches], wanted: _Sorted, call: KafkaCall) -> Answer:
         """Return the answer for what came after a wait."""
         steps = _answer(wanted, found)
         if len(found) <= READ_AT_ONCE:
@@ -120,11 +122,11 @@ class _Sorted:
 
     __slots__ = ("context", "is_committed", "keys", "positions", "refused")
 
-    def __init__(self, context: Context, is_committed: bool) -> None:
+    def __init__(self, context: FetchContext, is_committed: bool) -> None:
         self.context = context
         self.is_committed = is_committed
         self.refused: list[Data] = []
-        self.positions: list[Position] = []
+        self.positions: list[ReadPosition] = []
         self.keys: list[Key] = []
 
     def add(self, topic: Topic, key: Key, partition: FetchPartition) -> None:
@@ -134,7 +136,7 @@ class _Sorted:
             self.refused.append((key, problem))
             return
         limit = max(1, partition.partition_max_bytes)
-        self.positions.append(Position(topic.store_name, key[1], partition.fetch_offset, limit))
+        self.positions.append(ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit))
         self.keys.append(key)
 
 
@@ -181,7 +183,7 @@ def _answer(wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchRespons
     read = ((key, _data(key[1], one, is_committed)) for key, one in zip(wanted.keys, found, strict=True))
     for number, (key, partition) in enumerate(chain(wanted.refused, read), 1):
         has_records = bool(partition.records)
-        seen = Seen(partition.high_watermark, partition.log_start_offset)
+        seen = AnsweredOffsets(partition.high_watermark, partition.log_start_offset)
         if context.needs(key, seen, has_records or partition.error_code != 0):
             by_topic.setdefault(key[0], []).append(partition)
         if has_records:

@@ -15,7 +15,7 @@ from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.delete_groups_request import DeleteGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.delete_groups_response import (
@@ -43,8 +43,8 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupR
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group import Group, State
-from mqgateway.gateway.kafka.coordinator.member import Client
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.node import Node
@@ -74,7 +74,7 @@ class GroupAccess:
         self._operations = operations
         self._coordinator = coordinator
 
-    def error(self, call: Call, group_id: str, *actions: Action) -> ErrorCode:
+    def error(self, call: KafkaCall, group_id: str, *actions: Action) -> ErrorCode:
         """Return why a request about a group is refused: rights, role of the broker, groups not read yet."""
         try:
             call.admit(Use.SEND, on_group(store_group(group_id), *actions))
@@ -117,7 +117,9 @@ class Groups:
 
     # Coordinator
 
-    def find_coordinator(self, call: Call, request: FindCoordinatorRequest) -> Steps[FindCoordinatorResponse]:
+    def find_coordinator(
+        self, call: KafkaCall, request: FindCoordinatorRequest
+    ) -> Steps[FindCoordinatorResponse]:
         """Answer FindCoordinator: this node, for every group and transaction."""
         if call.version >= BATCHED_SINCE:
             found = yield from mapped(
@@ -129,7 +131,7 @@ class Groups:
             one.error_message = ErrorCode.NONE.name  # as Apache Kafka does
         return FindCoordinatorResponse(0, one.error_code, one.error_message, one.node_id, one.host, one.port)
 
-    def _find(self, call: Call, kind: int, key: str) -> Found:
+    def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
         error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
         if kind == GROUP_KEYS:
             error = self._access.error(call, key, Action.GET, Action.SUB)
@@ -144,7 +146,7 @@ class Groups:
 
     # Members
 
-    def join(self, call: Call, request: JoinGroupRequest) -> Answer:
+    def join(self, call: KafkaCall, request: JoinGroupRequest) -> Answer:
         """Answer JoinGroup once the group has a generation."""
         error = self._member_error(call, request.group_id)
         if not error and request.group_id:
@@ -161,19 +163,19 @@ class Groups:
         if error:
             shaped(JoinGroupResponse(error_code=error, member_id=request.member_id))
         else:
-            client = Client(call.client_id, f"/{_host(call)}")
+            client = RequestSender(call.client_id, f"/{_host(call)}")
             self._coordinator.membership.join(request, client, call.version, shaped)
         return waiting
 
     def _join_error(self, group_id: str) -> ErrorCode:
         """Return why a group accepts no members of Kafka's: RocketMQ's are in it, or it cannot be made."""
         group = self._coordinator.groups.get(group_id)
-        is_empty = group is None or group.state is State.EMPTY
+        is_empty = group is None or group.state is GroupState.EMPTY
         if is_empty and self._coordinator.shared.has_members(group_id):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return self._access.create_error(group_id)
 
-    def sync(self, call: Call, request: SyncGroupRequest) -> Answer:
+    def sync(self, call: KafkaCall, request: SyncGroupRequest) -> Answer:
         """Answer SyncGroup once the leader has assigned."""
         if call.version >= AGREED_SINCE and None in (request.protocol_type, request.protocol_name):
             error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -186,7 +188,7 @@ class Groups:
             self._coordinator.membership.sync(request, reply)
         return waiting
 
-    def heartbeat(self, call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
+    def heartbeat(self, call: KafkaCall, request: HeartbeatRequest) -> HeartbeatResponse:
         """Answer Heartbeat. While groups are read from the log, every member is believed to be one."""
         error = self._member_error(call, request.group_id)
         if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -195,7 +197,7 @@ class Groups:
             error = self._coordinator.membership.heartbeat(request)
         return HeartbeatResponse(error_code=error)
 
-    def leave(self, call: Call, request: LeaveGroupRequest) -> Steps[LeaveGroupResponse]:
+    def leave(self, call: KafkaCall, request: LeaveGroupRequest) -> Steps[LeaveGroupResponse]:
         """Answer LeaveGroup."""
         error = self._member_error(call, request.group_id)
         if error:
@@ -203,12 +205,12 @@ class Groups:
         left = yield from self._coordinator.membership.leave(request, call.version)
         return left
 
-    def _member_error(self, call: Call, group_id: str) -> ErrorCode:
+    def _member_error(self, call: KafkaCall, group_id: str) -> ErrorCode:
         return self._access.error(call, group_id, Action.SUB)
 
     # Administrators
 
-    def list_groups(self, call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+    def list_groups(self, call: KafkaCall, request: ListGroupsRequest) -> ListGroupsResponse:
         """Answer ListGroups; groups that only RocketMQ's clients use are among them. A slave has none."""
         if not self._operations.gate.allows(Use.SEND):
             return ListGroupsResponse()
@@ -238,10 +240,10 @@ class Groups:
 
     def _foreign_state(self, group_id: str) -> str:
         """Return the state of a group that only RocketMQ's clients use."""
-        state = State.STABLE if self._coordinator.shared.has_members(group_id) else State.EMPTY
+        state = GroupState.STABLE if self._coordinator.shared.has_members(group_id) else GroupState.EMPTY
         return str(state.value)
 
-    def _is_allowed(self, call: Call) -> bool:
+    def _is_allowed(self, call: KafkaCall) -> bool:
         """Return True if the client may see all groups."""
         try:
             call.admit(Use.QUERY, on_cluster(self._operations, Action.GET))
@@ -249,13 +251,13 @@ class Groups:
             return False
         return True
 
-    def describe(self, call: Call, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
+    def describe(self, call: KafkaCall, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
         """Answer DescribeGroups."""
         asks = request.include_authorized_operations
         groups = yield from mapped(lambda group_id: self._describe(call, group_id, asks), request.groups)
         return DescribeGroupsResponse(groups=groups)
 
-    def _describe(self, call: Call, group_id: str, asks: bool) -> DescribedGroup:
+    def _describe(self, call: KafkaCall, group_id: str, asks: bool) -> DescribedGroup:
         error = self._access.error(call, group_id, Action.GET, Action.SUB)
         if error:
             return DescribedGroup(error, None, group_id)
@@ -264,13 +266,13 @@ class Groups:
         if group is not None:
             described.group_state = group.state.value
             described.protocol_type = group.protocol_type or ""
-            is_stable = group.state is State.STABLE
+            is_stable = group.state is GroupState.STABLE
             described.protocol_data = (group.protocol or "") if is_stable else ""
             described.members = _members(group, is_stable)
         elif self._coordinator.shared.has_group(group_id):
             described.group_state = self._foreign_state(group_id)
         else:
-            described.group_state = State.DEAD.value
+            described.group_state = GroupState.DEAD.value
             if call.version >= NOT_FOUND_SINCE:
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
                 described.error_message = f"Group {group_id} not found."
@@ -278,7 +280,7 @@ class Groups:
             described.authorized_operations = group_bits(call, store_group(group_id))
         return described
 
-    def delete(self, call: Call, request: DeleteGroupsRequest) -> Steps[Answer]:
+    def delete(self, call: KafkaCall, request: DeleteGroupsRequest) -> Steps[Answer]:
         """Answer DeleteGroups: only groups without members are deleted."""
         names = tuple(dict.fromkeys(request.groups_names))
         done = gatherResults((yield from mapped(lambda name: self._delete(call, name), names)))
@@ -288,7 +290,7 @@ class Groups:
             )
         )
 
-    def _delete(self, call: Call, group_id: str) -> Deferred[ErrorCode]:
+    def _delete(self, call: KafkaCall, group_id: str) -> Deferred[ErrorCode]:
         error = self._access.error(call, group_id, Action.DELETE)
         if error:
             return succeed(error)
@@ -325,6 +327,6 @@ def _waiting(of: type[M]) -> tuple[Deferred[Message], Callable[[M], None]]:
     return waiting, reply
 
 
-def _host(call: Call) -> str:
+def _host(call: KafkaCall) -> str:
     """Return the address of a client without its port."""
     return call.connection.address.rpartition(":")[0].strip("[]")

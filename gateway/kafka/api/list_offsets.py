@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.operations import (
     Use,
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -80,7 +80,7 @@ class ListOffsets:
 
     # ListOffsets
 
-    def list_offsets(self, call: Call, request: ListOffsetsRequest) -> Steps[Answer]:
+    def list_offsets(self, call: KafkaCall, request: ListOffsetsRequest) -> Steps[Answer]:
         """Answer ListOffsets once all partitions are searched. A partition is answered once only."""
         asked = Counter(
             (topic.name, partition.partition_index)
@@ -153,7 +153,7 @@ class ListOffsets:
     # OffsetForLeaderEpoch
 
     def epoch_ends(
-        self, call: Call, request: OffsetForLeaderEpochRequest
+        self, call: KafkaCall, request: OffsetForLeaderEpochRequest
     ) -> Steps[OffsetForLeaderEpochResponse]:
         """Answer OffsetForLeaderEpoch."""
         results = []
@@ -181,7 +181,7 @@ class ListOffsets:
 
 
 def _problem(
-    call: Call,
+    call: KafkaCall,
     place: Admitted | ErrorCode,
     partition: ListOffsetsPartition,
     *,
@@ -210,7 +210,9 @@ def _partition_problem(place: Admitted | ErrorCode, number: int, epoch: int) -> 
     return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > LEADER_EPOCH else ErrorCode.FENCED_LEADER_EPOCH
 
 
-def _answer(call: Call, topics: Mapping[str, Sequence[ListOffsetsPartitionResponse]]) -> ListOffsetsResponse:
+def _answer(
+    call: KafkaCall, topics: Mapping[str, Sequence[ListOffsetsPartitionResponse]]
+) -> ListOffsetsResponse:
     if call.version < EPOCHS_SINCE:
         for responses in topics.values():
             for response in responses:

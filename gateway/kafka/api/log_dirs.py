@@ -12,7 +12,7 @@ from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_request import (
     DescribableLogDirTopic,
@@ -41,7 +41,7 @@ class LogDirs:
         """Return the functions by API key."""
         return {DESCRIBE_LOG_DIRS: self.describe}
 
-    def describe(self, call: Call, request: DescribeLogDirsRequest) -> Steps[Answer]:
+    def describe(self, call: KafkaCall, request: DescribeLogDirsRequest) -> Steps[Answer]:
         """Answer DescribeLogDirs, once the sizes are added up."""
         try:
             permit = call.admit(Use.QUERY, on_cluster(self._operations, Action.GET))

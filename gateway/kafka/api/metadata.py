@@ -11,7 +11,7 @@ from functools import cache
 from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.broker.operations import Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import describe_topic_partitions_response as pages
 from mqgateway.gateway.kafka.codec.messages.describe_cluster_request import DescribeClusterRequest
@@ -69,7 +69,7 @@ class Metadata:
             DESCRIBE_TOPIC_PARTITIONS: self.partitions,
         }
 
-    def metadata(self, call: Call, request: MetadataRequest) -> Steps[MetadataResponse]:
+    def metadata(self, call: KafkaCall, request: MetadataRequest) -> Steps[MetadataResponse]:
         """Answer Metadata; unknown topics are made if the client and the settings allow it."""
         node, address = self._node, self._node.address(call)
         wants_all = request.topics is None or (call.version == 0 and not request.topics)
@@ -99,7 +99,7 @@ class Metadata:
         )
 
     def _wanted(
-        self, call: Call, wanted: MetadataRequestTopic, may_create: bool, asks: bool
+        self, call: KafkaCall, wanted: MetadataRequestTopic, may_create: bool, asks: bool
     ) -> MetadataResponseTopic:
         name = wanted.name
         if name is None:
@@ -119,7 +119,7 @@ class Metadata:
             return MetadataResponseTopic(place, name)
         return self._described(call, place[0], asks)
 
-    def _described(self, call: Call, topic: Topic, asks: bool) -> MetadataResponseTopic:
+    def _described(self, call: KafkaCall, topic: Topic, asks: bool) -> MetadataResponseTopic:
         return MetadataResponseTopic(
             ErrorCode.NONE,
             topic.name,
@@ -129,7 +129,7 @@ class Metadata:
             topic_bits(call, topic.store_name) if asks else NOT_ASKED,
         )
 
-    def cluster(self, call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    def cluster(self, call: KafkaCall, request: DescribeClusterRequest) -> DescribeClusterResponse:
         """Answer DescribeCluster."""
         if request.endpoint_type != BROKERS:
             return DescribeClusterResponse(
@@ -148,7 +148,7 @@ class Metadata:
         )
 
     def partitions(
-        self, call: Call, request: DescribeTopicPartitionsRequest
+        self, call: KafkaCall, request: DescribeTopicPartitionsRequest
     ) -> Steps[pages.DescribeTopicPartitionsResponse]:
         """Answer DescribeTopicPartitions: topics by name, as many partitions as one answer may have."""
         begin = request.cursor.topic_name if request.cursor is not None else ""
@@ -175,7 +175,7 @@ class Metadata:
         return pages.DescribeTopicPartitionsResponse(topics=answer, next_cursor=cursor)
 
     def _found(
-        self, call: Call, names: Iterable[str], is_named: bool
+        self, call: KafkaCall, names: Iterable[str], is_named: bool
     ) -> Iterator[tuple[Topic | str, ErrorCode]]:
         """Yield topics, or the names of those that cannot be shown, with the reason."""
         for name in names:
@@ -185,7 +185,9 @@ class Metadata:
             elif is_named or place is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 yield name, place
 
-    def _page(self, call: Call, topic: Topic, numbers: range) -> pages.DescribeTopicPartitionsResponseTopic:
+    def _page(
+        self, call: KafkaCall, topic: Topic, numbers: range
+    ) -> pages.DescribeTopicPartitionsResponseTopic:
         nodes = (self._node.id,)
         return pages.DescribeTopicPartitionsResponseTopic(
             ErrorCode.NONE,

@@ -15,7 +15,7 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess, failed
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -75,7 +75,7 @@ class OffsetRequests:
         """Return the functions by API key."""
         return {OFFSET_COMMIT: self.commit, OFFSET_FETCH: self.fetch, OFFSET_DELETE: self.delete}
 
-    def _topic(self, call: Call, name: str, topic_id: bytes) -> Topic | ErrorCode:
+    def _topic(self, call: KafkaCall, name: str, topic_id: bytes) -> Topic | ErrorCode:
         """Return a topic that the client may read, or the reason why not."""
         by_id = topic_id if call.version >= IDS_SINCE else None
         place = self._topics.admitted(call, Use.QUERY, READING, name, by_id)
@@ -83,7 +83,7 @@ class OffsetRequests:
 
     # Commit
 
-    def commit(self, call: Call, request: OffsetCommitRequest) -> Steps[Answer]:
+    def commit(self, call: KafkaCall, request: OffsetCommitRequest) -> Steps[Answer]:
         """Answer OffsetCommit once the records of all offsets are durable."""
         error = self._access.error(call, request.group_id, Action.SUB)
         if error:
@@ -98,7 +98,7 @@ class OffsetRequests:
 
     def _commit(
         self,
-        call: Call,
+        call: KafkaCall,
         request: OffsetCommitRequest,
         topics: Sequence[Topic | ErrorCode],
         refused: ErrorCode,
@@ -142,7 +142,7 @@ class OffsetRequests:
 
     def _prepare(
         self,
-        call: Call,
+        call: KafkaCall,
         request: OffsetCommitRequest,
         topic: Topic,
         partition: OffsetCommitRequestPartition,
@@ -163,7 +163,7 @@ class OffsetRequests:
 
     # Fetch
 
-    def fetch(self, call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+    def fetch(self, call: KafkaCall, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
         """Answer OffsetFetch. There are no transactions yet, so that every offset is stable."""
         if call.version >= GROUPS_SINCE:
             groups = []
@@ -185,7 +185,7 @@ class OffsetRequests:
         return OffsetFetchResponse(topics=_old(found.topics), error_code=found.error_code)
 
     def _fetch_group(
-        self, call: Call, group_id: str, wanted: Sequence[Wanted] | None
+        self, call: KafkaCall, group_id: str, wanted: Sequence[Wanted] | None
     ) -> Steps[OffsetFetchResponseGroup]:
         yield
         error = self._access.error(call, group_id, Action.GET, Action.SUB)
@@ -199,7 +199,7 @@ class OffsetRequests:
                 topics.append((yield from self._fetch_topic(call, group_id, *one)))
         return OffsetFetchResponseGroup(group_id, topics)
 
-    def _fetch_all(self, call: Call, group_id: str) -> Steps[list[OffsetFetchResponseTopics]]:
+    def _fetch_all(self, call: KafkaCall, group_id: str) -> Steps[list[OffsetFetchResponseTopics]]:
         places: dict[str, list[int]] = {}
         for key in self._coordinator.shared.keys(group_id):
             places.setdefault(key.topic, []).append(key.partition)
@@ -212,7 +212,7 @@ class OffsetRequests:
         return answers
 
     def _fetch_topic(
-        self, call: Call, group_id: str, name: str, topic_id: bytes, numbers: Sequence[int]
+        self, call: KafkaCall, group_id: str, name: str, topic_id: bytes, numbers: Sequence[int]
     ) -> Steps[OffsetFetchResponseTopics]:
         yield
         by_id = topic_id if call.version >= IDS_SINCE else None
@@ -237,7 +237,7 @@ class OffsetRequests:
 
     # Delete
 
-    def delete(self, call: Call, request: OffsetDeleteRequest) -> Steps[Answer]:
+    def delete(self, call: KafkaCall, request: OffsetDeleteRequest) -> Steps[Answer]:
         """Answer OffsetDelete: offsets in topics that the group does not subscribe to are deleted."""
         group_id = request.group_id
         error = self._access.error(call, group_id, Action.DELETE)

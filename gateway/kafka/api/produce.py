@@ -21,7 +21,7 @@ from mqgateway.gateway.broker.operations.batches import (
     OutOfOrder,
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import PRODUCE
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.produce_request import (
@@ -39,7 +39,7 @@ from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import WRITING
 from mqgateway.gateway.kafka.topics import Topic, Topics
-from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked, rules_of
+from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked, rules_of
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
@@ -58,7 +58,7 @@ class _Place(NamedTuple):
 
     topic: Topic
     permit: Permit
-    rules: Rules
+    rules: BatchRules
 
 
 class Produce:
@@ -67,13 +67,13 @@ class Produce:
     def __init__(self, operations: Operations, topics: Topics) -> None:
         self._batches = operations.batches
         self._topics = topics
-        self._rules: dict[str, tuple[Topic, Rules]] = {}
+        self._rules: dict[str, tuple[Topic, BatchRules]] = {}
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
         return {PRODUCE: self.produce}
 
-    def produce(self, call: Call, request: ProduceRequest) -> Answer | Steps[Answer]:
+    def produce(self, call: KafkaCall, request: ProduceRequest) -> Answer | Steps[Answer]:
         """Answer Produce once every partition has its batch, or an error; acks 0 has no answer."""
         if sum([1 + len(wanted.partition_data) for wanted in request.topic_data]) > AT_ONCE:
             return self._produce_many(call, request)
@@ -86,7 +86,7 @@ class Produce:
             topics.append(TopicProduceResponse(wanted.name, wanted.topic_id, responses))
         return _outcome(call, request, topics, waiting)
 
-    def _produce_many(self, call: Call, request: ProduceRequest) -> Steps[Answer]:
+    def _produce_many(self, call: KafkaCall, request: ProduceRequest) -> Steps[Answer]:
         """Do the same as a cooperative task."""
         topics: list[TopicProduceResponse] = []
         waiting: list[Deferred[PartitionProduceResponse]] = []
@@ -101,7 +101,7 @@ class Produce:
 
     def _append_all(
         self,
-        call: Call,
+        call: KafkaCall,
         place: _Place | ErrorCode,
         partitions: Sequence[PartitionProduceData],
         request: ProduceRequest,
@@ -119,7 +119,9 @@ class Produce:
             else:
                 responses.append(outcome)
 
-    def _place(self, call: Call, wanted: TopicProduceData, request: ProduceRequest) -> _Place | ErrorCode:
+    def _place(
+        self, call: KafkaCall, wanted: TopicProduceData, request: ProduceRequest
+    ) -> _Place | ErrorCode:
         if request.acks not in ACKS:
             return ErrorCode.INVALID_REQUIRED_ACKS
         if request.transactional_id is not None:
@@ -139,7 +141,7 @@ class Produce:
         return _Place(topic, permit, known[1])
 
     def _append(
-        self, call: Call, place: _Place | ErrorCode, data: PartitionProduceData, request: ProduceRequest
+        self, call: KafkaCall, place: _Place | ErrorCode, data: PartitionProduceData, request: ProduceRequest
     ) -> Outcome:
         if isinstance(place, ErrorCode):
             return _refused(data.index, place, None)
@@ -169,7 +171,7 @@ def _fill(
 
 
 def _outcome(
-    call: Call,
+    call: KafkaCall,
     request: ProduceRequest,
     topics: Sequence[TopicProduceResponse],
     waiting: Sequence[Deferred[PartitionProduceResponse]],
@@ -183,12 +185,12 @@ def _outcome(
 
 
 def _all_answered(
-    _: object, call: Call, request: ProduceRequest, answer: ProduceResponse
+    _: object, call: KafkaCall, request: ProduceRequest, answer: ProduceResponse
 ) -> ProduceResponse | None:
     return _answered(call, request, answer)
 
 
-def _answered(call: Call, request: ProduceRequest, answer: ProduceResponse) -> ProduceResponse | None:
+def _answered(call: KafkaCall, request: ProduceRequest, answer: ProduceResponse) -> ProduceResponse | None:
     """Return the answer; with acks 0 there is none, and an error closes the connection."""
     if request.acks != 0:
         return answer

@@ -15,7 +15,7 @@ from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.describe_producers_request import (
     DescribeProducersRequest,
@@ -63,7 +63,7 @@ class ProducerIds:
         """Return the functions by API key."""
         return {INIT_PRODUCER_ID: self.init, DESCRIBE_PRODUCERS: self.describe}
 
-    def init(self, call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    def init(self, call: KafkaCall, request: InitProducerIdRequest) -> InitProducerIdResponse:
         """Answer InitProducerId: a new id, or the next epoch of the producer's own.
 
         Transactions are not supported: clients stop with the error that they get for a transactional id.
@@ -83,7 +83,7 @@ class ProducerIds:
             return InitProducerIdResponse(producer_id=self._new_id(), producer_epoch=0)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch + 1)
 
-    def _no_transactions(self, call: Call, transactional_id: str) -> InitProducerIdResponse:
+    def _no_transactions(self, call: KafkaCall, transactional_id: str) -> InitProducerIdResponse:
         if not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -95,12 +95,14 @@ class ProducerIds:
             )
         return _refused(NO_TRANSACTIONS)
 
-    def describe(self, call: Call, request: DescribeProducersRequest) -> Steps[DescribeProducersResponse]:
+    def describe(
+        self, call: KafkaCall, request: DescribeProducersRequest
+    ) -> Steps[DescribeProducersResponse]:
         """Answer DescribeProducers."""
         topics = yield from mapped(lambda topic: self._describe(call, topic), request.topics)
         return DescribeProducersResponse(topics=topics)
 
-    def _describe(self, call: Call, wanted: TopicRequest) -> TopicResponse:
+    def _describe(self, call: KafkaCall, wanted: TopicRequest) -> TopicResponse:
         place = self._topics.admitted(call, Use.QUERY, READING, wanted.name)
         if isinstance(place, ErrorCode):
             return TopicResponse(

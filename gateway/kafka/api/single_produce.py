@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.record_batches.batches import HEADER_SIZE
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.ordinary import OrdinaryBatch, ordinary_batch
 from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.store.expansion import INFLATED_MAX
@@ -68,7 +68,7 @@ class _Known:
             and not topic.is_internal
             and 0 <= index < topic.partitions
             and not rules.has_log_append_time
-            and rules.compression in (None, Compression.NONE)
+            and rules.compression in (None, CompressionType.NONE)
         )
         self._version = version
         self._answer = bytes(self._encoded(PartitionProduceResponse(index, 0, 0, -1, 0), 0))

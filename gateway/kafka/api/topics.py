@@ -14,7 +14,7 @@ from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsRequest,
@@ -36,7 +36,7 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
     DeleteTopicsResponse,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
-from mqgateway.gateway.kafka.creation import Creation, Refusal
+from mqgateway.gateway.kafka.creation import Creation, CreationRejected
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
 from mqgateway.gateway.kafka.topics import Topics
@@ -63,7 +63,7 @@ class TopicRequests:
             CREATE_PARTITIONS: self.add_partitions,
         }
 
-    def create(self, call: Call, request: CreateTopicsRequest) -> Steps[Answer]:
+    def create(self, call: KafkaCall, request: CreateTopicsRequest) -> Steps[Answer]:
         """Answer CreateTopics, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
         known: list[Deferred[None]] = []
@@ -78,7 +78,7 @@ class TopicRequests:
         return _after(known, CreateTopicsResponse(topics=results))
 
     def _create(
-        self, call: Call, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
+        self, call: KafkaCall, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
         try:
@@ -86,7 +86,7 @@ class TopicRequests:
             self._creation.check(wanted.name, partitions, configs)
             if not only_check:
                 known.append(self._creation.create(call, wanted.name, partitions, configs))
-        except Refusal as refusal:
+        except CreationRejected as refusal:
             return CreatableTopicResult(wanted.name, NO_UUID, refusal.code, str(refusal))
         except NotAdmitted as error:
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -109,7 +109,7 @@ class TopicRequests:
         )
 
     def _partitions_of(self, wanted: CreatableTopic) -> int:
-        """Return the number of partitions. Raises `Refusal` for replicas that this broker cannot have."""
+        """Return the number of partitions. Raises `CreationRejected` for replicas this broker cannot have."""
         if wanted.assignments:
             self._check_assignments(wanted)
             return len(wanted.assignments)
@@ -121,7 +121,7 @@ class TopicRequests:
                 f"replication factor of {wanted.replication_factor} cannot be reached because only 1 "
                 "broker(s) are registered or some brokers have all their log directories cordoned."
             )
-            raise Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+            raise CreationRejected(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         if wanted.num_partitions == -1:
             return self._operations.options.kafka_num_partitions
         return wanted.num_partitions
@@ -129,17 +129,17 @@ class TopicRequests:
     def _check_assignments(self, wanted: CreatableTopic) -> None:
         if wanted.num_partitions != -1 or wanted.replication_factor != -1:
             text = "A manual partition assignment was specified, but partitions or replicas were given too."
-            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         numbers = sorted(each.partition_index for each in wanted.assignments)
         if numbers != list(range(len(numbers))):
             text = "partitions should be a consecutive 0-based integer sequence"
-            raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+            raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         for each in wanted.assignments:
             if tuple(each.broker_ids) != (self._node.id,):
                 text = f"The manual partition assignment includes brokers other than {self._node.id}."
-                raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+                raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
-    def delete(self, call: Call, request: DeleteTopicsRequest) -> Steps[Answer]:
+    def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
         withdrawn: list[Deferred[None]] = []
         wanted: Sequence[DeleteTopicState] = request.topics or [
@@ -149,7 +149,7 @@ class TopicRequests:
         return _after(withdrawn, DeleteTopicsResponse(responses=results))
 
     def _delete(
-        self, call: Call, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
+        self, call: KafkaCall, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
     ) -> DeletableTopicResult:
         if wanted.name is not None and wanted.topic_id != NO_UUID:
             text = "Topic name and topic ID can not both be specified."
@@ -178,7 +178,7 @@ class TopicRequests:
             return DeletableTopicResult(topic.name, topic.id, ErrorCode.INVALID_REQUEST, error.message)
         return DeletableTopicResult(topic.name, topic.id)
 
-    def add_partitions(self, call: Call, request: CreatePartitionsRequest) -> Steps[Answer]:
+    def add_partitions(self, call: KafkaCall, request: CreatePartitionsRequest) -> Steps[Answer]:
         """Answer CreatePartitions, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
         known: list[Deferred[None]] = []
@@ -187,10 +187,10 @@ class TopicRequests:
             yield
             try:
                 if times[wanted.name] > 1:
-                    raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+                    raise CreationRejected(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
                 self._add_partitions(call, wanted, request.validate_only, known)
                 results.append(CreatePartitionsTopicResult(wanted.name))
-            except Refusal as refusal:
+            except CreationRejected as refusal:
                 results.append(CreatePartitionsTopicResult(wanted.name, refusal.code, str(refusal)))
             except NotAdmitted as error:
                 code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -201,27 +201,27 @@ class TopicRequests:
         return _after(known, CreatePartitionsResponse(results=results))
 
     def _add_partitions(
-        self, call: Call, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
+        self, call: KafkaCall, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
     ) -> None:
         topic = self._topics.find(wanted.name)
         if topic is None:
             text = "This server does not host this topic-partition."
-            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+            raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.UPDATE))
         if wanted.count == topic.partitions:
             text = f"Topic already has {topic.partitions} partition(s)."
-            raise Refusal(ErrorCode.INVALID_PARTITIONS, text)
+            raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
         if wanted.count < topic.partitions:
             text = (
                 f"The topic {topic.name} currently has {topic.partitions} partition(s); {wanted.count} would "
                 "not be an increase."
             )
-            raise Refusal(ErrorCode.INVALID_PARTITIONS, text)
+            raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
         if wanted.assignments is not None:
             new = [tuple(each.broker_ids) for each in wanted.assignments]
             if new != [(self._node.id,)] * (wanted.count - topic.partitions):
                 text = f"Each new partition needs an assignment to broker {self._node.id}."
-                raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+                raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         if not only_check:
             config = replace(
                 topic.config, read_queue_nums=wanted.count, write_queue_nums=wanted.count, attributes={}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersionsRequest
@@ -35,7 +35,7 @@ class Versions:
         """Return the functions by API key."""
         return {API_VERSIONS: self.versions}
 
-    def versions(self, call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    def versions(self, call: KafkaCall, request: ApiVersionsRequest) -> ApiVersionsResponse:
         """Answer ApiVersions; a version that is too new with the versions that are supported."""
         api = APIS[API_VERSIONS]
         if not api.is_supported(call.version):

@@ -32,7 +32,7 @@ _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 
 
-class Kind:
+class SchemaType:
     """A type. `least` is its smallest size in bytes. A value of a type that `is_long` may have many parts;
     it can be read and written as a cooperative task."""
 
@@ -57,7 +57,7 @@ class Kind:
         raise NotImplementedError
 
 
-class Fixed(Kind):
+class Fixed(SchemaType):
     """A value of fixed size."""
 
     def __init__(self, kind: str) -> None:
@@ -76,7 +76,7 @@ class Fixed(Kind):
         out += self.struct.pack(value)
 
 
-class Sized(Kind):
+class Sized(SchemaType):
     """A type with a length before it: compact, or of two (strings) or four bytes."""
 
     def __init__(self, flexible: bool, nullable: bool, short: bool = False) -> None:
@@ -160,7 +160,7 @@ class RecordData(Bytes):
 class Array(Sized):
     """Values of one type."""
 
-    def __init__(self, element: Kind, flexible: bool, nullable: bool) -> None:
+    def __init__(self, element: SchemaType, flexible: bool, nullable: bool) -> None:
         super().__init__(flexible, nullable)
         self.is_long = True
         self._element = element
@@ -239,7 +239,7 @@ class Array(Sized):
                 yield
 
 
-class Numbers(Array):
+class NumberArray(Array):
     """An array of values of fixed size, read and written at once."""
 
     def __init__(self, element: Fixed, flexible: bool, nullable: bool) -> None:
@@ -268,10 +268,10 @@ class Numbers(Array):
         out += struct.pack(f">{len(value)}{self._letters}", *value)
 
 
-class Nullable(Kind):
+class Nullable(SchemaType):
     """A struct that may be null: a byte says whether it follows."""
 
-    def __init__(self, inner: Kind) -> None:
+    def __init__(self, inner: SchemaType) -> None:
         super().__init__()
         self._inner = inner
 

@@ -20,10 +20,10 @@ from mqgateway.gateway.kafka.codec.kinds import (
     Array,
     Bytes,
     Fixed,
-    Kind,
     Nullable,
-    Numbers,
+    NumberArray,
     RecordData,
+    SchemaType,
     String,
 )
 from mqgateway.gateway.kafka.codec.schema import Field, Message, bounds, covers
@@ -34,7 +34,7 @@ M = TypeVar("M", bound=Message)
 class Step:
     """Fields that follow one another: one, or some of fixed size."""
 
-    def __init__(self, first: int, fields: list[Field], kind: Kind) -> None:
+    def __init__(self, first: int, fields: list[Field], kind: SchemaType) -> None:
         self.first = first
         self.last = first + len(fields)
         self.kind = kind
@@ -66,7 +66,7 @@ class Step:
 class Tag:
     """A tagged field."""
 
-    def __init__(self, place: int, field: Field, kind: Kind, default: Any) -> None:
+    def __init__(self, place: int, field: Field, kind: SchemaType, default: Any) -> None:
         self.place = place
         self.name = field.name
         self.kind = kind
@@ -77,7 +77,7 @@ class Tag:
         return bool(value == self.default) or (self.default == () and value is not None and len(value) == 0)
 
 
-class Plan(Kind):
+class MessageLayout(SchemaType):
     """The layout of a class in one version."""
 
     def __init__(self, of: type[Message], version: int, flexible: bool) -> None:
@@ -97,7 +97,7 @@ class Plan(Kind):
         }
         names = {field.name for _, field in present}
         self._refused = [
-            Tag(place, field, Kind(), getattr(blank, field.name))
+            Tag(place, field, SchemaType(), getattr(blank, field.name))
             for place, field in enumerate(of.FIELDS)
             if field.name not in names and not field.ignorable
         ]
@@ -232,24 +232,24 @@ def steps(fields: list[tuple[int, Field]], version: int, flexible: bool) -> Iter
         yield Step(start, run, kind_of(run[0], version, flexible))
 
 
-def kind_of(field: Field, version: int, flexible: bool) -> Kind:
+def kind_of(field: Field, version: int, flexible: bool) -> SchemaType:
     """Return the type of a field in a version."""
     nullable = covers(field.nullable, version)
     name = field.kind.removeprefix("[]")
     if name != field.kind:
         element = simple_kind(name, field, version, flexible, False)
         if isinstance(element, Fixed):
-            return Numbers(element, flexible, nullable)
+            return NumberArray(element, flexible, nullable)
         return Array(element, flexible, nullable)
     kind = simple_kind(name, field, version, flexible, nullable)
     return Nullable(kind) if nullable and name == "struct" else kind
 
 
-def simple_kind(name: str, field: Field, version: int, flexible: bool, nullable: bool) -> Kind:
+def simple_kind(name: str, field: Field, version: int, flexible: bool, nullable: bool) -> SchemaType:
     """Return a type that is not an array."""
     if name == "struct":
         assert field.of is not None
-        return Plan(field.of, version, flexible)
+        return MessageLayout(field.of, version, flexible)
     if name == "string":
         return String(flexible, nullable, short=True)
     if name == "bytes":
@@ -259,17 +259,17 @@ def simple_kind(name: str, field: Field, version: int, flexible: bool, nullable:
     return Fixed(name)
 
 
-_PLANS: Final[dict[tuple[type[Message], int], Plan]] = {}
+_PLANS: Final[dict[tuple[type[Message], int], MessageLayout]] = {}
 """One for each version of each message at most."""
 
 
-def plan(of: type[Message], version: int) -> Plan:
+def plan(of: type[Message], version: int) -> MessageLayout:
     """Return the layout of a message in a version. Raises `CodecError` if there is no such version."""
     known = _PLANS.get((of, version))
     if known is None:
         if not covers(of.VERSIONS, version):
             raise CodecError(f"{of.__name__} has no version {version}, only {of.VERSIONS}")
-        known = _PLANS[of, version] = Plan(of, version, covers(of.FLEXIBLE, version))
+        known = _PLANS[of, version] = MessageLayout(of, version, covers(of.FLEXIBLE, version))
     return known
 
 

@@ -17,10 +17,10 @@ from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import OffsetCommitRequest
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group, State
-from mqgateway.gateway.kafka.coordinator.group_table import GroupTable
-from mqgateway.gateway.kafka.coordinator.journal import Journal
-from mqgateway.gateway.kafka.coordinator.offsets import Offsets
+from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group, GroupState
+from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
+from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.records import (
@@ -77,10 +77,10 @@ class Commits:
         self,
         settings: GroupSettings,
         clock: Clock,
-        groups: GroupTable,
+        groups: KafkaGroupTable,
         rebalances: Rebalances,
-        journal: Journal,
-        offsets: Offsets,
+        journal: RecordJournal,
+        offsets: GroupOffsets,
         shared: SharedOffsets,
         run_steps: Runner[None],
     ) -> None:
@@ -114,7 +114,7 @@ class Commits:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             made = self._groups.find_or_create(request.group_id, self._clock.millis())
             return ErrorCode.COORDINATOR_NOT_AVAILABLE if made is None else ErrorCode.NONE
-        if generation < 0 and group.state is State.EMPTY:
+        if generation < 0 and group.state is GroupState.EMPTY:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
         if generation < 0 and not member_id and request.group_instance_id is None:
@@ -124,7 +124,7 @@ class Commits:
             return error
         if generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        if group.state is State.COMPLETING:
+        if group.state is GroupState.COMPLETING:
             return ErrorCode.REBALANCE_IN_PROGRESS
         self._rebalances.expect(group, group.members[member_id])
         return ErrorCode.NONE
@@ -197,7 +197,7 @@ class Commits:
             return ErrorCode.NON_EMPTY_GROUP
         if group is None:
             return ErrorCode.NONE if self._shared.keys(group_id) else ErrorCode.GROUP_ID_NOT_FOUND
-        is_busy = group.state is not State.EMPTY and group.protocol_type != CONSUMER
+        is_busy = group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER
         return ErrorCode.NON_EMPTY_GROUP if is_busy else ErrorCode.NONE
 
     def delete(self, keys: Iterable[OffsetKey]) -> Deferred[None]:
@@ -207,7 +207,7 @@ class Commits:
     def delete_group(self, group_id: str) -> Deferred[ErrorCode]:
         """Delete a group without members, with its offsets."""
         group = self._groups.get(group_id)
-        if self._shared.has_members(group_id) or (group is not None and group.state is not State.EMPTY):
+        if self._shared.has_members(group_id) or (group is not None and group.state is not GroupState.EMPTY):
             return succeed(ErrorCode.NON_EMPTY_GROUP)
         if group is None and not self._shared.has_group(group_id):
             return succeed(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -217,7 +217,7 @@ class Commits:
     def _end(self, group: Group | None) -> ErrorCode:
         """End a group that was deleted, unless members came meanwhile."""
         if group is not None and self._groups.get(group.id) is group:
-            if group.state is not State.EMPTY:
+            if group.state is not GroupState.EMPTY:
                 return ErrorCode.NON_EMPTY_GROUP
             self._rebalances.end(group)
         return ErrorCode.NONE
@@ -238,7 +238,7 @@ class Commits:
             writes.append(self._write(records, self._removing(part, shared)))
             yield
         group = None if group_id is None else self._groups.get(group_id)
-        if group_id is not None and (group is None or group.state is State.EMPTY):
+        if group_id is not None and (group is None or group.state is GroupState.EMPTY):
             writes.append(self._journal.write(Records([(group_key(group_id), None)]), self._clock.millis()))
         done = gatherResults(writes, consumeErrors=True)
         return done.addCallbacks(lambda _: None, lambda failure: failure.value.subFailure)
@@ -285,7 +285,7 @@ class Commits:
             yield
 
     def _hand_over(self, group: Group, now: int) -> None:
-        if group.state is not State.EMPTY or not self._shared.has_members(group.id):
+        if group.state is not GroupState.EMPTY or not self._shared.has_members(group.id):
             self._taken_over.pop(group.id, None)
         elif now - self._taken_over.setdefault(group.id, now) >= HANDOVER:
             log.info("group %s has members of another protocol and is theirs now", group.id)
@@ -309,7 +309,12 @@ class Commits:
             self._delete(expired).addErrback(_failed, group.id)
             yield
         expired = [key for key in last if self._is_expired(group, key, now)]
-        if group.state is State.EMPTY and not is_left and len(expired) == len(last) and not group.pending:
+        if (
+            group.state is GroupState.EMPTY
+            and not is_left
+            and len(expired) == len(last)
+            and not group.pending
+        ):
             self._retire(group, expired, shared=True)
         else:
             self._delete(expired).addErrback(_failed, group.id)
@@ -320,16 +325,16 @@ class Commits:
 
     def _is_expired(self, group: Group, key: OffsetKey, now: int) -> bool:
         committed = self._offsets.get(key)
-        if committed is None or (group.state is not State.EMPTY and group.topics is None):
+        if committed is None or (group.state is not GroupState.EMPTY and group.topics is None):
             return False
-        if group.state is not State.EMPTY and (
-            group.state is not State.STABLE or group.subscribes_to(key.topic)
+        if group.state is not GroupState.EMPTY and (
+            group.state is not GroupState.STABLE or group.subscribes_to(key.topic)
         ):
             return False
         if committed.expires != NEVER:
             return now >= committed.expires
         since = committed.time
-        if group.state is State.EMPTY and not group.is_simple:
+        if group.state is GroupState.EMPTY and not group.is_simple:
             since = group.state_time
         return now - since >= self._settings.offsets_retention
 

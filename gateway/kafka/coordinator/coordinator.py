@@ -11,10 +11,10 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
-from mqgateway.gateway.kafka.coordinator.group_table import GroupTable
-from mqgateway.gateway.kafka.coordinator.journal import Journal
+from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.membership import Membership
-from mqgateway.gateway.kafka.coordinator.offsets import Offsets
+from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.records import OffsetKey, read_group, read_key, read_offset
@@ -51,12 +51,12 @@ class Coordinator:
     ) -> None:
         self.settings = settings
         self.is_loaded = False
-        self.groups = GroupTable(settings)
-        self.offsets = Offsets()
+        self.groups = KafkaGroupTable(settings)
+        self.offsets = GroupOffsets()
         self.shared = shared
         self._clock = clock
         self._retention = retention
-        self._journal = Journal(records)
+        self._journal = RecordJournal(records)
         self._deadlines = Deadlines()
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
         self.membership = Membership(settings, clock, self.groups, self._rebalances, new_id)

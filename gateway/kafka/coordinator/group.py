@@ -21,7 +21,7 @@ CONSUMER = "consumer"
 INT_MAX = 2**31 - 1
 
 
-class State(Enum):
+class GroupState(Enum):
     """A state of a group; the values are what Kafka calls them."""
 
     EMPTY = "Empty"
@@ -32,16 +32,22 @@ class State(Enum):
 
 
 PRECEDING = {
-    State.EMPTY: (State.PREPARING,),
-    State.PREPARING: (State.STABLE, State.COMPLETING, State.EMPTY),
-    State.COMPLETING: (State.PREPARING,),
-    State.STABLE: (State.COMPLETING,),
-    State.DEAD: (State.STABLE, State.PREPARING, State.COMPLETING, State.EMPTY, State.DEAD),
+    GroupState.EMPTY: (GroupState.PREPARING,),
+    GroupState.PREPARING: (GroupState.STABLE, GroupState.COMPLETING, GroupState.EMPTY),
+    GroupState.COMPLETING: (GroupState.PREPARING,),
+    GroupState.STABLE: (GroupState.COMPLETING,),
+    GroupState.DEAD: (
+        GroupState.STABLE,
+        GroupState.PREPARING,
+        GroupState.COMPLETING,
+        GroupState.EMPTY,
+        GroupState.DEAD,
+    ),
 }
 """States from which a state is reached."""
 
 
-class Tally:
+class MemberTally:
     """Count of the members of all groups, pending ids included, and the bytes that members sent."""
 
     def __init__(self) -> None:
@@ -56,11 +62,11 @@ class Group:
     of this generation that have not asked for their assignment.
     """
 
-    def __init__(self, group_id: str, state_time: int, tally: Tally) -> None:
+    def __init__(self, group_id: str, state_time: int, tally: MemberTally) -> None:
         self.id = group_id
         self._tally = tally
-        self.state = State.EMPTY
-        self.previous = State.DEAD
+        self.state = GroupState.EMPTY
+        self.previous = GroupState.DEAD
         self.state_time = state_time
         self.generation = 0
         self.protocol_type: str | None = None
@@ -90,7 +96,7 @@ class Group:
         """The longest rebalance timeout of a member."""
         return max((member.rebalance_timeout for member in self.members.values()), default=0)
 
-    def move(self, state: State, now: int) -> None:
+    def move(self, state: GroupState, now: int) -> None:
         """Change the state."""
         assert self.state in PRECEDING[state], f"{self.id} from {self.state} to {state}"
         self.previous, self.state, self.state_time = self.state, state, now
@@ -229,7 +235,7 @@ class Group:
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
         """Return True if a member with these protocols agrees with the others."""
-        if self.state is State.EMPTY:
+        if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
         size = len(self.members)
         return self.protocol_type == protocol_type and any(
@@ -248,7 +254,7 @@ class Group:
         self.generation = 0 if self.generation == INT_MAX else self.generation + 1
         self.protocol = self.choose_protocol() if self.members else None
         self.topics = self.subscribed_topics()
-        self.move(State.COMPLETING if self.members else State.EMPTY, now)
+        self.move(GroupState.COMPLETING if self.members else GroupState.EMPTY, now)
         self.unsynced.clear()
 
     def subscribed_topics(self) -> frozenset[str] | None:

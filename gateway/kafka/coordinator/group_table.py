@@ -8,19 +8,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from mqgateway.gateway.kafka.coordinator.group import Group, Tally
+from mqgateway.gateway.kafka.coordinator.group import Group, MemberTally
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 
 log = logging.getLogger(__name__)
 
 
-class GroupTable:
+class KafkaGroupTable:
     """Groups by id."""
 
     def __init__(self, settings: GroupSettings) -> None:
         self._settings = settings
         self._groups: dict[str, Group] = {}
-        self.tally = Tally()
+        self.tally = MemberTally()
 
     def __len__(self) -> int:
         return len(self._groups)

@@ -44,7 +44,7 @@ class _Write:
     outcome: int | Failure | None = None
 
 
-class Journal:
+class RecordJournal:
     """Writes records, and knows those in use, the oldest first. Writes end in the order of their begin."""
 
     def __init__(self, records: OffsetsLog) -> None:

@@ -15,7 +15,7 @@ JoinReply = Callable[[JoinGroupResponse], None]
 SyncReply = Callable[[SyncGroupResponse], None]
 
 
-class Client(NamedTuple):
+class RequestSender(NamedTuple):
     """The sender of a request: the name it gives itself, and its address."""
 
     id: str
@@ -46,7 +46,7 @@ class Member:
         self,
         member_id: str,
         instance_id: str | None,
-        client: Client,
+        client: RequestSender,
         protocol_type: str,
         protocols: Protocols,
         *,

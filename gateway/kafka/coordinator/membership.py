@@ -19,13 +19,13 @@ from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGrou
 from mqgateway.gateway.kafka.codec.messages.leave_group_response import LeaveGroupResponse, MemberResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupRequest
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
-from mqgateway.gateway.kafka.coordinator.group import Group, State
-from mqgateway.gateway.kafka.coordinator.group_table import GroupTable
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.member import (
-    Client,
     JoinReply,
     Member,
     Protocols,
+    RequestSender,
     SyncReply,
     protocols_of,
     size_of,
@@ -46,7 +46,7 @@ class Membership:
         self,
         settings: GroupSettings,
         clock: Clock,
-        groups: GroupTable,
+        groups: KafkaGroupTable,
         rebalances: Rebalances,
         new_id: Callable[[], str],
     ) -> None:
@@ -58,7 +58,7 @@ class Membership:
 
     # Join
 
-    def join(self, request: JoinGroupRequest, client: Client, version: int, reply: JoinReply) -> None:
+    def join(self, request: JoinGroupRequest, client: RequestSender, version: int, reply: JoinReply) -> None:
         """Join a group; the answer is given once the group has a generation, or at once."""
         error, group = self._joinable(request)
         if group is None:
@@ -112,10 +112,10 @@ class Membership:
                 return True
             if len(group.pending) >= limit:
                 return False
-        if group.state is State.EMPTY:
+        if group.state is GroupState.EMPTY:
             return True
         member = group.members.get(member_id)
-        if group.state is State.PREPARING:
+        if group.state is GroupState.PREPARING:
             return (member is not None and member.join is not None) or group.joining < limit
         return member is not None or len(group.members) < limit
 
@@ -124,7 +124,7 @@ class Membership:
         group: Group,
         request: JoinGroupRequest,
         protocols: Protocols,
-        client: Client,
+        client: RequestSender,
         version: int,
         reply: JoinReply,
     ) -> None:
@@ -144,7 +144,7 @@ class Membership:
         member_id: str,
         request: JoinGroupRequest,
         protocols: Protocols,
-        client: Client,
+        client: RequestSender,
         reply: JoinReply,
     ) -> None:
         member = Member(
@@ -157,7 +157,7 @@ class Membership:
             session_timeout=request.session_timeout_ms,
         )
         member.is_new = True
-        if group.state is State.PREPARING and group.previous is State.EMPTY:
+        if group.state is GroupState.PREPARING and group.previous is GroupState.EMPTY:
             group.has_new_member = True
         group.add(member, reply)
         # Its client does not know its id and cannot send heartbeats. If the client is gone, it must not be
@@ -174,8 +174,8 @@ class Membership:
             reply(JoinGroupResponse(error_code=error, member_id=request.member_id))
             return
         is_same = member.protocols == protocols
-        has_changed = group.state is State.STABLE and group.leader == member.id
-        if group.state is not State.PREPARING and is_same and not has_changed:
+        has_changed = group.state is GroupState.STABLE and group.leader == member.id
+        if group.state is not GroupState.PREPARING and is_same and not has_changed:
             # It may not have received the answer to its last join.
             reply(joined(group, member))
             return
@@ -198,9 +198,9 @@ class Membership:
         member = group.replace(old, member_id)
         self._rebalances.expect(group, member)
         group.update(member, protocols, _rebalance_timeout(request), request.session_timeout_ms, reply)
-        if group.state is State.STABLE and group.protocol == group.choose_protocol():
+        if group.state is GroupState.STABLE and group.protocol == group.choose_protocol():
             self._keep_assignment(group, member, version, former_leader or "")
-        elif group.state is State.PREPARING:
+        elif group.state is GroupState.PREPARING:
             self._rebalances.complete_if_joined(group)
         else:
             self._rebalances.prepare(group, f"static member {member_id} comes back")
@@ -233,7 +233,7 @@ class Membership:
             return
         member = group.members[request.member_id]
         self._rebalances.synced(group, member.id)
-        if group.state is State.STABLE:
+        if group.state is GroupState.STABLE:
             reply(SyncGroupResponse(0, 0, group.protocol_type, group.protocol, member.assignment))
             return
         group.answer_sync(member, SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
@@ -245,7 +245,7 @@ class Membership:
     def _sync_error(self, group: Group | None, request: SyncGroupRequest) -> ErrorCode:
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
-        if group is None or group.state is State.EMPTY:
+        if group is None or group.state is GroupState.EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
         error = group.member_error(request.member_id, request.group_instance_id)
         if error:
@@ -256,7 +256,7 @@ class Membership:
             request.protocol_name, group.protocol
         ):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        if group.state is State.PREPARING:
+        if group.state is GroupState.PREPARING:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
@@ -275,7 +275,7 @@ class Membership:
         if request.generation_id != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
         self._rebalances.expect(group, group.members[request.member_id])
-        return ErrorCode.REBALANCE_IN_PROGRESS if group.state is State.PREPARING else ErrorCode.NONE
+        return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING else ErrorCode.NONE
 
     def leave(self, request: LeaveGroupRequest, version: int) -> Steps[LeaveGroupResponse]:
         """Remove members, which leave by themselves or are removed by an administrator."""
@@ -285,7 +285,7 @@ class Membership:
         group = self._groups.get(request.group_id)
         errors = yield from mapped(lambda one: self._leave(group, one), leaving)
         if group is not None and ErrorCode.NONE in errors:
-            if group.state in (State.STABLE, State.COMPLETING):
+            if group.state in (GroupState.STABLE, GroupState.COMPLETING):
                 self._rebalances.prepare(group, f"{errors.count(ErrorCode.NONE)} members leave")
             else:
                 self._rebalances.complete_if_joined(group)

@@ -9,7 +9,7 @@ from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 Partitions = dict[int, Committed]
 
 
-class Offsets:
+class GroupOffsets:
     """Offsets of all groups, as the log has them."""
 
     def __init__(self) -> None:

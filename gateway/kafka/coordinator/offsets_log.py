@@ -84,7 +84,7 @@ class OffsetsLog(Protocol):
         ...
 
 
-class MemoryLog:
+class MemoryOffsetsLog:
     """A log in memory. `time` is the wall time of its records."""
 
     def __init__(self) -> None:

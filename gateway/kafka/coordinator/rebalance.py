@@ -15,9 +15,9 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.join_group_response import JoinGroupResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.coordinator.deadlines import Action, Deadlines
-from mqgateway.gateway.kafka.coordinator.group import Group, State
-from mqgateway.gateway.kafka.coordinator.group_table import GroupTable
-from mqgateway.gateway.kafka.coordinator.journal import Journal
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.member import Member
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.records import group_key, group_value
@@ -33,9 +33,9 @@ class Rebalances:
         self,
         settings: GroupSettings,
         clock: Clock,
-        groups: GroupTable,
+        groups: KafkaGroupTable,
         deadlines: Deadlines,
-        journal: Journal,
+        journal: RecordJournal,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -45,21 +45,21 @@ class Rebalances:
 
     def prepare_or_complete(self, group: Group, reason: str) -> None:
         """Begin a rebalance; if there is one, end its join phase once all members have joined."""
-        if group.state is State.PREPARING:
+        if group.state is GroupState.PREPARING:
             self.complete_if_joined(group)
         else:
             self.prepare(group, reason)
 
     def prepare(self, group: Group, reason: str) -> None:
         """Begin a rebalance."""
-        if group.state is State.COMPLETING:
+        if group.state is GroupState.COMPLETING:
             for member in group.members.values():
                 member.assignment = b""
             self._propagate(group, ErrorCode.REBALANCE_IN_PROGRESS)
         group.unsynced.clear()
         self._deadlines.cancel(("sync", group.id))
-        is_first = group.state is State.EMPTY
-        group.move(State.PREPARING, self._clock.millis())
+        is_first = group.state is GroupState.EMPTY
+        group.move(GroupState.PREPARING, self._clock.millis())
         log.info("group %s rebalances after generation %d: %s", group.id, group.generation, reason)
         delay = self._settings.initial_rebalance_delay if is_first else 0
         if delay:
@@ -87,12 +87,16 @@ class Rebalances:
 
     def complete_if_joined(self, group: Group) -> None:
         """End the join phase if all members have joined. The first one of a group ends by its delay only."""
-        if group.state is State.PREPARING and group.previous is not State.EMPTY and group.have_all_joined():
+        if (
+            group.state is GroupState.PREPARING
+            and group.previous is not GroupState.EMPTY
+            and group.have_all_joined()
+        ):
             self.complete(group)
 
     def complete(self, group: Group) -> None:
         """End the join phase: begin a generation, without the dynamic members that have not joined."""
-        if group.state is not State.PREPARING:
+        if group.state is not GroupState.PREPARING:
             return
         self._deadlines.cancel(("join", group.id))
         late = [one for one in group.members.values() if one.join is None and one.instance_id is None]
@@ -121,7 +125,7 @@ class Rebalances:
         self._set(("sync", group.id), group.rebalance_timeout, lambda: self._expire_syncs(group, generation))
 
     def _expire_syncs(self, group: Group, generation: int) -> None:
-        if generation != group.generation or group.state not in (State.COMPLETING, State.STABLE):
+        if generation != group.generation or group.state not in (GroupState.COMPLETING, GroupState.STABLE):
             return
         if group.unsynced:
             late = tuple(group.unsynced)
@@ -140,13 +144,13 @@ class Rebalances:
         generation = group.generation
 
         def is_current() -> bool:
-            return group.state is State.COMPLETING and group.generation == generation
+            return group.state is GroupState.COMPLETING and group.generation == generation
 
         def written(_: object) -> None:
             if is_current():
                 for member in group.members.values():
                     member.assignment = assignments.get(member.id, b"")
-                group.move(State.STABLE, self._clock.millis())
+                group.move(GroupState.STABLE, self._clock.millis())
                 self._propagate(group, ErrorCode.NONE)
 
         def failed(failure: Failure) -> None:
@@ -198,14 +202,14 @@ class Rebalances:
             return
         self.dismiss(group, member)
         reason = f"member {member_id} is silent"
-        if group.state in (State.STABLE, State.COMPLETING):
+        if group.state in (GroupState.STABLE, GroupState.COMPLETING):
             self.prepare(group, reason)
         else:
             self.complete_after_loss(group)
 
     def complete_after_loss(self, group: Group) -> None:
         """End the join phase if those that it waited for have gone."""
-        if group.state is State.PREPARING and group.have_all_joined():
+        if group.state is GroupState.PREPARING and group.have_all_joined():
             self.complete(group)
 
     def dismiss(self, group: Group, member: Member) -> None:
@@ -230,7 +234,7 @@ class Rebalances:
             self.forget(group, member_id)
         for kind in ("join", "sync"):
             self._deadlines.cancel((kind, group.id))
-        group.move(State.DEAD, self._clock.millis())
+        group.move(GroupState.DEAD, self._clock.millis())
         self._groups.discard(group.id)
 
     def abandon(self, group: Group) -> None:
@@ -239,7 +243,7 @@ class Rebalances:
         for member in tuple(group.members.values()):
             group.answer_join(member, JoinGroupResponse(error_code=error, member_id=member.id))
             group.answer_sync(member, SyncGroupResponse(error_code=error))
-        group.move(State.DEAD, self._clock.millis())
+        group.move(GroupState.DEAD, self._clock.millis())
 
     def _set(self, key: tuple[str, ...], delay: int, action: Action) -> None:
         self._deadlines.set(key, elapsed_millis(self._clock) + delay, action)

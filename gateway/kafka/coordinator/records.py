@@ -17,8 +17,8 @@ from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommi
 from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
-from mqgateway.gateway.kafka.coordinator.group import Group, State, Tally
-from mqgateway.gateway.kafka.coordinator.member import Client, Member
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState, MemberTally
+from mqgateway.gateway.kafka.coordinator.member import Member, RequestSender
 
 Record = tuple[bytes, bytes | None]
 """Key and value; a tombstone has no value."""
@@ -134,7 +134,7 @@ def read_offset(value: bytes) -> Committed:
     )
 
 
-def read_group(group_id: str, value: bytes, tally: Tally) -> Group:
+def read_group(group_id: str, value: bytes, tally: MemberTally) -> Group:
     """Return a group as it was written: with members it is stable. Raises `CodecError`."""
     reader = Reader(value)
     known = read(GroupMetadataValue, reader, reader.int16())
@@ -145,7 +145,7 @@ def read_group(group_id: str, value: bytes, tally: Tally) -> Group:
         member = Member(
             one.member_id,
             one.group_instance_id,
-            Client(one.client_id, one.client_host),
+            RequestSender(one.client_id, one.client_host),
             known.protocol_type,
             ((known.protocol or "", one.subscription),),
             rebalance_timeout=timeout,
@@ -156,7 +156,7 @@ def read_group(group_id: str, value: bytes, tally: Tally) -> Group:
     group.protocol_type = known.protocol_type or None
     group.protocol = known.protocol
     group.leader = known.leader if known.leader in group.members else next(iter(group.members), None)
-    group.state = State.STABLE if group.members else State.EMPTY
+    group.state = GroupState.STABLE if group.members else GroupState.EMPTY
     group.topics = group.subscribed_topics()
     return group
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class CommandEntry(NamedTuple):
     """The module that has a command, and what the command does."""
 
     module: str
@@ -13,143 +13,171 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "updateTopic": Place("topics", "create or change a topic"),
-    "updateTopicList": Place("topics", "create or change all topics in a file"),
-    "deleteTopic": Place("topics", "delete a topic from brokers and name servers"),
-    "updateSubGroup": Place("groups", "create or change a consumer group"),
-    "updateSubGroupList": Place("groups", "create or change all consumer groups in a file"),
-    "setConsumeMode": Place("groups", "set the consumption mode of a consumer group in a topic: PULL or POP"),
-    "deleteSubGroup": Place(
+    "updateTopic": CommandEntry("topics", "create or change a topic"),
+    "updateTopicList": CommandEntry("topics", "create or change all topics in a file"),
+    "deleteTopic": CommandEntry("topics", "delete a topic from brokers and name servers"),
+    "updateSubGroup": CommandEntry("groups", "create or change a consumer group"),
+    "updateSubGroupList": CommandEntry("groups", "create or change all consumer groups in a file"),
+    "setConsumeMode": CommandEntry(
+        "groups", "set the consumption mode of a consumer group in a topic: PULL or POP"
+    ),
+    "deleteSubGroup": CommandEntry(
         "groups", "delete a consumer group; with -c also its retry and dead-letter topics"
     ),
-    "updateBrokerConfig": Place("brokers", "change a setting of brokers"),
-    "updateTopicPerm": Place("topics", "change the permission of a topic"),
-    "topicRoute": Place("topic_views", "show the brokers and queues of a topic"),
-    "topicStatus": Place(
+    "updateBrokerConfig": CommandEntry("brokers", "change a setting of brokers"),
+    "updateTopicPerm": CommandEntry("topics", "change the permission of a topic"),
+    "topicRoute": CommandEntry("topic_views", "show the brokers and queues of a topic"),
+    "topicStatus": CommandEntry(
         "topic_views", "show the minimum and maximum offset and the last store time of each queue of a topic"
     ),
-    "topicClusterList": Place("topic_views", "show the clusters of a topic"),
-    "addBroker": Place("containers", "start a broker in a container"),
-    "removeBroker": Place("containers", "stop a broker in a container"),
-    "resetMasterFlushOffset": Place("brokers", "set the flushed offset of the master that a slave knows"),
-    "brokerStatus": Place("brokers", "show the runtime statistics of brokers"),
-    "queryMsgById": Place(
+    "topicClusterList": CommandEntry("topic_views", "show the clusters of a topic"),
+    "addBroker": CommandEntry("containers", "start a broker in a container"),
+    "removeBroker": CommandEntry("containers", "stop a broker in a container"),
+    "resetMasterFlushOffset": CommandEntry(
+        "brokers", "set the flushed offset of the master that a slave knows"
+    ),
+    "brokerStatus": CommandEntry("brokers", "show the runtime statistics of brokers"),
+    "queryMsgById": CommandEntry(
         "messages", "show a message by id; or have a consumer consume it, or send it again"
     ),
-    "queryMsgByKey": Place("messages", "show the messages with a key"),
-    "queryMsgByUniqueKey": Place("messages", "show a message by unique key; or have a consumer consume it"),
-    "queryMsgByOffset": Place("messages", "show the message at an offset of a queue"),
-    "queryMsgTraceById": Place("tracing", "show the trace of a message: its producer and consumers"),
-    "printMsg": Place("printing", "print the messages of a topic"),
-    "printMsgByQueue": Place("printing", "print the messages of a queue, or count them by tag"),
-    "sendMsgStatus": Place(
+    "queryMsgByKey": CommandEntry("messages", "show the messages with a key"),
+    "queryMsgByUniqueKey": CommandEntry(
+        "messages", "show a message by unique key; or have a consumer consume it"
+    ),
+    "queryMsgByOffset": CommandEntry("messages", "show the message at an offset of a queue"),
+    "queryMsgTraceById": CommandEntry("tracing", "show the trace of a message: its producer and consumers"),
+    "printMsg": CommandEntry("printing", "print the messages of a topic"),
+    "printMsgByQueue": CommandEntry("printing", "print the messages of a queue, or count them by tag"),
+    "sendMsgStatus": CommandEntry(
         "sends", "send messages to the topic named like a broker, and show the latency of each"
     ),
-    "brokerConsumeStats": Place("progress", "show the offsets and lag of all groups at a broker"),
-    "producerConnection": Place("clients", "show the connections of a producer group"),
-    "consumerConnection": Place("clients", "show the connections and subscriptions of a consumer group"),
-    "consumerProgress": Place(
+    "brokerConsumeStats": CommandEntry("progress", "show the offsets and lag of all groups at a broker"),
+    "producerConnection": CommandEntry("clients", "show the connections of a producer group"),
+    "consumerConnection": CommandEntry(
+        "clients", "show the connections and subscriptions of a consumer group"
+    ),
+    "consumerProgress": CommandEntry(
         "progress",
         "show the offset and lag of a consumer group in each queue; without -g, the lag of all groups",
     ),
-    "consumerStatus": Place(
+    "consumerStatus": CommandEntry(
         "members",
         "write the running state of each member of a consumer group to a file in the current folder",
     ),
-    "cloneGroupOffset": Place("offsets", "copy the offsets of one consumer group to another"),
-    "producer": Place("clients", "list all producers of a broker"),
-    "clusterList": Place("cluster", "list the brokers of all clusters with their load"),
-    "topicList": Place("topic_views", "list all topics"),
-    "updateKvConfig": Place("name_servers", "set a key in the key-value table of the name servers"),
-    "deleteKvConfig": Place("name_servers", "delete a key from the key-value table of the name servers"),
-    "wipeWritePerm": Place("name_servers", "remove the write permission of a broker at the name servers"),
-    "addWritePerm": Place("name_servers", "restore the write permission of a broker at the name servers"),
-    "resetOffsetByTime": Place(
+    "cloneGroupOffset": CommandEntry("offsets", "copy the offsets of one consumer group to another"),
+    "producer": CommandEntry("clients", "list all producers of a broker"),
+    "clusterList": CommandEntry("cluster", "list the brokers of all clusters with their load"),
+    "topicList": CommandEntry("topic_views", "list all topics"),
+    "updateKvConfig": CommandEntry("name_servers", "set a key in the key-value table of the name servers"),
+    "deleteKvConfig": CommandEntry(
+        "name_servers", "delete a key from the key-value table of the name servers"
+    ),
+    "wipeWritePerm": CommandEntry(
+        "name_servers", "remove the write permission of a broker at the name servers"
+    ),
+    "addWritePerm": CommandEntry(
+        "name_servers", "restore the write permission of a broker at the name servers"
+    ),
+    "resetOffsetByTime": CommandEntry(
         "offsets", "reset the offsets of a consumer group to a time, or of one queue to an offset"
     ),
-    "skipAccumulatedMessage": Place(
+    "skipAccumulatedMessage": CommandEntry(
         "offsets", "move a consumer group to the end of its topics, skipping all messages"
     ),
-    "updateOrderConf": Place("topics", "show, set or delete the order configuration of a topic"),
-    "cleanExpiredCQ": Place("brokers", "delete consume queue files whose messages are deleted"),
-    "deleteExpiredCommitLog": Place("brokers", "delete expired files of the commit log now"),
-    "cleanUnusedTopic": Place("brokers", "delete the consume queues of deleted topics"),
-    "startMonitoring": Place(
+    "updateOrderConf": CommandEntry("topics", "show, set or delete the order configuration of a topic"),
+    "cleanExpiredCQ": CommandEntry("brokers", "delete consume queue files whose messages are deleted"),
+    "deleteExpiredCommitLog": CommandEntry("brokers", "delete expired files of the commit log now"),
+    "cleanUnusedTopic": CommandEntry("brokers", "delete the consume queues of deleted topics"),
+    "startMonitoring": CommandEntry(
         "monitoring",
         "report lag and problems of connected consumer groups once a minute",
     ),
-    "statsAll": Place("progress", "show the rates of all topics and of their consumer groups"),
-    "allocateMQ": Place(
+    "statsAll": CommandEntry("progress", "show the rates of all topics and of their consumer groups"),
+    "allocateMQ": CommandEntry(
         "topic_views", "show the queues of a topic that each of these members would be assigned"
     ),
-    "checkMsgSendRT": Place(
+    "checkMsgSendRT": CommandEntry(
         "sends", "send messages to the queues of a topic in turn, and show the latency of each"
     ),
-    "clusterRT": Place("sends", "send messages to every broker of all clusters, and show the latency"),
-    "getNamesrvConfig": Place("name_servers", "show all settings of the name servers"),
-    "updateNamesrvConfig": Place("name_servers", "change a setting of the name servers"),
-    "getBrokerConfig": Place("brokers", "show all settings of brokers"),
-    "getConsumerConfig": Place("groups", "show the configuration of a consumer group at each broker"),
-    "queryCq": Place(
+    "clusterRT": CommandEntry("sends", "send messages to every broker of all clusters, and show the latency"),
+    "getNamesrvConfig": CommandEntry("name_servers", "show all settings of the name servers"),
+    "updateNamesrvConfig": CommandEntry("name_servers", "change a setting of the name servers"),
+    "getBrokerConfig": CommandEntry("brokers", "show all settings of brokers"),
+    "getConsumerConfig": CommandEntry("groups", "show the configuration of a consumer group at each broker"),
+    "queryCq": CommandEntry(
         "messages", "show entries of a consume queue, and whether a group's subscription selects them"
     ),
-    "sendMessage": Place("sends", "send a message"),
-    "consumeMessage": Place("printing", "read messages of a topic or of one queue"),
-    "updateStaticTopic": Place("static_topics", "create a static topic, or add queues to it"),
-    "remappingStaticTopic": Place("static_topics", "move the queues of a static topic to other brokers"),
-    "exportMetadata": Place(
+    "sendMessage": CommandEntry("sends", "send a message"),
+    "consumeMessage": CommandEntry("printing", "read messages of a topic or of one queue"),
+    "updateStaticTopic": CommandEntry("static_topics", "create a static topic, or add queues to it"),
+    "remappingStaticTopic": CommandEntry(
+        "static_topics", "move the queues of a static topic to other brokers"
+    ),
+    "exportMetadata": CommandEntry(
         "exports", "write the topics and consumer groups of a broker or cluster to a file"
     ),
-    "exportConfigs": Place("exports", "write the most important settings of a cluster's brokers to a file"),
-    "exportMetrics": Place("exports", "write the load of a cluster's brokers to a file"),
-    "exportMetadataInRocksDB": Place(
+    "exportConfigs": CommandEntry(
+        "exports", "write the most important settings of a cluster's brokers to a file"
+    ),
+    "exportMetrics": CommandEntry("exports", "write the load of a cluster's brokers to a file"),
+    "exportMetadataInRocksDB": CommandEntry(
         "rocksdb", "show topics or groups in RocksDB files; rocksDBConfigToJson reads them through a broker"
     ),
-    "exportPopRecord": Place("exports", "have brokers move POP checkpoints from RocksDB back to the log"),
-    "haStatus": Place("replication", "show the replication state of masters and slaves"),
-    "getSyncStateSet": Place("controllers", "show the replicas of broker sets and their in-sync sets"),
-    "getBrokerEpoch": Place(
+    "exportPopRecord": CommandEntry(
+        "exports", "have brokers move POP checkpoints from RocksDB back to the log"
+    ),
+    "haStatus": CommandEntry("replication", "show the replication state of masters and slaves"),
+    "getSyncStateSet": CommandEntry("controllers", "show the replicas of broker sets and their in-sync sets"),
+    "getBrokerEpoch": CommandEntry(
         "controllers", "show the epochs of a broker's log: the ranges written under each master"
     ),
-    "getControllerMetaData": Place("controllers", "show the controllers and their leader"),
-    "getControllerConfig": Place("controllers", "show all settings of controllers"),
-    "updateControllerConfig": Place("controllers", "change a setting of controllers"),
-    "electMaster": Place("controllers", "make a replica the master of its broker set"),
-    "cleanBrokerMetadata": Place("controllers", "remove replicas of a broker set from the controllers"),
-    "dumpCompactionLog": Place("compaction", "print the messages in a file of a compacted topic"),
-    "getColdDataFlowCtrInfo": Place(
+    "getControllerMetaData": CommandEntry("controllers", "show the controllers and their leader"),
+    "getControllerConfig": CommandEntry("controllers", "show all settings of controllers"),
+    "updateControllerConfig": CommandEntry("controllers", "change a setting of controllers"),
+    "electMaster": CommandEntry("controllers", "make a replica the master of its broker set"),
+    "cleanBrokerMetadata": CommandEntry(
+        "controllers", "remove replicas of a broker set from the controllers"
+    ),
+    "dumpCompactionLog": CommandEntry("compaction", "print the messages in a file of a compacted topic"),
+    "getColdDataFlowCtrInfo": CommandEntry(
         "cold_data", "show the bytes of cold data that each consumer group reads"
     ),
-    "updateColdDataFlowCtrGroupConfig": Place("cold_data", "set the cold-read threshold of a consumer group"),
-    "removeColdDataFlowCtrGroupConfig": Place(
+    "updateColdDataFlowCtrGroupConfig": CommandEntry(
+        "cold_data", "set the cold-read threshold of a consumer group"
+    ),
+    "removeColdDataFlowCtrGroupConfig": CommandEntry(
         "cold_data", "remove the cold-read threshold of a consumer group"
     ),
-    "setCommitLogReadAheadMode": Place("cold_data", "enable or disable read-ahead of the commit log"),
-    "createUser": Place("access", "create a user"),
-    "updateUser": Place("access", "change the password, type or status of a user"),
-    "deleteUser": Place("access", "delete a user"),
-    "getUser": Place("access", "show a user"),
-    "listUser": Place("access", "list the users"),
-    "copyUser": Place("access", "copy users from one broker to another"),
-    "createAcl": Place("access", "create a policy"),
-    "updateAcl": Place("access", "change a policy"),
-    "deleteAcl": Place("access", "delete all policies of a subject, or the one for a resource"),
-    "getAcl": Place("access", "show the policies of a subject"),
-    "listAcl": Place("access", "list the policies"),
-    "copyAcl": Place("access", "copy policies from one broker to another"),
-    "rocksDBConfigToJson": Place("rocksdb", "have brokers export their RocksDB tables as JSON files"),
-    "checkRocksdbCqWriteProgress": Place(
+    "setCommitLogReadAheadMode": CommandEntry("cold_data", "enable or disable read-ahead of the commit log"),
+    "createUser": CommandEntry("access", "create a user"),
+    "updateUser": CommandEntry("access", "change the password, type or status of a user"),
+    "deleteUser": CommandEntry("access", "delete a user"),
+    "getUser": CommandEntry("access", "show a user"),
+    "listUser": CommandEntry("access", "list the users"),
+    "copyUser": CommandEntry("access", "copy users from one broker to another"),
+    "createAcl": CommandEntry("access", "create a policy"),
+    "updateAcl": CommandEntry("access", "change a policy"),
+    "deleteAcl": CommandEntry("access", "delete all policies of a subject, or the one for a resource"),
+    "getAcl": CommandEntry("access", "show the policies of a subject"),
+    "listAcl": CommandEntry("access", "list the policies"),
+    "copyAcl": CommandEntry("access", "copy policies from one broker to another"),
+    "rocksDBConfigToJson": CommandEntry("rocksdb", "have brokers export their RocksDB tables as JSON files"),
+    "checkRocksdbCqWriteProgress": CommandEntry(
         "rocksdb", "have brokers compare their consume queues in RocksDB with those in files"
     ),
-    "switchTimerEngine": Place("brokers", "switch the timer engine of brokers between files and RocksDB"),
-    "getBrokerLiteInfo": Place("lite", "show the numbers of lite topics of brokers, by parent topic"),
-    "getParentTopicInfo": Place("lite", "show a parent topic of lite topics at each broker"),
-    "getLiteTopicInfo": Place("lite", "show a lite topic and its subscribers at each broker"),
-    "getLiteClientInfo": Place("lite", "show the lite topics that a client subscribes to at each broker"),
-    "getLiteGroupInfo": Place(
+    "switchTimerEngine": CommandEntry(
+        "brokers", "switch the timer engine of brokers between files and RocksDB"
+    ),
+    "getBrokerLiteInfo": CommandEntry("lite", "show the numbers of lite topics of brokers, by parent topic"),
+    "getParentTopicInfo": CommandEntry("lite", "show a parent topic of lite topics at each broker"),
+    "getLiteTopicInfo": CommandEntry("lite", "show a lite topic and its subscribers at each broker"),
+    "getLiteClientInfo": CommandEntry(
+        "lite", "show the lite topics that a client subscribes to at each broker"
+    ),
+    "getLiteGroupInfo": CommandEntry(
         "lite",
         ("show the lag of a consumer group in one lite topic, or in the lite topics with the largest lag"),
     ),
-    "triggerLiteDispatch": Place("lite", "notify clients of all pending messages of lite topics"),
+    "triggerLiteDispatch": CommandEntry("lite", "notify clients of all pending messages of lite topics"),
 }
 """A module is loaded when one of its commands is called: a list of all of them needs none."""

@@ -11,19 +11,19 @@ from mqgateway.gateway.client import admin_access as access
 from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.codec.bodies import AclInfo, PolicyEntryInfo, PolicyInfo, UserInfo
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, headed, shown
 
-_USER = Option("u", "username", "user name", required=True)
-_SUBJECT = Option("s", "subject", "subject, as User:alice", required=True)
-_FROM = Option("f", "fromBroker", "source broker as host:port", required=True, values=Known.ADDRESS)
-_TO = Option("t", "toBroker", "target broker as host:port", required=True, values=Known.ADDRESS)
+_USER = CommandOption("u", "username", "user name", required=True)
+_SUBJECT = CommandOption("s", "subject", "subject, as User:alice", required=True)
+_FROM = CommandOption("f", "fromBroker", "source broker as host:port", required=True, values=NameKind.ADDRESS)
+_TO = CommandOption("t", "toBroker", "target broker as host:port", required=True, values=NameKind.ADDRESS)
 _POLICY = (
-    Option("a", "actions", "actions: Pub, Sub, Create and so on, separated by ','", required=True),
+    CommandOption("a", "actions", "actions: Pub, Sub, Create and so on, separated by ','", required=True),
     *targets.one_of(),
-    Option("d", "decision", "decision: Allow or Deny", required=True, values=("Allow", "Deny")),
-    Option("i", "sourceIp", "source addresses, separated by ','"),
-    Option("r", "resources", "resources, as Topic:orders*, separated by ','", required=True),
+    CommandOption("d", "decision", "decision: Allow or Deny", required=True, values=("Allow", "Deny")),
+    CommandOption("i", "sourceIp", "source addresses, separated by ','"),
+    CommandOption("r", "resources", "resources, as Topic:orders*, separated by ','", required=True),
     _SUBJECT,
 )
 
@@ -38,12 +38,12 @@ def _parts(text: str | None) -> list[str] | None:
 @command(
     "createUser",
     *targets.one_of(),
-    Option("p", "password", "password", required=True),
-    Option("t", "userType", "user type: Super or Normal", values=("Super", "Normal")),
+    CommandOption("p", "password", "password", required=True),
+    CommandOption("t", "userType", "user type: Super or Normal", values=("Super", "Normal")),
     _USER,
     text=each("create user to {broker} success.\n"),
 )
-def create_user(call: Call) -> Iterator[Row]:
+def create_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `CreateUserSubCommand`."""
     user = UserInfo(call.given.need("u"), call.given.need("p"), call.given.text("t"))
     for broker in targets.everybody(call):
@@ -54,13 +54,13 @@ def create_user(call: Call) -> Iterator[Row]:
 @command(
     "updateUser",
     *targets.one_of(),
-    Option("p", "password", "password", group="what"),
-    Option("s", "userStatus", "status: enable or disable", group="what", values=("enable", "disable")),
-    Option("t", "userType", "user type: Super or Normal", group="what", values=("Super", "Normal")),
+    CommandOption("p", "password", "password", group="what"),
+    CommandOption("s", "userStatus", "status: enable or disable", group="what", values=("enable", "disable")),
+    CommandOption("t", "userType", "user type: Super or Normal", group="what", values=("Super", "Normal")),
     _USER,
     text=each("update user to {broker} success.\n"),
 )
-def update_user(call: Call) -> Iterator[Row]:
+def update_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateUserSubCommand`."""
     user = UserInfo(call.given.need("u"), *(call.given.text(one) for one in "pts"))
     for broker in targets.everybody(call):
@@ -74,7 +74,7 @@ def update_user(call: Call) -> Iterator[Row]:
     _USER,
     text=each("delete user to {broker} success.\n"),
 )
-def delete_user(call: Call) -> Iterator[Row]:
+def delete_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteUserSubCommand`."""
     for broker in targets.everybody(call):
         call.servers.change(access.delete_user(call.given.need("u")), broker)
@@ -97,7 +97,7 @@ def _user_row(user: UserInfo) -> dict[str, object]:
     }
 
 
-def _users_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _users_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if found:
         yield from _users(call, found)
@@ -108,10 +108,10 @@ def _users_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getUser",
     *targets.one_of(),
-    Option("u", "username", "user name"),
+    CommandOption("u", "username", "user name"),
     text=_users_text,
 )
-def user(call: Call) -> Iterator[Row]:
+def user(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetUserSubCommand`: the first broker that has the user tells of it."""
     for broker in targets.masters(call):
         found = call.servers.ask(access.user(call.given.need("u")), broker)
@@ -124,10 +124,10 @@ def user(call: Call) -> Iterator[Row]:
 @command(
     "listUser",
     *targets.one_of(),
-    Option("f", "filter", "text that user names must contain"),
+    CommandOption("f", "filter", "text that user names must contain"),
     text=_users_text,
 )
-def users(call: Call) -> Iterator[Row]:
+def users(call: CommandCall) -> Iterator[Row]:
     """Standard: `ListUserSubCommand`: the first broker that has any tells of them."""
     for broker in targets.masters(call):
         found = call.servers.ask(access.users(call.given.text("f")), broker)
@@ -142,10 +142,10 @@ def users(call: Call) -> Iterator[Row]:
     "copyUser",
     _FROM,
     _TO,
-    Option("u", "usernames", "user names, separated by ',' (default: all)"),
+    CommandOption("u", "usernames", "user names, separated by ',' (default: all)"),
     text=each("copy user of {username} from {from} to {to} success.\n"),
 )
-def copy_users(call: Call) -> Iterator[Row]:
+def copy_users(call: CommandCall) -> Iterator[Row]:
     """Standard: `CopyUsersSubCommand`."""
     source, target = call.given.need("f"), call.given.need("t")
     wanted = _parts(call.given.text("u"))
@@ -164,7 +164,7 @@ def copy_users(call: Call) -> Iterator[Row]:
 # Policies
 
 
-def _acl(call: Call) -> AclInfo:
+def _acl(call: CommandCall) -> AclInfo:
     entries = [
         PolicyEntryInfo(
             resource, _parts(call.given.need("a")), _parts(call.given.text("i")), call.given.need("d")
@@ -179,7 +179,7 @@ def _acl(call: Call) -> AclInfo:
     *_POLICY,
     text=each("create acl to {broker} success.\n"),
 )
-def create_acl(call: Call) -> Iterator[Row]:
+def create_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `CreateAclSubCommand`."""
     for broker in targets.everybody(call):
         call.servers.change(access.create_acl(_acl(call)), broker)
@@ -191,7 +191,7 @@ def create_acl(call: Call) -> Iterator[Row]:
     *_POLICY,
     text=each("update acl to {broker} success.\n"),
 )
-def update_acl(call: Call) -> Iterator[Row]:
+def update_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateAclSubCommand`."""
     for broker in targets.everybody(call):
         call.servers.change(access.update_acl(_acl(call)), broker)
@@ -201,11 +201,11 @@ def update_acl(call: Call) -> Iterator[Row]:
 @command(
     "deleteAcl",
     *targets.one_of(),
-    Option("r", "resources", "resource whose policy is deleted (default: all)"),
+    CommandOption("r", "resources", "resource whose policy is deleted (default: all)"),
     _SUBJECT,
     text=each("delete acl to {broker} success.\n"),
 )
-def delete_acl(call: Call) -> Iterator[Row]:
+def delete_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteAclSubCommand`."""
     subject, resource = call.given.need("s"), call.given.text("r")
     for broker in targets.everybody(call):
@@ -221,7 +221,7 @@ _acls = headed(
 _NO_POLICY = {"policyType": "", "resource": "", "actions": "", "sourceIps": "", "decision": ""}
 
 
-def _acls_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _acls_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if found:
         yield from _acls(call, found)
@@ -245,10 +245,10 @@ def _acl_rows(acl: AclInfo) -> Iterator[Row]:
 @command(
     "getAcl",
     *targets.one_of(),
-    Option("s", "subject", "subject, as User:alice"),
+    CommandOption("s", "subject", "subject, as User:alice"),
     text=_acls_text,
 )
-def acl(call: Call) -> Iterator[Row]:
+def acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetAclSubCommand`."""
     for broker in targets.masters(call):
         found = call.servers.ask(access.acl(call.given.need("s")), broker)
@@ -260,11 +260,11 @@ def acl(call: Call) -> Iterator[Row]:
 @command(
     "listAcl",
     *targets.one_of(),
-    Option("r", "resource", "text that resources must contain"),
-    Option("s", "subject", "text that subjects must contain"),
+    CommandOption("r", "resource", "text that resources must contain"),
+    CommandOption("s", "subject", "text that subjects must contain"),
     text=_acls_text,
 )
-def acls(call: Call) -> Iterator[Row]:
+def acls(call: CommandCall) -> Iterator[Row]:
     """Standard: `ListAclSubCommand`."""
     for broker in targets.masters(call):
         found = call.servers.ask(access.acls(call.given.text("s"), call.given.text("r")), broker)
@@ -277,11 +277,11 @@ def acls(call: Call) -> Iterator[Row]:
 @command(
     "copyAcl",
     _FROM,
-    Option("s", "subjects", "subjects, separated by ',' (default: all)"),
+    CommandOption("s", "subjects", "subjects, separated by ',' (default: all)"),
     _TO,
     text=each("copy acl of {subject} from {from} to {to} success.\n"),
 )
-def copy_acls(call: Call) -> Iterator[Row]:
+def copy_acls(call: CommandCall) -> Iterator[Row]:
     """Standard: `CopyAclsSubCommand`."""
     source, target = call.given.need("f"), call.given.need("t")
     wanted = _parts(call.given.text("s"))

@@ -11,19 +11,27 @@ from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 
 @command(
     "updateBrokerConfig",
-    Option("a", "updateAllBroker", "with -c: true to include slaves", values=TRUTH),
+    CommandOption("a", "updateAllBroker", "with -c: true to include slaves", values=TRUTH),
     *targets.either(),
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=each("update broker config success, {broker}\n"),
 )
-def update_settings(call: Call) -> Iterator[Row]:
+def update_settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateBrokerConfigSubCommand`; there any value of `-a` is true, here `false` is not."""
     key, value = call.given.need("k"), call.given.need("v")
     chosen = targets.everybody if call.given.truth("a") else targets.masters
@@ -35,7 +43,7 @@ def update_settings(call: Call) -> Iterator[Row]:
             yield {"broker": address, "key": key, "value": value}
 
 
-def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _settings_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("{title}\n", row)
         for name, value in sorted(row["settings"].items()):
@@ -44,7 +52,7 @@ def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getBrokerConfig", *targets.one_of(), text=_settings_text)
-def settings(call: Call) -> Iterator[Row]:
+def settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetBrokerConfigCommand`."""
     for address, title in targets.titled(call):
         with call.servers.part(address):
@@ -52,7 +60,7 @@ def settings(call: Call) -> Iterator[Row]:
             yield {"broker": address, "title": title, "settings": found}
 
 
-def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _status_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     is_broker = "b" in call.given
     for row in rows:
         for name, value in sorted(row["figures"].items()):
@@ -61,20 +69,20 @@ def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("brokerStatus", *targets.one_of(), text=_status_text)
-def status(call: Call) -> Iterator[Row]:
+def status(call: CommandCall) -> Iterator[Row]:
     """Standard: `BrokerStatusSubCommand`."""
     for address in targets.everybody(call):
         with call.servers.part(address):
             yield {"broker": address, "figures": call.servers.ask(broker.figures(), address)}
 
 
-def _success(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _success(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     done = sum(1 for _ in rows)
     if not call.servers.errors:
         yield "success\n" if done else "false\n"
 
 
-def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]:
+def _of_all(call: CommandCall, question: Callable[[], Question[None]]) -> Iterator[Row]:
     """Ask the broker of `-b`, the masters of `-c`, or those of all clusters."""
     if "b" in call.given or "c" in call.given:
         addresses = targets.masters(call)
@@ -92,7 +100,7 @@ def _of_all(call: Call, question: Callable[[], Question[None]]) -> Iterator[Row]
     *targets.either("cluster"),
     text=_success,
 )
-def clean_queues(call: Call) -> Iterator[Row]:
+def clean_queues(call: CommandCall) -> Iterator[Row]:
     """Standard: `CleanExpiredCQSubCommand`."""
     return _of_all(call, broker.clean_queues)
 
@@ -102,24 +110,24 @@ def clean_queues(call: Call) -> Iterator[Row]:
     *targets.either("cluster"),
     text=_success,
 )
-def delete_log(call: Call) -> Iterator[Row]:
+def delete_log(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteExpiredCommitLogSubCommand`."""
     return _of_all(call, broker.delete_expired_log)
 
 
 @command("cleanUnusedTopic", *targets.either("cluster"), text=_success)
-def clean_topics(call: Call) -> Iterator[Row]:
+def clean_topics(call: CommandCall) -> Iterator[Row]:
     """Standard: `CleanUnusedTopicCommand`."""
     return _of_all(call, broker.clean_unused_topics)
 
 
 @command(
     "resetMasterFlushOffset",
-    Option("b", "brokerAddr", "slave as host:port", values=Known.ADDRESS),
-    Option("o", "offset", "offset in the commit log"),
+    CommandOption("b", "brokerAddr", "slave as host:port", values=NameKind.ADDRESS),
+    CommandOption("o", "offset", "offset in the commit log"),
     text=each("reset master flush offset to {offset} success\n"),
 )
-def reset_flush_offset(call: Call) -> Iterator[Row]:
+def reset_flush_offset(call: CommandCall) -> Iterator[Row]:
     """Standard: `ResetMasterFlushOffsetSubCommand`."""
     call.given.need("o")
     address, offset = call.given.need("b"), call.given.number("o", 0)
@@ -133,10 +141,12 @@ _ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
 @command(
     "switchTimerEngine",
     *targets.one_of(),
-    Option("e", "engineType", "timer engine: F for files, R for RocksDB", required=True, values=("F", "R")),
+    CommandOption(
+        "e", "engineType", "timer engine: F for files, R for RocksDB", required=True, values=("F", "R")
+    ),
     text=each("switchTimerEngine to {engine} success, {broker}\n"),
 )
-def switch_timers(call: Call) -> Iterator[Row]:
+def switch_timers(call: CommandCall) -> Iterator[Row]:
     """Standard: `SwitchTimerEngineSubCommand`."""
     engine = call.given.need("e")
     if engine not in _ENGINES:

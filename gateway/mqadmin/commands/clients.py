@@ -12,7 +12,7 @@ from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import Connection, ConsumerConnection
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -27,7 +27,7 @@ def told_of(connection: Connection) -> dict[str, object]:
     }
 
 
-def online(call: Call, group: str, broker: str | None = None) -> ConsumerConnection:
+def online(call: CommandCall, group: str, broker: str | None = None) -> ConsumerConnection:
     """The members of a consumer group as a broker knows them: this one, or one that has its retry topic.
 
     Raises `NoBroker` for a group that has none, `BrokerError` for one that is not connected.
@@ -40,18 +40,18 @@ def online(call: Call, group: str, broker: str | None = None) -> ConsumerConnect
     return found
 
 
-def _producers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _producers_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         yield f"{number:04}  " + shown("{clientId:<32} {clientAddr:<22} {language:<8} {version}\n", row)
 
 
 @command(
     "producerConnection",
-    Option("g", "producerGroup", "producer group", required=True),
-    Option("t", "topic", "topic that the group sends to", required=True, values=Known.TOPIC),
+    CommandOption("g", "producerGroup", "producer group", required=True),
+    CommandOption("t", "topic", "topic that the group sends to", required=True, values=NameKind.TOPIC),
     text=_producers_text,
 )
-def producer_connections(call: Call) -> Iterator[Row]:
+def producer_connections(call: CommandCall) -> Iterator[Row]:
     """Standard: `ProducerConnectionSubCommand`, which asks one broker of the topic by chance; this asks the
     first one that knows the group."""
     group, found = call.given.need("g"), call.servers.route(call.given.need("t"))
@@ -70,7 +70,7 @@ def producer_connections(call: Call) -> Iterator[Row]:
 _SUBSCRIPTION = "{topic:<20} {subString}\n"
 
 
-def _consumers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _consumers_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     yield f"{'#ClientId':<36} {'#ClientAddr':<22} {'#Language':<10} #Version\n"
     for row in found:
@@ -86,11 +86,11 @@ def _consumers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerConnection",
-    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
+    CommandOption("b", "brokerAddr", "broker to query, as host:port", values=NameKind.ADDRESS),
+    CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP),
     text=_consumers_text,
 )
-def consumer_connections(call: Call) -> Iterator[Row]:
+def consumer_connections(call: CommandCall) -> Iterator[Row]:
     """Standard: `ConsumerConnectionSubCommand`."""
     found = online(call, call.given.need("g"), call.given.text("b"))
     call.summary["subscriptions"] = [
@@ -105,13 +105,13 @@ def consumer_connections(call: Call) -> Iterator[Row]:
 
 @command(
     "producer",
-    Option("b", "broker", "broker as host:port", required=True, values=Known.ADDRESS),
+    CommandOption("b", "broker", "broker as host:port", required=True, values=NameKind.ADDRESS),
     text=each(
         "producer group ({group}) instance : clientId={clientId},remoteIP={clientAddr}, "
         "language={language}, version={versionNumber}, lastUpdateTimestamp={lastUpdateTimestamp}\n"
     ),
 )
-def producers(call: Call) -> Iterator[Row]:
+def producers(call: CommandCall) -> Iterator[Row]:
     """Standard: `ProducerSubCommand`."""
     for group, found in sorted(call.servers.ask(consumers.producers(), call.given.need("b")).items()):
         for one in found:

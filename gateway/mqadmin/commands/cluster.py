@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import NoBroker
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
 _TITLES = (
@@ -37,7 +37,7 @@ _totals = headed(
 )
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     if "m" in call.given:
         yield from _totals(call, rows)
         return
@@ -58,12 +58,12 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterList",
-    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("c", "clusterName", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     flag("m", "moreStats", "print the numbers of messages in and out, yesterday and today"),
     text=_text,
 )
-def brokers(call: Call) -> Iterator[Row]:
+def brokers(call: CommandCall) -> Iterator[Row]:
     """Standard: `ClusterListSubCommand`."""
     info = call.servers.clusters()
     wanted = call.given.text("c")

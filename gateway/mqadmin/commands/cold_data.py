@@ -6,14 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, pretty, second, shown
 
-_GROUP = Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP)
+_GROUP = CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP)
 _MOMENTS = (("lastColdReadTimeMills", "lastColdReadTimeFormat"), ("createTimeMills", "createTimeFormat"))
 
 
-def _info_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _info_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         info = dict(row["info"])
         table = {}
@@ -27,7 +34,7 @@ def _info_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getColdDataFlowCtrInfo", *targets.either(), text=_info_text)
-def info(call: Call) -> Iterator[Row]:
+def info(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetColdDataFlowCtrInfoSubCommand`."""
     for address, title in targets.titled(call):
         with call.servers.part(address):
@@ -39,10 +46,10 @@ def info(call: Call) -> Iterator[Row]:
     "updateColdDataFlowCtrGroupConfig",
     *targets.either(),
     _GROUP,
-    Option("v", "threshold", "bytes in 5 s", required=True),
+    CommandOption("v", "threshold", "bytes in 5 s", required=True),
     text=each("updateColdDataFlowCtrGroupConfig success, {broker}\n"),
 )
-def limit(call: Call) -> Iterator[Row]:
+def limit(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateColdDataFlowCtrGroupConfigSubCommand`."""
     group, threshold = call.given.need("g"), call.given.number("v", 0)
     for address in targets.masters(call):
@@ -57,7 +64,7 @@ def limit(call: Call) -> Iterator[Row]:
     _GROUP,
     text=each("remove broker cold read threshold success, {broker}\n"),
 )
-def unlimit(call: Call) -> Iterator[Row]:
+def unlimit(call: CommandCall) -> Iterator[Row]:
     """Standard: `RemoveColdDataFlowCtrGroupConfigSubCommand`."""
     for address in targets.masters(call):
         with call.servers.part(address):
@@ -68,7 +75,7 @@ def unlimit(call: Call) -> Iterator[Row]:
 @command(
     "setCommitLogReadAheadMode",
     *targets.either(),
-    Option(
+    CommandOption(
         "m",
         "commitLogReadAheadMode",
         "0 to enable read-ahead, 1 to disable it",
@@ -77,7 +84,7 @@ def unlimit(call: Call) -> Iterator[Row]:
     ),
     text=each(" {title}\ncommitLog set readAhead mode rstStr{answer}\n"),
 )
-def set_read_mode(call: Call) -> Iterator[Row]:
+def set_read_mode(call: CommandCall) -> Iterator[Row]:
     """Standard: `CommitLogSetReadAheadSubCommand`."""
     mode = call.given.need("m")
     if mode not in ("0", "1"):

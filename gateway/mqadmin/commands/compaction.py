@@ -7,15 +7,22 @@ from pathlib import Path
 
 from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.mqadmin.commands.reading import as_java, told_of
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 
 
 @command(
     "dumpCompactionLog",
-    Option("f", "file", "file under compaction/compactionLog of a store", values=Known.FILE),
+    CommandOption("f", "file", "file under compaction/compactionLog of a store", values=NameKind.FILE),
     text=lambda call, rows: (f"{as_java(row, with_body=False)}\n" for row in rows),
 )
-def dump(call: Call) -> Iterator[Row]:
+def dump(call: CommandCall) -> Iterator[Row]:
     """Up to where no message follows. Raises `UsageError` for a file that cannot be read."""
     path = Path(call.given.need("f"))
     try:

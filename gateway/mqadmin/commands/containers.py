@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
 
-_CONTAINER = Option("c", "brokerContainerAddr", "container as host:port", required=True)
+_CONTAINER = CommandOption("c", "brokerContainerAddr", "container as host:port", required=True)
 _START_SECONDS = 20.0
 """A broker is answered for once it has started, or ended in good order."""
 
 
 @command(
     "addBroker",
-    Option(
+    CommandOption(
         "b", "brokerConfigPath", "configuration file of the broker on the container's host", required=True
     ),
     _CONTAINER,
     text=each("add broker to {container} success\n"),
 )
-def add(call: Call) -> Iterator[Row]:
+def add(call: CommandCall) -> Iterator[Row]:
     """Standard: `AddBrokerSubCommand`."""
     container, path = call.given.need("c"), call.given.need("b")
     call.servers.change(replicas.add_broker(path), container, _START_SECONDS)
@@ -30,11 +30,11 @@ def add(call: Call) -> Iterator[Row]:
 
 @command(
     "removeBroker",
-    Option("b", "brokerIdentity", "broker as clusterName:brokerName:brokerId", required=True),
+    CommandOption("b", "brokerIdentity", "broker as clusterName:brokerName:brokerId", required=True),
     _CONTAINER,
     text=each("remove broker from {container} success\n"),
 )
-def remove(call: Call) -> Iterator[Row]:
+def remove(call: CommandCall) -> Iterator[Row]:
     """Standard: `RemoveBrokerSubCommand`."""
     container, parts = call.given.need("c"), call.given.need("b").split(":")
     if len(parts) != 3 or not parts[2].strip().isdecimal():

@@ -9,16 +9,26 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.codec.bodies import ReplicaIdentity
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
-_CONTROLLER = Option("a", "controllerAddress", "controller as host:port", required=True)
-_CONTROLLERS = Option("a", "controllerAddress", "controllers as host:port, separated by ';'", required=True)
-_BROKER_NAME = Option("bn", "brokerName", "broker set", required=True, values=Known.BROKER)
+_CONTROLLER = CommandOption("a", "controllerAddress", "controller as host:port", required=True)
+_CONTROLLERS = CommandOption(
+    "a", "controllerAddress", "controllers as host:port, separated by ';'", required=True
+)
+_BROKER_NAME = CommandOption("bn", "brokerName", "broker set", required=True, values=NameKind.BROKER)
 
 
-def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _metadata_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#ControllerGroup\t{group}\n#ControllerLeaderId\t{leaderId}"
@@ -30,7 +40,7 @@ def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getControllerMetaData", _CONTROLLER, text=_metadata_text)
-def metadata(call: Call) -> Iterator[Row]:
+def metadata(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetControllerMetaDataSubCommand`."""
     found = call.servers.ask(replicas.controllers(), call.given.need("a"))
     yield {
@@ -41,19 +51,19 @@ def metadata(call: Call) -> Iterator[Row]:
     }
 
 
-def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _settings_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("============{controller}============\n", row)
         for name, value in sorted(row["settings"].items()):
             yield shown("{name:<50}=  {value}\n", {"name": name, "value": value})
 
 
-def _addresses(call: Call) -> list[str]:
+def _addresses(call: CommandCall) -> list[str]:
     return split_addresses(call.given.need("a"))
 
 
 @command("getControllerConfig", _CONTROLLERS, text=_settings_text)
-def settings(call: Call) -> Iterator[Row]:
+def settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetControllerConfigSubCommand`."""
     for address in _addresses(call):
         with call.servers.part(address):
@@ -61,7 +71,7 @@ def settings(call: Call) -> Iterator[Row]:
             yield {"controller": address, "settings": found}
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = [row["controller"] for row in rows]
     if found:
         told = {"all": found, "key": call.given.need("k"), "value": call.given.need("v")}
@@ -71,11 +81,11 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateControllerConfig",
     _CONTROLLERS,
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=_update_text,
 )
-def update_settings(call: Call) -> Iterator[Row]:
+def update_settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateControllerConfigSubCommand`."""
     key, value = call.given.need("k"), call.given.need("v")
     for address in _addresses(call):
@@ -86,7 +96,7 @@ def update_settings(call: Call) -> Iterator[Row]:
             yield {"controller": address, "key": key, "value": value}
 
 
-def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _elect_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#ClusterName\t{cluster}\n#BrokerName\t{brokerName}\n#BrokerMasterAddr\t{masterAddress}"
@@ -99,12 +109,12 @@ def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "electMaster",
     _CONTROLLER,
-    Option("b", "brokerId", "id of the replica", required=True),
+    CommandOption("b", "brokerId", "id of the replica", required=True),
     _BROKER_NAME,
-    Option("c", "clusterName", "cluster of the broker set", required=True, values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "cluster of the broker set", required=True, values=NameKind.CLUSTER),
     text=_elect_text,
 )
-def elect(call: Call) -> Iterator[Row]:
+def elect(call: CommandCall) -> Iterator[Row]:
     """Standard: `ReElectMasterSubCommand`: the controller that leads is asked."""
     given = call.given
     cluster, name = given.need("c"), given.need("bn")
@@ -126,13 +136,13 @@ def elect(call: Call) -> Iterator[Row]:
 @command(
     "cleanBrokerMetadata",
     _CONTROLLER,
-    Option("b", "brokerControllerIdsToClean", "ids of the replicas, separated by ';' (default: all)"),
+    CommandOption("b", "brokerControllerIdsToClean", "ids of the replicas, separated by ';' (default: all)"),
     _BROKER_NAME,
-    Option("c", "clusterName", "cluster of the broker set; optional with -l", values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "cluster of the broker set; optional with -l", values=NameKind.CLUSTER),
     flag("l", "cleanLivingBroker", "include live replicas"),
     text=each("clear broker {brokerName} metadata from controller success! \n"),
 )
-def clean(call: Call) -> Iterator[Row]:
+def clean(call: CommandCall) -> Iterator[Row]:
     """Standard: `CleanControllerBrokerMetaSubCommand`."""
     given = call.given
     cluster, name, living_too = given.text("c") or "", given.need("bn"), "l" in given
@@ -162,7 +172,7 @@ _REPLICA = (
 )
 
 
-def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _in_sync_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#brokerName\t{brokerName}\n#MasterBrokerId\t{masterBrokerId}\n#MasterAddr\t{masterAddress}"
@@ -176,18 +186,18 @@ def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getSyncStateSet",
-    Option(
+    CommandOption(
         "a",
         "controllerAddress",
         "controllers as host:port, separated by ';'; the first is queried",
         required=True,
     ),
-    Option("b", "brokerName", "broker set", values=Known.BROKER),
-    Option("c", "clusterName", "all broker sets of this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("b", "brokerName", "broker set", values=NameKind.BROKER),
+    CommandOption("c", "clusterName", "all broker sets of this cluster", values=NameKind.CLUSTER),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_in_sync_text,
 )
-def in_sync(call: Call) -> Iterator[Row]:
+def in_sync(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetSyncStateSetSubCommand`."""
     name, cluster = call.given.text("b"), call.given.text("c")
     if name is None and cluster is None:
@@ -206,7 +216,7 @@ def in_sync(call: Call) -> Iterator[Row]:
         }
 
 
-def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _epoch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "\n#clusterName\t{cluster}\n#brokerName\t{brokerName}\n#brokerAddr\t{broker}\n#brokerId\t{brokerId}",
@@ -222,12 +232,14 @@ def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getBrokerEpoch",
-    Option("b", "brokerName", "broker set", group="where", values=Known.BROKER),
-    Option("c", "clusterName", "all broker sets of this cluster", group="where", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("b", "brokerName", "broker set", group="where", values=NameKind.BROKER),
+    CommandOption(
+        "c", "clusterName", "all broker sets of this cluster", group="where", values=NameKind.CLUSTER
+    ),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_epoch_text,
 )
-def epochs(call: Call) -> Iterator[Row]:
+def epochs(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetBrokerEpochSubCommand`; the last part ends where the log does."""
     name = call.given.text("b")
     groups = [call.servers.named(name)] if name is not None else call.servers.members(call.given.need("c"))

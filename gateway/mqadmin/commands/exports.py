@@ -19,11 +19,22 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 FOLDER = "/tmp/rocketmq/export"
-_CLUSTER = Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER)
+_CLUSTER = CommandOption(
+    "c", "clusterName", "all brokers of this cluster", required=True, values=NameKind.CLUSTER
+)
 _SECONDS = 10.0
 _SYSTEM_TOPICS = frozenset(
     (
@@ -78,11 +89,11 @@ _KEPT_SETTINGS = (
 )
 
 
-def _folder(call: Call) -> Path:
+def _folder(call: CommandCall) -> Path:
     return Path(call.given.text("f") or FOLDER)
 
 
-def _write(call: Call, path: Path, content: Any) -> Row:
+def _write(call: CommandCall, path: Path, content: Any) -> Row:
     """Write what was found as a file; in a dry run that is only said."""
     if not call.is_dry:
         try:
@@ -96,7 +107,7 @@ def _write(call: Call, path: Path, content: Any) -> Row:
 _written = each("export {path} success\n")
 
 
-def _user_topics(call: Call, address: str, with_special: bool) -> dict[str, dict[str, Any]]:
+def _user_topics(call: CommandCall, address: str, with_special: bool) -> dict[str, dict[str, Any]]:
     """The topics of users by name. Standard: `DefaultMQAdminExtImpl.getUserTopicConfig`."""
     found = call.servers.ask(topics.all_configs(), address, _SECONDS)
     system: set[str] = call.servers.ask(topics.system_topics(), address, _SECONDS)
@@ -111,7 +122,7 @@ def _user_topics(call: Call, address: str, with_special: bool) -> dict[str, dict
     }
 
 
-def _user_groups(call: Call, address: str) -> dict[str, dict[str, Any]]:
+def _user_groups(call: CommandCall, address: str) -> dict[str, dict[str, Any]]:
     """The consumer groups of users by name."""
     found = call.servers.ask(groups.all_configs(), address, _SECONDS)
     return {
@@ -133,15 +144,15 @@ def _merge(
 
 @command(
     "exportMetadata",
-    Option("b", "brokerAddr", "broker as host:port; requires -t or -g", values=Known.ADDRESS),
-    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("b", "brokerAddr", "broker as host:port; requires -t or -g", values=NameKind.ADDRESS),
+    CommandOption("c", "clusterName", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     flag("g", "subscriptionGroup", "export groups only"),
     flag("s", "specialTopic", "include retry and dead-letter topics"),
     flag("t", "topic", "export topics only"),
     text=_written,
 )
-def metadata(call: Call) -> Iterator[Row]:
+def metadata(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportMetadataCommand`; of one broker it keeps the versions of the tables too."""
     given = call.given
     topic_table: dict[str, dict[str, Any]] = {}
@@ -170,10 +181,10 @@ def metadata(call: Call) -> Iterator[Row]:
 @command(
     "exportConfigs",
     _CLUSTER,
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     text=_written,
 )
-def configs(call: Call) -> Iterator[Row]:
+def configs(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportConfigsCommand`."""
     members = call.servers.members(call.given.need("c"))
     table = {}
@@ -194,10 +205,10 @@ def configs(call: Call) -> Iterator[Row]:
 @command(
     "exportMetrics",
     _CLUSTER,
-    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    CommandOption("f", "filePath", f"folder of the file (default: {FOLDER})", values=NameKind.FILE),
     text=_written,
 )
-def metrics(call: Call) -> Iterator[Row]:
+def metrics(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportMetricsCommand`; rates are messages a second of the last minute."""
     report: dict[str, Any] = {}
     tps = dict.fromkeys(
@@ -225,7 +236,7 @@ def metrics(call: Call) -> Iterator[Row]:
     yield _write(call, _folder(call) / "metrics.json", content)
 
 
-def _environment(call: Call, address: str) -> dict[str, Any]:
+def _environment(call: CommandCall, address: str) -> dict[str, Any]:
     settings = call.servers.ask(broker.settings(), address)
     figures = call.servers.ask(broker.figures(), address)
     return {
@@ -234,7 +245,7 @@ def _environment(call: Call, address: str) -> dict[str, Any]:
     }
 
 
-def _quota(call: Call, address: str, group_count: int) -> dict[str, Any]:
+def _quota(call: CommandCall, address: str, group_count: int) -> dict[str, Any]:
     figures = call.servers.ask(broker.figures(), address)
 
     def rate(name: str) -> float:
@@ -267,7 +278,7 @@ def _quota(call: Call, address: str, group_count: int) -> dict[str, Any]:
     }
 
 
-def _counter(call: Call, address: str, topic: str) -> tuple[float, int]:
+def _counter(call: CommandCall, address: str, topic: str) -> tuple[float, int]:
     """What was put into a topic: a rate, and a count. One that never counted refuses."""
     try:
         found = call.servers.ask(broker.counter("TOPIC_PUT_NUMS", topic), address)
@@ -276,7 +287,7 @@ def _counter(call: Call, address: str, topic: str) -> tuple[float, int]:
     return found.stats_minute.tps, found.stats_day.sum or found.stats_hour.sum or found.stats_minute.sum
 
 
-def _versions(call: Call, address: str, known_groups: Iterable[str]) -> dict[str, Any]:
+def _versions(call: CommandCall, address: str, known_groups: Iterable[str]) -> dict[str, Any]:
     clients = set()
     for group in known_groups:
         try:
@@ -287,7 +298,7 @@ def _versions(call: Call, address: str, known_groups: Iterable[str]) -> dict[str
     return {"rocketmqVersion": version_name(CURRENT_VERSION), "clientInfo": sorted(clients)}
 
 
-def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _pops_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(
             "Export broker records, brokerName={brokerName}, brokerAddr={broker}, dryRun={isDry}\n", row
@@ -296,12 +307,12 @@ def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "exportPopRecord",
-    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
-    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("d", "dryRun", "true to change nothing (dry run)", values=TRUTH),
+    CommandOption("b", "brokerAddr", "broker as host:port", values=NameKind.ADDRESS),
+    CommandOption("c", "clusterName", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("d", "dryRun", "true to change nothing (dry run)", values=TRUTH),
     text=_pops_text,
 )
-def pops(call: Call) -> Iterator[Row]:
+def pops(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportPopRecordCommand`, where `-d false` is the dry run; here `-d true` is."""
     is_dry = call.given.truth("d")
     for address in targets.everybody(call):

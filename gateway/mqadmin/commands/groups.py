@@ -17,11 +17,19 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.commands.topics import attributes_of, delete_everywhere, read_list
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-GROUP = Option("g", "groupName", "consumer group", required=True, values=Known.GROUP)
+GROUP = CommandOption("g", "groupName", "consumer group", required=True, values=NameKind.GROUP)
 
 _RETRY_POLICIES = {
     "exponentialRetryPolicy": "ExponentialRetryPolicy",
@@ -42,7 +50,7 @@ def _value(name: str, value: Any) -> Any:
     return _policy(value) if name == "groupRetryPolicy" else java(value)
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("create subscription group to {broker} success.\n", row)
     if not call.servers.errors:
@@ -52,32 +60,32 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateSubGroup",
-    Option(
+    CommandOption(
         "a",
         "notifyConsumerIdsChanged",
         "notify members when a member joins or leaves: true or false",
         values=TRUTH,
     ),
     *targets.either(),
-    Option("d", "consumeBroadcastEnable", "allow broadcasting: true or false", values=TRUTH),
+    CommandOption("d", "consumeBroadcastEnable", "allow broadcasting: true or false", values=TRUTH),
     GROUP,
-    Option("i", "brokerId", "id of the broker to read from"),
-    Option(
+    CommandOption("i", "brokerId", "id of the broker to read from"),
+    CommandOption(
         "m",
         "consumeFromMinEnable",
         "allow starting at the oldest message: true or false",
         values=TRUTH,
     ),
-    Option("o", "consumeMessageOrderly", "consume in order: true or false", values=TRUTH),
-    Option("p", "groupRetryPolicy", "retry policy as JSON"),
-    Option("q", "retryQueueNums", "number of queues of the retry topic"),
-    Option("r", "retryMaxTimes", "maximum number of retries of a message"),
-    Option("s", "consumeEnable", "allow consumption: true or false", values=TRUTH),
-    Option("w", "whichBrokerWhenConsumeSlowly", "id of the broker to read from when the group lags"),
-    Option("", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
+    CommandOption("o", "consumeMessageOrderly", "consume in order: true or false", values=TRUTH),
+    CommandOption("p", "groupRetryPolicy", "retry policy as JSON"),
+    CommandOption("q", "retryQueueNums", "number of queues of the retry topic"),
+    CommandOption("r", "retryMaxTimes", "maximum number of retries of a message"),
+    CommandOption("s", "consumeEnable", "allow consumption: true or false", values=TRUTH),
+    CommandOption("w", "whichBrokerWhenConsumeSlowly", "id of the broker to read from when the group lags"),
+    CommandOption("", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     text=_update_text,
 )
-def update(call: Call) -> Iterator[Row]:
+def update(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateSubGroupSubCommand`."""
     given = call.given
     added, removed = attributes_of(given.text("attributes"))
@@ -107,7 +115,7 @@ def update(call: Call) -> Iterator[Row]:
             yield {"broker": broker, "group": config.group_name}
 
 
-def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _list_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     what = "group config" if "b" in call.given else "subscription group config"
     template = f"submit batch of {what} to {{broker}} success, please check the result later.\n"
     return each(template)(call, rows)
@@ -116,16 +124,16 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateSubGroupList",
     *targets.one_of(),
-    Option(
+    CommandOption(
         "f",
         "filename",
         "file with a JSON array of groups, in the format of subscriptionGroup.json",
         required=True,
-        values=Known.FILE,
+        values=NameKind.FILE,
     ),
     text=_list_text,
 )
-def update_list(call: Call) -> Iterator[Row]:
+def update_list(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateSubGroupListSubCommand`."""
     try:
         configs = [SubscriptionGroupConfig.from_json(one) for one in read_list(call.given.need("f"))]
@@ -137,7 +145,7 @@ def update_list(call: Call) -> Iterator[Row]:
             yield {"broker": broker, "groups": [one.group_name for one in configs]}
 
 
-def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     where = "" if "b" in call.given else " in cluster [{cluster}]"
     return each(f"delete subscription group [{{group}}] from broker [{{broker}}]{where} success.\n")(
         call, rows
@@ -148,10 +156,10 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "deleteSubGroup",
     *targets.either(),
     GROUP,
-    Option("r", "removeOffset", "delete the group's offsets as well: true or false", values=TRUTH),
+    CommandOption("r", "removeOffset", "delete the group's offsets as well: true or false", values=TRUTH),
     text=_delete_text,
 )
-def delete(call: Call) -> Iterator[Row]:
+def delete(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteSubscriptionGroupCommand`."""
     group, cluster = call.given.need("g"), call.given.text("c")
     with_offsets = call.given.truth("r")
@@ -164,7 +172,7 @@ def delete(call: Call) -> Iterator[Row]:
                 delete_everywhere(call, prefix + group, cluster)
 
 
-def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _mode_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("set consume mode to {broker} success.\n", row)
     template = "topic[{topic}] group[{group}] consume mode[{mode}] popShareQueueNum[{popShareQueueNum}]\n"
@@ -175,12 +183,12 @@ def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "setConsumeMode",
     *targets.either(),
     GROUP,
-    Option("m", "mode", "consumption mode: PULL or POP", required=True, values=("PULL", "POP")),
-    Option("q", "popShareQueueNum", "number of other clients that share a queue in POP mode"),
-    Option("t", "topicName", "topic", required=True, values=Known.TOPIC),
+    CommandOption("m", "mode", "consumption mode: PULL or POP", required=True, values=("PULL", "POP")),
+    CommandOption("q", "popShareQueueNum", "number of other clients that share a queue in POP mode"),
+    CommandOption("t", "topicName", "topic", required=True, values=NameKind.TOPIC),
     text=_mode_text,
 )
-def set_mode(call: Call) -> Iterator[Row]:
+def set_mode(call: CommandCall) -> Iterator[Row]:
     """Standard: `SetConsumeModeSubCommand`."""
     given = call.given
     topic, group, mode = given.need("t"), given.need("g"), given.need("m")
@@ -194,7 +202,7 @@ def set_mode(call: Call) -> Iterator[Row]:
             yield {"broker": broker}
 
 
-def _config_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _config_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     line = "=" * 29
     for row in rows:
         yield shown(f"{line}{{cluster}}:{{brokerName}}{line}\n", row)
@@ -203,7 +211,7 @@ def _config_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getConsumerConfig", GROUP, text=_config_text)
-def configs(call: Call) -> Iterator[Row]:
+def configs(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetConsumerConfigSubCommand`, which asks for all groups too: asking for one creates it."""
     group, is_known = call.given.need("g"), False
     info = call.servers.clusters()

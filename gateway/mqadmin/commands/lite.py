@@ -9,14 +9,14 @@ from mqgateway.engine.lenient_json import dumps
 from mqgateway.gateway.client import admin_lite as lite
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
 T = TypeVar("T")
 
-_PARENT = Option("p", "parentTopic", "parent topic", required=True, values=Known.TOPIC)
-_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
+_PARENT = CommandOption("p", "parentTopic", "parent topic", required=True, values=NameKind.TOPIC)
+_GROUP = CommandOption("g", "group", "consumer group", required=True, values=NameKind.GROUP)
 
 
 def _time(millis: int | None, otherwise: str) -> str:
@@ -26,7 +26,7 @@ def _time(millis: int | None, otherwise: str) -> str:
 _FAILED = "[{brokerName}] error.\n"
 
 
-def _asked(call: Call, question: Question[T]) -> Iterator[tuple[str, T | None]]:
+def _asked(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | None]]:
     """What each broker of the parent topic says; None of one that refuses, which is noted."""
     for name, address in _parts(call):
         found: T | None = None
@@ -35,7 +35,7 @@ def _asked(call: Call, question: Question[T]) -> Iterator[tuple[str, T | None]]:
         yield name, found
 
 
-def _parts(call: Call) -> Iterator[tuple[str, str]]:
+def _parts(call: CommandCall) -> Iterator[tuple[str, str]]:
     """The brokers that have the parent topic, by name."""
     return reachable(call.servers.route(call.given.need("p")).broker_datas)
 
@@ -46,7 +46,7 @@ _BROKER = (
 )
 
 
-def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _broker_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     titles: tuple[str, ...] = (
         "#Broker",
         "#Store Type",
@@ -71,14 +71,14 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     flag("d", "showDetail", "include topics and groups"),
     text=_broker_text,
 )
-def brokers(call: Call) -> Iterator[Row]:
+def brokers(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetBrokerLiteInfoSubCommand`."""
     for address in targets.masters(call):
         with call.servers.part(address):
             yield {"broker": address, **call.servers.ask(lite.broker(), address).to_json()}
 
 
-def _parent_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _parent_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Parent Topic Info: [{p}]\n", call.given.values)
     yield f"{'#Broker Name':<50} {'#TTL':<8} {'#Lite Count':<14} {'#LMQ NUM':<14} {'#GROUPS':<100} \n"
     for row in rows:
@@ -89,7 +89,7 @@ def _parent_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getParentTopicInfo", _PARENT, text=_parent_text)
-def parents(call: Call) -> Iterator[Row]:
+def parents(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetParentTopicInfoSubCommand`."""
     for name, found in _asked(call, lite.parent(call.given.need("p"))):
         yield (
@@ -105,7 +105,7 @@ def parents(call: Call) -> Iterator[Row]:
         )
 
 
-def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _topic_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     parent, name = call.given.need("p"), call.given.need("l")
     heading = {"parent": parent, "name": name, "queue": f"%LMQ%${parent}${name}"}
     yield shown("Lite Topic Info: [{parent}] [{name}] [{queue}]\n", heading)
@@ -128,12 +128,12 @@ def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteTopicInfo",
-    Option("l", "liteTopic", "lite topic", required=True),
+    CommandOption("l", "liteTopic", "lite topic", required=True),
     _PARENT,
     flag("s", "showClientId", "include clients"),
     text=_topic_text,
 )
-def topics(call: Call) -> Iterator[Row]:
+def topics(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetLiteTopicInfoSubCommand`."""
     for name, found in _asked(call, lite.topic(call.given.need("p"), call.given.need("l"))):
         ends = found.topic_offset if found else None
@@ -151,7 +151,7 @@ def topics(call: Call) -> Iterator[Row]:
         )
 
 
-def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _client_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Lite Client Info: [{p}] [{g}] [{c}]\n", call.given.values)
     yield f"{'#Broker':<30} {'#LiteTopicCount':<20} {'#LastAccessTime':<30} {'#LastConsumeTime':<30} \n"
     for row in rows:
@@ -171,13 +171,13 @@ def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteClientInfo",
-    Option("c", "clientId", "client id", required=True),
+    CommandOption("c", "clientId", "client id", required=True),
     _GROUP,
     _PARENT,
     flag("s", "showDetail", "include lite topics"),
     text=_client_text,
 )
-def clients(call: Call) -> Iterator[Row]:
+def clients(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetLiteClientInfoSubCommand`."""
     parent, group, client = (call.given.need(one) for one in "pgc")
     for name, found in _asked(call, lite.client(parent, group, client)):
@@ -194,7 +194,7 @@ def clients(call: Call) -> Iterator[Row]:
         )
 
 
-def _group_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _group_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Lite Group Info: [{g}] [{p}]\n", call.given.values)
     found = list(rows)
     if "l" in call.given:
@@ -234,12 +234,12 @@ def _worst(found: Iterable[Row]) -> Iterator[str]:
 @command(
     "getLiteGroupInfo",
     _GROUP,
-    Option("k", "topK", "maximum number of lite topics of each broker (default: 20)"),
-    Option("l", "liteTopic", "lite topic"),
+    CommandOption("k", "topK", "maximum number of lite topics of each broker (default: 20)"),
+    CommandOption("l", "liteTopic", "lite topic"),
     _PARENT,
     text=_group_text,
 )
-def groups(call: Call) -> Iterator[Row]:
+def groups(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetLiteGroupInfoSubCommand`. Times are ms since the epoch."""
     name = call.given.text("l")
     question = lite.group(call.given.need("g"), name, call.given.number("k", 20))
@@ -268,7 +268,7 @@ def groups(call: Call) -> Iterator[Row]:
     call.summary.update(lagCount=lag, earliestUnconsumedTimestamp=earliest, byCount=by_count, byTime=by_time)
 
 
-def _dispatch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _dispatch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield shown("Group And Topic Info: [{g}] [{p}]\n\n", call.given.values)
     for row in rows:
         yield shown("{brokerName:<30} {result:<12}\n", row)
@@ -276,13 +276,13 @@ def _dispatch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "triggerLiteDispatch",
-    Option("b", "brokerName", "broker name (default: all brokers)", values=Known.BROKER),
-    Option("c", "clientId", "client id (default: all clients)"),
+    CommandOption("b", "brokerName", "broker name (default: all brokers)", values=NameKind.BROKER),
+    CommandOption("c", "clientId", "client id (default: all clients)"),
     _GROUP,
     _PARENT,
     text=_dispatch_text,
 )
-def dispatch(call: Call) -> Iterator[Row]:
+def dispatch(call: CommandCall) -> Iterator[Row]:
     """Standard: `TriggerLiteDispatchSubCommand`."""
     wanted = call.given.text("b")
     for name, address in _parts(call):

@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, Pr
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.reading import queue_text
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -128,7 +128,7 @@ def subscribes_the_same(infos: Iterable[ConsumerRunningInfo], now: int) -> bool:
     return all(one == wanted[0] for one in wanted)
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if "i" in call.given:
         yield from (row["text"] for row in found)
@@ -150,13 +150,13 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerStatus",
-    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
-    Option("i", "clientId", "client id: print this member only, write no file"),
+    CommandOption("b", "brokerAddr", "broker to query, as host:port", values=NameKind.ADDRESS),
+    CommandOption("g", "consumerGroup", "consumer group", required=True, values=NameKind.GROUP),
+    CommandOption("i", "clientId", "client id: print this member only, write no file"),
     flag("s", "jstack", "include the stacks of the member's threads"),
     text=_text,
 )
-def status(call: Call) -> Iterator[Row]:
+def status(call: CommandCall) -> Iterator[Row]:
     """Standard: `ConsumerStatusSubCommand`."""
     group, now = call.given.need("g"), call.now()
     members = online(call, group, call.given.text("b"))

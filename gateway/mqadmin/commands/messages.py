@@ -19,14 +19,23 @@ from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
 
-_ID = Option("i", "msgId", "message id", required=True)
-_FORMAT = Option("f", "bodyFormat", "print the body in this character set")
-_BEGIN = Option("b", "beginTimestamp", "first store time, in ms since the epoch")
+_ID = CommandOption("i", "msgId", "message id", required=True)
+_FORMAT = CommandOption("f", "bodyFormat", "print the body in this character set")
+_BEGIN = CommandOption("b", "beginTimestamp", "first store time, in ms since the epoch")
 _HOUR_MILLIS = 3_600_000
-_END = Option("e", "endTimestamp", "last store time, in ms since the epoch")
+_END = CommandOption("e", "endTimestamp", "last store time, in ms since the epoch")
 
 # A message and what became of it
 
@@ -68,7 +77,7 @@ def _tracks(row: Row, end: str) -> Iterator[str]:
         )
 
 
-def _with_id_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _with_id_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     charset = call.given.text("f")
     for row in rows:
         if "result" in row:
@@ -89,11 +98,11 @@ def _decoded(row: Row, charset: str) -> str:
         raise UsageError(f"{charset!r} is not a character set") from None
 
 
-def _found(call: Call, message: ReceivedMessage) -> Row:
+def _found(call: CommandCall, message: ReceivedMessage) -> Row:
     return {**reading.told_of(message), "tracks": list(_tracked(call, message))}
 
 
-def _tracked(call: Call, message: ReceivedMessage) -> Iterator[Row]:
+def _tracked(call: CommandCall, message: ReceivedMessage) -> Iterator[Row]:
     """What became of a message in each group. Standard: `DefaultMQAdminExtImpl.messageTrackDetail`."""
     _, address = next(iter(reading.addresses(call, message.topic).items()))
     groups: set[str] = call.servers.ask(topics.groups(message.topic), address)
@@ -112,7 +121,7 @@ def _tracked(call: Call, message: ReceivedMessage) -> Iterator[Row]:
         yield {"consumerGroup": group, "trackType": kind, "exceptionDesc": why}
 
 
-def _track(call: Call, message: ReceivedMessage, group: str, members: ConsumerConnection) -> str:
+def _track(call: CommandCall, message: ReceivedMessage, group: str, members: ConsumerConnection) -> str:
     if members.consume_type != "CONSUME_PASSIVELY":
         return "PULL"
     stats = progress_of(call, group)
@@ -135,7 +144,7 @@ def _track(call: Call, message: ReceivedMessage, group: str, members: ConsumerCo
     return "CONSUMED" if not tags or "*" in tags or message.tags in tags else "CONSUMED_BUT_FILTERED"
 
 
-def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) -> Row:
+def _pushed(call: CommandCall, group: str, client_id: str, message: ReceivedMessage) -> Row:
     """Let a consumer consume a message now."""
     address = message.store_host
     info = call.servers.ask(consumers.running_info(group, client_id), address)
@@ -157,16 +166,16 @@ def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) ->
 @command(
     "queryMsgById",
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
+    CommandOption("d", "clientId", "with -g: id of the client that consumes the message now"),
     _FORMAT,
-    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
-    Option("i", "msgId", "message ids, separated by ','", required=True),
-    Option("s", "sendMessage", "true to send the message again", values=TRUTH),
+    CommandOption("g", "consumerGroup", "with -d: consumer group of the client", values=NameKind.GROUP),
+    CommandOption("i", "msgId", "message ids, separated by ','", required=True),
+    CommandOption("s", "sendMessage", "true to send the message again", values=TRUTH),
     TOPIC,
-    Option("u", "unitName", "with -s: accepted without effect"),
+    CommandOption("u", "unitName", "with -s: accepted without effect"),
     text=_with_id_text,
 )
-def with_id(call: Call) -> Iterator[Row]:
+def with_id(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryMsgByIdSubCommand`."""
     given = call.given
     topic = given.need("t")
@@ -182,7 +191,7 @@ def with_id(call: Call) -> Iterator[Row]:
             yield _found(call, message)
 
 
-def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _with_unique_key_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for number, row in enumerate(rows):
         if "result" in row:
             yield f"{row['result']}\n"
@@ -197,15 +206,15 @@ def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "queryMsgByUniqueKey",
     flag("a", "showAll", "print all messages with the id, up to 32"),
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
-    Option("e", "endTime", "last store time, in ms since the epoch"),
-    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
+    CommandOption("d", "clientId", "with -g: id of the client that consumes the message now"),
+    CommandOption("e", "endTime", "last store time, in ms since the epoch"),
+    CommandOption("g", "consumerGroup", "with -d: consumer group of the client", values=NameKind.GROUP),
     _ID,
-    Option("s", "startTime", "first store time, in ms since the epoch"),
+    CommandOption("s", "startTime", "first store time, in ms since the epoch"),
     TOPIC,
     text=_with_unique_key_text,
 )
-def with_unique_key(call: Call) -> Iterator[Row]:
+def with_unique_key(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryMsgByUniqueKeySubCommand`."""
     given = call.given
     begin, end = given.number("s", 0), given.number("e", messages.FOREVER)
@@ -223,10 +232,10 @@ def with_unique_key(call: Call) -> Iterator[Row]:
     _BEGIN,
     CLUSTER_ROUTE,
     _END,
-    Option("k", "msgKey", "key", required=True),
-    Option("l", "lastKey", "position to continue from, for brokers with an index in a database"),
-    Option("m", "maxNum", "maximum number of messages of each broker (default: 64)"),
-    Option("p", "keyType", "K to search by key, T by tag", values=("K", "T")),
+    CommandOption("k", "msgKey", "key", required=True),
+    CommandOption("l", "lastKey", "position to continue from, for brokers with an index in a database"),
+    CommandOption("m", "maxNum", "maximum number of messages of each broker (default: 64)"),
+    CommandOption("p", "keyType", "K to search by key, T by tag", values=("K", "T")),
     TOPIC,
     text=headed(
         ("#Message ID", "#QID", "#Offset", "#IndexKey"),
@@ -234,7 +243,7 @@ def with_unique_key(call: Call) -> Iterator[Row]:
         "{msgId:<50} {queueId:>4} {queueOffset:>40} {indexKey:<200}\n",
     ),
 )
-def with_key(call: Call) -> Iterator[Row]:
+def with_key(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryMsgByKeySubCommand`. The last index key shown is what `-l` goes on from."""
     given = call.given
     chosen: dict[str, Any] = {
@@ -253,15 +262,17 @@ def with_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByOffset",
-    Option("b", "brokerName", "broker of the queue", required=True, values=Known.BROKER),
+    CommandOption("b", "brokerName", "broker of the queue", required=True, values=NameKind.BROKER),
     _FORMAT,
-    Option("i", "queueId", "queue id", required=True),
-    Option("o", "offset", "offset", required=True),
-    Option("r", "routeTopic", "topic whose route is used instead of the topic's", values=Known.TOPIC),
+    CommandOption("i", "queueId", "queue id", required=True),
+    CommandOption("o", "offset", "offset", required=True),
+    CommandOption(
+        "r", "routeTopic", "topic whose route is used instead of the topic's", values=NameKind.TOPIC
+    ),
     TOPIC,
     text=_with_id_text,
 )
-def at_offset(call: Call) -> Iterator[Row]:
+def at_offset(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryMsgByOffsetSubCommand`."""
     given = call.given
     queue = MessageQueue(given.need("t"), given.need("b"), given.number("i", 0))
@@ -281,7 +292,7 @@ def at_offset(call: Call) -> Iterator[Row]:
 _LINE = "=" * 38
 
 
-def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _entries_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if call.summary["subscriptionData"] is not None:
         yield f"Subscription data: \n{pretty(call.summary['subscriptionData'])}\n{_LINE}\n"
@@ -299,17 +310,17 @@ def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryCq",
-    Option(
-        "b", "broker", "broker as host:port (default: the first broker of the topic)", values=Known.ADDRESS
+    CommandOption(
+        "b", "broker", "broker as host:port (default: the first broker of the topic)", values=NameKind.ADDRESS
     ),
-    Option("c", "count", "number of entries (default: 10)"),
-    Option("g", "consumer", "consumer group", values=Known.GROUP),
-    Option("i", "index", "offset of the first message", required=True),
-    Option("q", "queue", "queue id", required=True),
+    CommandOption("c", "count", "number of entries (default: 10)"),
+    CommandOption("g", "consumer", "consumer group", values=NameKind.GROUP),
+    CommandOption("i", "index", "offset of the first message", required=True),
+    CommandOption("q", "queue", "queue id", required=True),
     TOPIC,
     text=_entries_text,
 )
-def entries(call: Call) -> Iterator[Row]:
+def entries(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryConsumeQueueCommand`."""
     given = call.given
     topic, index = given.need("t"), given.number("i", 0)

@@ -19,7 +19,7 @@ from mqgateway.gateway.mqadmin.commands.clients import online
 from mqgateway.gateway.mqadmin.commands.members import complaints, subscribes_the_same
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.reading import TOOLS_GROUP, addresses, pull
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, command
 from mqgateway.gateway.mqadmin.rendering import shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -34,7 +34,7 @@ _TEMPLATES = {
 }
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield f"[MONITOR] {_LINE}beginRound\n"
     for row in rows:
         yield shown(_TEMPLATES[row["report"]], row)
@@ -46,7 +46,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     text=_text,
     every=ROUND_SECONDS,
 )
-def monitor(call: Call) -> Iterator[Row]:
+def monitor(call: CommandCall) -> Iterator[Row]:
     """One round. Standard: `MonitorService.doMonitorWork`, which writes to its log."""
     known: set[str] = call.servers.ask_names(names.all_topics())
     for topic in sorted(known):
@@ -60,7 +60,7 @@ def monitor(call: Call) -> Iterator[Row]:
             yield from _complaints(call, group, members)
 
 
-def _undone(call: Call, group: str) -> Iterator[Row]:
+def _undone(call: CommandCall, group: str) -> Iterator[Row]:
     """How far behind a group is in each topic: messages in all, in the worst queue, and in time."""
     try:
         table = progress_of(call, group).offset_table
@@ -82,7 +82,7 @@ def _undone(call: Call, group: str) -> Iterator[Row]:
         }
 
 
-def _delay(call: Call, queue: MessageQueue, progress: OffsetWrapper) -> int:
+def _delay(call: CommandCall, queue: MessageQueue, progress: OffsetWrapper) -> int:
     """By how much the newest message of a queue is newer than the one consumed last, in ms."""
     if progress.last_timestamp <= 0 or progress.broker_offset <= 0:
         return 0
@@ -95,7 +95,7 @@ def _delay(call: Call, queue: MessageQueue, progress: OffsetWrapper) -> int:
     return max(0, found[0].store_timestamp - progress.last_timestamp) if found else 0
 
 
-def _complaints(call: Call, group: str, members: ConsumerConnection) -> Iterator[Row]:
+def _complaints(call: CommandCall, group: str, members: ConsumerConnection) -> Iterator[Row]:
     _, address = next(reachable(call.servers.route(RETRY_PREFIX + group).broker_datas))
     infos: dict[str, ConsumerRunningInfo] = {}
     for one in sorted(members.connection_set, key=lambda one: one.client_id):

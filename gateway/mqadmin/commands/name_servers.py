@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Text, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, Text, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-_NAMESPACE = Option("s", "namespace", "namespace of the key", required=True)
-_KEY = Option("k", "key", "key", required=True)
+_NAMESPACE = CommandOption("s", "namespace", "namespace of the key", required=True)
+_KEY = CommandOption("k", "key", "key", required=True)
 
 
 @command(
     "updateKvConfig",
     _KEY,
     _NAMESPACE,
-    Option("v", "value", "value", required=True),
+    CommandOption("v", "value", "value", required=True),
     text=each("create or update kv config to namespace success.\n"),
 )
-def put_value(call: Call) -> Iterator[Row]:
+def put_value(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateKvConfigCommand`."""
     namespace, key, value = (call.given.need(one) for one in "skv")
     call.servers.change_names(names.put_value(namespace, key, value))
@@ -36,7 +36,7 @@ def put_value(call: Call) -> Iterator[Row]:
     _NAMESPACE,
     text=each("delete kv config from namespace success.\n"),
 )
-def delete_value(call: Call) -> Iterator[Row]:
+def delete_value(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteKvConfigCommand`."""
     namespace, key = call.given.need("s"), call.given.need("k")
     call.servers.change_names(names.delete_value(namespace, key))
@@ -48,7 +48,7 @@ def _permission_text(what: str) -> Text:
     return each(done)
 
 
-def _permission(call: Call, question: Callable[[str], Question[int]]) -> Iterator[Row]:
+def _permission(call: CommandCall, question: Callable[[str], Question[int]]) -> Iterator[Row]:
     name = call.given.need("b")
     for address in call.servers.name_servers:
         with call.servers.part(address):
@@ -56,7 +56,7 @@ def _permission(call: Call, question: Callable[[str], Question[int]]) -> Iterato
             yield {"nameServer": address, "brokerName": name, "topics": count}
 
 
-_BROKER_NAME = Option("b", "brokerName", "broker name", required=True, values=Known.BROKER)
+_BROKER_NAME = CommandOption("b", "brokerName", "broker name", required=True, values=NameKind.BROKER)
 
 
 @command(
@@ -64,18 +64,18 @@ _BROKER_NAME = Option("b", "brokerName", "broker name", required=True, values=Kn
     _BROKER_NAME,
     text=_permission_text("wipe"),
 )
-def forbid_writing(call: Call) -> Iterator[Row]:
+def forbid_writing(call: CommandCall) -> Iterator[Row]:
     """Standard: `WipeWritePermSubCommand`."""
     return _permission(call, names.forbid_writing)
 
 
 @command("addWritePerm", _BROKER_NAME, text=_permission_text("add"))
-def allow_writing(call: Call) -> Iterator[Row]:
+def allow_writing(call: CommandCall) -> Iterator[Row]:
     """Standard: `AddWritePermSubCommand`."""
     return _permission(call, names.allow_writing)
 
 
-def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _settings_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("============{nameServer}============\n", row)
         for name, value in sorted(row["settings"].items()):
@@ -83,14 +83,14 @@ def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 @command("getNamesrvConfig", text=_settings_text)
-def settings(call: Call) -> Iterator[Row]:
+def settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `GetNamesrvConfigCommand`."""
     for address in call.servers.name_servers:
         with call.servers.part(address):
             yield {"nameServer": address, "settings": call.servers.ask(names.settings(), address)}
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = [row["nameServer"] for row in rows]
     key, value = call.given.need("k"), call.given.need("v")
     told = f"[{', '.join(found)}]" if "n" in call.given else ""
@@ -100,11 +100,11 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateNamesrvConfig",
-    Option("k", "key", "name of the setting", required=True),
-    Option("v", "value", "new value", required=True),
+    CommandOption("k", "key", "name of the setting", required=True),
+    CommandOption("v", "value", "new value", required=True),
     text=_update_text,
 )
-def update_settings(call: Call) -> Iterator[Row]:
+def update_settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateNamesrvConfigCommand`."""
     key, value = call.given.need("k"), call.given.need("v")
     for address in call.servers.name_servers:

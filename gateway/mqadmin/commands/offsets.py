@@ -15,13 +15,13 @@ from mqgateway.gateway.codec.bodies import MessageQueue, OffsetWrapper
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
 
-_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
-_FORCE = Option("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
+_GROUP = CommandOption("g", "group", "consumer group", required=True, values=NameKind.GROUP)
+_FORCE = CommandOption("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
 _RESET_SECONDS = 15.0
 _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
 _PLAN = (
@@ -48,7 +48,7 @@ _WHAT = (
 )
 
 
-def _reset_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _reset_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if "queueId" in call.summary:
         yield shown(
@@ -67,19 +67,19 @@ def _reset_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "resetOffsetByTime",
-    Option("b", "broker", "with -q: broker as host:port", values=Known.ADDRESS),
+    CommandOption("b", "broker", "with -q: broker as host:port", values=NameKind.ADDRESS),
     CLUSTER_ROUTE,
     _FORCE,
     _GROUP,
-    Option("o", "offset", "with -b and -q: offset"),
-    Option("q", "queue", "with -b: queue id"),
-    Option(
+    CommandOption("o", "offset", "with -b and -q: offset"),
+    CommandOption("q", "queue", "with -b: queue id"),
+    CommandOption(
         "s", "timestamp", "target time: now, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS", required=True
     ),
     TOPIC,
     text=_reset_text,
 )
-def reset(call: Call) -> Iterator[Row]:
+def reset(call: CommandCall) -> Iterator[Row]:
     """Standard: `ResetOffsetByTimeCommand`. In a dry run the rows say queue, from and to."""
     given = call.given
     group, topic, time = given.need("g"), given.need("t"), given.need("s")
@@ -93,7 +93,7 @@ def reset(call: Call) -> Iterator[Row]:
         yield from _reset_all(call, group, topic, millis)
 
 
-def _reset_queue(call: Call, broker: str, queue: MessageQueue, millis: int) -> Row:
+def _reset_queue(call: CommandCall, broker: str, queue: MessageQueue, millis: int) -> Row:
     group = call.given.need("g")
     offset = call.given.number("o", -1)
     if "o" not in call.given:
@@ -105,7 +105,7 @@ def _reset_queue(call: Call, broker: str, queue: MessageQueue, millis: int) -> R
     return {"broker": broker, "queueId": queue.queue_id, "offset": offset}
 
 
-def _reset_all(call: Call, group: str, topic: str, millis: int) -> Iterator[Row]:
+def _reset_all(call: CommandCall, group: str, topic: str, millis: int) -> Iterator[Row]:
     """Members are told by the broker; of a group that nobody is in the offsets are set as they are."""
     is_forced = call.given.truth("f", True)
     route = call.servers.route(call.given.text("c") or topic)
@@ -128,7 +128,9 @@ def _reset_all(call: Call, group: str, topic: str, millis: int) -> Iterator[Row]
         yield {"brokerName": queue.broker_name, "queueId": queue.queue_id, "offset": offset}
 
 
-def _plan(call: Call, address: str, group: str, topic: str, millis: int, is_forced: bool) -> Iterator[Row]:
+def _plan(
+    call: CommandCall, address: str, group: str, topic: str, millis: int, is_forced: bool
+) -> Iterator[Row]:
     """Every queue of a broker with where the group is, and where it is to go on; outside of a dry run it is
     moved there. Standard: `DefaultMQAdminExtImpl.resetOffsetByTimestampOld`."""
     known = call.servers.ask(groups.progress(group, [topic]), address).offset_table
@@ -155,7 +157,7 @@ def _plan(call: Call, address: str, group: str, topic: str, millis: int, is_forc
         }
 
 
-def _skip_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _skip_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     return _table_text(found) if call.summary["isOnline"] else _plan_text("#rollbackOffset", found)
 
@@ -168,20 +170,20 @@ def _skip_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_skip_text,
 )
-def skip(call: Call) -> Iterator[Row]:
+def skip(call: CommandCall) -> Iterator[Row]:
     """Standard: `SkipAccumulationSubCommand`."""
     return _reset_all(call, call.given.need("g"), call.given.need("t"), groups.LATEST)
 
 
 @command(
     "cloneGroupOffset",
-    Option("d", "destGroup", "group to move", required=True, values=Known.GROUP),
-    Option("o", "offline", "accepted without effect, as in Apache's mqadmin"),
-    Option("s", "srcGroup", "group to copy the offsets from", required=True, values=Known.GROUP),
+    CommandOption("d", "destGroup", "group to move", required=True, values=NameKind.GROUP),
+    CommandOption("o", "offline", "accepted without effect, as in Apache's mqadmin"),
+    CommandOption("s", "srcGroup", "group to copy the offsets from", required=True, values=NameKind.GROUP),
     TOPIC,
     text=each("clone group offset success. srcGroup[{from}], destGroup=[{to}], topic[{topic}]\n"),
 )
-def clone(call: Call) -> Iterator[Row]:
+def clone(call: CommandCall) -> Iterator[Row]:
     """Standard: `CloneGroupOffsetCommand`, which copies the offsets of other topics too where the topic's
     brokers have them; this copies those of the topic."""
     source, target, topic = (call.given.need(one) for one in "sdt")

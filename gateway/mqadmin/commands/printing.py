@@ -15,15 +15,23 @@ from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import java
 from mqgateway.gateway.mqadmin.times import millis_of
 
 _TIME = "ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
-_BEGIN = Option("b", "beginTimestamp ", f"first store time: {_TIME}")
-_END = Option("e", "endTimestamp ", f"end of the store time, exclusive: {_TIME}")
-_CHARSET = Option("c", "charsetName ", "character set of the bodies (default: UTF-8)")
-_TAGS = Option("s", "subExpression ", "tags to select, as TagA || TagB")
+_BEGIN = CommandOption("b", "beginTimestamp ", f"first store time: {_TIME}")
+_END = CommandOption("e", "endTimestamp ", f"end of the store time, exclusive: {_TIME}")
+_CHARSET = CommandOption("c", "charsetName ", "character set of the bodies (default: UTF-8)")
+_TAGS = CommandOption("s", "subExpression ", "tags to select, as TagA || TagB")
 
 
 def _message_text(row: Row, charset: str, with_body: bool) -> str:
@@ -34,7 +42,7 @@ def _message_text(row: Row, charset: str, with_body: bool) -> str:
     return f"MSGID: {row['msgId']} {reading.as_java(row)} BODY: {body}\n"
 
 
-def _span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
+def _span(call: CommandCall, queue: MessageQueue, address: str) -> tuple[int, int]:
     """From which offset to which a queue is read."""
     given = call.given
     ends = []
@@ -45,7 +53,7 @@ def _span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
     return ends[0], ends[1]
 
 
-def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _all_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     charset, with_body = call.given.text("c") or "UTF-8", call.given.truth("d", True)
     for row in rows:
         if "minOffset" in row:
@@ -63,14 +71,14 @@ def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "printMsg",
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "false to omit bodies", values=TRUTH),
+    CommandOption("d", "printBody ", "false to omit bodies", values=TRUTH),
     _END,
-    Option("l", "lmqParentTopic", "parent topic of a lite topic", values=Known.TOPIC),
+    CommandOption("l", "lmqParentTopic", "parent topic of a lite topic", values=NameKind.TOPIC),
     _TAGS,
     TOPIC,
     text=_all_text,
 )
-def all_queues(call: Call) -> Iterator[Row]:
+def all_queues(call: CommandCall) -> Iterator[Row]:
     """Standard: `PrintMessageSubCommand`."""
     topic, parent = call.given.need("t"), call.given.text("l")
     route = call.servers.route(parent or topic)
@@ -91,7 +99,7 @@ def all_queues(call: Call) -> Iterator[Row]:
             yield {"queue": shown_as, "isEnd": True}
 
 
-def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _queue_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     given = call.given
     charset, with_body = given.text("c") or "UTF-8", given.truth("d")
     for row in rows:
@@ -103,19 +111,19 @@ def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "printMsgByQueue",
-    Option("a", "brokerName ", "broker of the queue", required=True, values=Known.BROKER),
+    CommandOption("a", "brokerName ", "broker of the queue", required=True, values=NameKind.BROKER),
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "true to print bodies", values=TRUTH),
+    CommandOption("d", "printBody ", "true to print bodies", values=TRUTH),
     _END,
-    Option("f", "calculate", "true to count messages by tag", values=TRUTH),
-    Option("i", "queueId ", "queue id", required=True),
-    Option("p", "print msg", "true to print messages", values=TRUTH),
+    CommandOption("f", "calculate", "true to count messages by tag", values=TRUTH),
+    CommandOption("i", "queueId ", "queue id", required=True),
+    CommandOption("p", "print msg", "true to print messages", values=TRUTH),
     _TAGS,
     TOPIC,
     text=_queue_text,
 )
-def one_queue(call: Call) -> Iterator[Row]:
+def one_queue(call: CommandCall) -> Iterator[Row]:
     """Standard: `PrintMessageByQueueCommand`; the rows are the messages, with `-p` or without."""
     given = call.given
     queue = MessageQueue(given.need("t"), given.need("a"), given.number("i", 0))
@@ -132,14 +140,14 @@ def one_queue(call: Call) -> Iterator[Row]:
         call.summary["tags"] = dict(counts.most_common())
 
 
-def _address(call: Call, queue: MessageQueue) -> str:
+def _address(call: CommandCall, queue: MessageQueue) -> str:
     address = reading.addresses(call, queue.topic).get(queue.broker_name)
     if address is None:
         raise NoBroker(f"the broker {queue.broker_name} does not have the topic {queue.topic}")
     return address
 
 
-def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _consumed_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if "text" in row:
             yield f"{row['text']}\n"
@@ -149,22 +157,22 @@ def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumeMessage",
-    Option("b", "brokerName", "broker of the queue", values=Known.BROKER),
-    Option("c", "MessageNumber", "number of messages (default: 128)"),
+    CommandOption("b", "brokerName", "broker of the queue", values=NameKind.BROKER),
+    CommandOption("c", "MessageNumber", "number of messages (default: 128)"),
     _END,
-    Option(
+    CommandOption(
         "g",
         "consumerGroup",
         "consumer group to read as; its offsets do not change",
-        values=Known.GROUP,
+        values=NameKind.GROUP,
     ),
-    Option("i", "queueId", "with -b: queue id"),
-    Option("o", "offset", "with -i: offset of the first message"),
-    Option("s", "beginTimestamp ", f"first store time: {_TIME}"),
+    CommandOption("i", "queueId", "with -b: queue id"),
+    CommandOption("o", "offset", "with -i: offset of the first message"),
+    CommandOption("s", "beginTimestamp ", f"first store time: {_TIME}"),
     TOPIC,
     text=_consumed_text,
 )
-def consume(call: Call) -> Iterator[Row]:
+def consume(call: CommandCall) -> Iterator[Row]:
     """Standard: `ConsumeMessageCommand`."""
     given = call.given
     topic, left = given.need("t"), given.number("c", 128)
@@ -187,7 +195,7 @@ def consume(call: Call) -> Iterator[Row]:
         yield from _consumed(call, queue, address, begin, end)
 
 
-def _check_consume(call: Call, count: int) -> None:
+def _check_consume(call: CommandCall, count: int) -> None:
     given, now = call.given, call.now()
     if count <= 0:
         raise UsageError("Please input a positive messageNumber!")
@@ -202,7 +210,7 @@ def _check_consume(call: Call, count: int) -> None:
         raise UsageError("Please make sure that the beginTimestamp is less than or equal to the endTimestamp")
 
 
-def _consume_span(call: Call, queue: MessageQueue, address: str) -> tuple[int, int]:
+def _consume_span(call: CommandCall, queue: MessageQueue, address: str) -> tuple[int, int]:
     ends = []
     for key, question in (("s", messages.min_offset(queue)), ("e", messages.max_offset(queue))):
         millis = millis_of(call.given.text(key) or "0", call.now())
@@ -212,7 +220,7 @@ def _consume_span(call: Call, queue: MessageQueue, address: str) -> tuple[int, i
     return ends[0], ends[1]
 
 
-def _consume_queue(call: Call, queue: MessageQueue, left: int) -> Iterator[Row]:
+def _consume_queue(call: CommandCall, queue: MessageQueue, left: int) -> Iterator[Row]:
     address = _address(call, queue)
     begin, end = _consume_span(call, queue, address)
     offset = call.given.number("o", 0)
@@ -226,7 +234,7 @@ def _consume_queue(call: Call, queue: MessageQueue, left: int) -> Iterator[Row]:
     yield from _consumed(call, queue, address, begin, end)
 
 
-def _consumed(call: Call, queue: MessageQueue, address: str, begin: int, end: int) -> Iterator[Row]:
+def _consumed(call: CommandCall, queue: MessageQueue, address: str, begin: int, end: int) -> Iterator[Row]:
     """The messages from one offset to another, the last one too."""
     group = call.given.text("g") or reading.TOOLS_GROUP
     shown_as = reading.queue_text(queue)

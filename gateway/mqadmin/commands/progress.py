@@ -17,7 +17,15 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import BrokerStatsData, ConsumeStats, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
 from mqgateway.gateway.mqadmin.commands.clients import online
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    command,
+    flag,
+)
 from mqgateway.gateway.mqadmin.rendering import second, shown
 from mqgateway.gateway.mqadmin.servers import MASTER, reachable
 
@@ -25,7 +33,7 @@ _CALL_SECONDS = 15.0
 """A broker that has many queues takes its time to add all of them up."""
 
 
-def progress_of(call: Call, group: str, topic: str | None = None) -> ConsumeStats:
+def progress_of(call: CommandCall, group: str, topic: str | None = None) -> ConsumeStats:
     """How far a group is, in a topic or in all that it consumes.
 
     Raises `NoBroker` where neither has a route, `BrokerError` for a group that was nowhere yet and has no
@@ -48,7 +56,7 @@ def progress_of(call: Call, group: str, topic: str | None = None) -> ConsumeStat
     return found
 
 
-def _check_members(call: Call, group: str) -> None:
+def _check_members(call: CommandCall, group: str) -> None:
     """Standard: the end of `DefaultMQAdminExtImpl.examineConsumeStats`."""
     why = "Not found the consumer group consume stats, because return offset table is empty"
     try:
@@ -69,7 +77,7 @@ def total_lag(stats: ConsumeStats) -> int:
 _QUEUE = "{topic:<64.64}  {brokerName:<32.32}  {queueId:<4}  {brokerOffset:<20}  {consumerOffset:<20}  "
 
 
-def _progress_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _progress_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     if "g" not in call.given:
         yield from _groups_text(rows)
         return
@@ -109,13 +117,13 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerProgress",
-    Option("c", "cluster", "cluster or parent topic whose route is used", values=Known.CLUSTER),
-    Option("g", "groupName", "consumer group", values=Known.GROUP),
-    Option("s", "showClientIP", "true to print the client of each queue", values=TRUTH),
-    Option("t", "topicName", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("c", "cluster", "cluster or parent topic whose route is used", values=NameKind.CLUSTER),
+    CommandOption("g", "groupName", "consumer group", values=NameKind.GROUP),
+    CommandOption("s", "showClientIP", "true to print the client of each queue", values=TRUTH),
+    CommandOption("t", "topicName", "limit the output to this topic", values=NameKind.TOPIC),
     text=_progress_text,
 )
-def progress(call: Call) -> Iterator[Row]:
+def progress(call: CommandCall) -> Iterator[Row]:
     """Standard: `ConsumerProgressSubCommand`."""
     group = call.given.text("g")
     if group is None:
@@ -141,7 +149,7 @@ def progress(call: Call) -> Iterator[Row]:
     call.summary.update(consumeTps=found.consume_tps, diffTotal=lag, inflightTotal=inflight)
 
 
-def _owners(call: Call, group: str) -> dict[MessageQueue, str]:
+def _owners(call: CommandCall, group: str) -> dict[MessageQueue, str]:
     """The address of the member that consumes a queue, as the members say themselves."""
     owners: dict[MessageQueue, str] = {}
     _, address = next(reachable(call.servers.route(RETRY_PREFIX + group).broker_datas))
@@ -152,7 +160,7 @@ def _owners(call: Call, group: str) -> dict[MessageQueue, str]:
     return owners
 
 
-def _all_groups(call: Call) -> Iterator[Row]:
+def _all_groups(call: CommandCall) -> Iterator[Row]:
     known: set[str] = call.servers.ask_names(names.all_topics())
     for topic in sorted(known):
         if not topic.startswith(RETRY_PREFIX):
@@ -175,7 +183,7 @@ def _all_groups(call: Call) -> Iterator[Row]:
         yield row
 
 
-def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _broker_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield (
         f"{'#Topic':<64}  {'#Group':<64}  {'#Broker Name':<32}  {'#QID':<4}  {'#Broker Offset':<20}  "
         f"{'#Consumer Offset':<20}  {'#Diff':<20}  #LastTime\n"
@@ -191,13 +199,13 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "brokerConsumeStats",
-    Option("b", "brokerAddr", "broker as host:port", required=True, values=Known.ADDRESS),
-    Option("l", "level", "minimum lag of a queue to be listed, in messages"),
-    Option("o", "order", "true to list ordered topics only", values=TRUTH),
-    Option("t", "timeoutMillis", "timeout in ms (default: 50000)"),
+    CommandOption("b", "brokerAddr", "broker as host:port", required=True, values=NameKind.ADDRESS),
+    CommandOption("l", "level", "minimum lag of a queue to be listed, in messages"),
+    CommandOption("o", "order", "true to list ordered topics only", values=TRUTH),
+    CommandOption("t", "timeoutMillis", "timeout in ms (default: 50000)"),
     text=_broker_text,
 )
-def broker_progress(call: Call) -> Iterator[Row]:
+def broker_progress(call: CommandCall) -> Iterator[Row]:
     """Standard: `BrokerConsumeStatsSubCommad`; a queue of which nothing was consumed yet is not shown."""
     given = call.given
     question = groups.all_progress(only_ordered=given.truth("o"))
@@ -221,7 +229,7 @@ def broker_progress(call: Call) -> Iterator[Row]:
                     }
 
 
-def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _stats_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield (
         f"{'#Topic':<64}  {'#Consumer Group':<64} {'#Accumulation':>12} {'#InTPS':>11} {'#OutTPS':>11} "
         f"{'#InMsg24Hour':>14} {'#OutMsg24Hour':>14}\n"
@@ -242,10 +250,10 @@ def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "statsAll",
     flag("a", "activeTopic", "list only topics with traffic"),
-    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("t", "topic", "limit the output to this topic", values=NameKind.TOPIC),
     text=_stats_text,
 )
-def statistics(call: Call) -> Iterator[Row]:
+def statistics(call: CommandCall) -> Iterator[Row]:
     """Standard: `StatsAllSubCommand`; rates are messages a second of the last minute."""
     wanted = call.given.text("t")
     known: set[str] = call.servers.ask_names(names.all_topics())
@@ -261,7 +269,7 @@ def statistics(call: Call) -> Iterator[Row]:
                 yield row
 
 
-def _topic_statistics(call: Call, topic: str) -> Iterator[Row]:
+def _topic_statistics(call: CommandCall, topic: str) -> Iterator[Row]:
     route = call.servers.route(topic)
     masters = [one.broker_addrs[MASTER] for one in route.broker_datas if MASTER in one.broker_addrs]
     _, somebody = next(reachable(route.broker_datas))
@@ -280,7 +288,7 @@ def _topic_statistics(call: Call, topic: str) -> Iterator[Row]:
         yield row
 
 
-def _counted(call: Call, masters: Iterable[str], counter: str, key: str) -> tuple[float, int]:
+def _counted(call: CommandCall, masters: Iterable[str], counter: str, key: str) -> tuple[float, int]:
     """The rate over a minute and the sum over a day of a counter, at all brokers; one that never counted
     refuses."""
     tps, count = 0.0, 0

@@ -19,7 +19,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader, PullMessageResponseHeader
-from mqgateway.gateway.mqadmin.declaration import Call, Row
+from mqgateway.gateway.mqadmin.declaration import CommandCall, Row
 from mqgateway.gateway.mqadmin.rendering import java
 from mqgateway.gateway.mqadmin.servers import reachable
 
@@ -69,7 +69,7 @@ def pull(queue: MessageQueue, offset: int, count: int, tags: str, group: str) ->
 
 
 def by_key(
-    call: Call, topic: str, key: str, route: str | None = None, **chosen: Any
+    call: CommandCall, topic: str, key: str, route: str | None = None, **chosen: Any
 ) -> list[ReceivedMessage]:
     """Messages with a key, of all brokers of a topic, the oldest first. Raises `BrokerError` for none."""
     found: list[ReceivedMessage] = []
@@ -84,7 +84,7 @@ def by_key(
     return sorted(found, key=lambda one: one.store_timestamp)
 
 
-def by_id(call: Call, topic: str, message_id: str, route: str | None = None) -> ReceivedMessage:
+def by_id(call: CommandCall, topic: str, message_id: str, route: str | None = None) -> ReceivedMessage:
     """The message of an id, whichever of the two kinds it is. Raises `BrokerError` for none."""
     try:
         ip, port, offset = parse_offset_message_id(message_id)
@@ -114,7 +114,7 @@ def by_id(call: Call, topic: str, message_id: str, route: str | None = None) -> 
 
 
 def _moved(
-    call: Call, topic: str, message_id: str, offset: int, addresses: Iterable[str]
+    call: CommandCall, topic: str, message_id: str, offset: int, addresses: Iterable[str]
 ) -> ReceivedMessage | None:
     """Return the message of an offset id from the broker that stored it and has another address now."""
     for address in sorted(addresses):
@@ -198,7 +198,7 @@ def queue_text(queue: MessageQueue) -> str:
     return f"MessageQueue [topic={queue.topic}, brokerName={queue.broker_name}, queueId={queue.queue_id}]"
 
 
-def addresses(call: Call, topic: str) -> dict[str, str]:
+def addresses(call: CommandCall, topic: str) -> dict[str, str]:
     """Whom to ask about the queues of a topic, by broker name."""
     return dict(reachable(call.servers.route(topic).broker_datas))
 
@@ -209,7 +209,7 @@ def decoded(row: Row, charset: str) -> str:
 
 
 def pulled(
-    call: Call, queue: MessageQueue, address: str, begin: int, end: int, tags: str = "*"
+    call: CommandCall, queue: MessageQueue, address: str, begin: int, end: int, tags: str = "*"
 ) -> Iterator[tuple[PullResult, Sequence[Row]]]:
     """What the pulls of a queue bring, from one offset up to another."""
     offset = begin

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, command
 from mqgateway.gateway.mqadmin.rendering import moment, shown
 
 _SLAVE = "{addr:<32}  {slaveAckOffset:<16} {diff:>16} {speed:>16.2f} {status:>16} {transferFromWhere:>16}\n"
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if not row["master"]:
             yield from _slave_text(row["haClientRuntimeInfo"])
@@ -47,10 +47,10 @@ def _slave_text(row: Row) -> Iterator[str]:
 @command(
     "haStatus",
     *targets.either(),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_text,
 )
-def status(call: Call) -> Iterator[Row]:
+def status(call: CommandCall) -> Iterator[Row]:
     """Standard: `HAStatusSubCommand`. Speeds are bytes a second."""
     for broker in targets.masters(call):
         with call.servers.part(broker):

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import nothing, shown
 from mqgateway.gateway.mqadmin.servers import master_of
 
@@ -25,7 +33,7 @@ _NAME_SERVERS = "name servers as host:port, separated by ';'"
 _NO_FILES = "RocksDB files are not supported here: have their broker export them as JSON with"
 
 
-def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _checks_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if row["checkStatus"] == _CHECK_FAILED:
             yield shown("{brokerName} check error, please check log... errInfo: {checkResult}\n", row)
@@ -35,13 +43,13 @@ def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkRocksdbCqWriteProgress",
-    Option("c", "cluster", "all brokers of this cluster", required=True, values=Known.CLUSTER),
-    Option("cf", "checkFrom", "start time in ms since the epoch (default: 30 days ago)"),
-    Option("n", "nameserverAddr", _NAME_SERVERS, required=True),
-    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
+    CommandOption("c", "cluster", "all brokers of this cluster", required=True, values=NameKind.CLUSTER),
+    CommandOption("cf", "checkFrom", "start time in ms since the epoch (default: 30 days ago)"),
+    CommandOption("n", "nameserverAddr", _NAME_SERVERS, required=True),
+    CommandOption("t", "topic", "limit the output to this topic", values=NameKind.TOPIC),
     text=_checks_text,
 )
-def check_queues(call: Call) -> Iterator[Row]:
+def check_queues(call: CommandCall) -> Iterator[Row]:
     """Standard: `CheckRocksdbCqWriteProgressCommand`, which asks all clusters."""
     since = call.given.number("cf", call.now() - _MONTH_MILLIS)
     question = broker.check_rocksdb_queues(call.given.text("t") or "", since)
@@ -51,7 +59,7 @@ def check_queues(call: Call) -> Iterator[Row]:
             yield {"brokerName": one.broker_name, **found}
 
 
-def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _exports_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     whom = "broker" if "c" not in call.given else "all brokers in cluster"
     yield f"Use [rpc mode] call {whom} to export to json file \n"
     for _ in rows:
@@ -62,16 +70,16 @@ def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "rocksDBConfigToJson",
-    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
-    Option("c", "cluster", "all brokers of this cluster", values=Known.CLUSTER),
-    Option("e", "exportFile", "with -p: file to write", values=Known.FILE),
-    Option("j", "jsonEnable", "with -p: false to print one line for each entry", values=TRUTH),
-    Option("n", "nameserverAddr", f"with -c: {_NAME_SERVERS}"),
-    Option("p", "configPath", "RocksDB folder on this machine", values=Known.FILE),
-    Option("t", "configType", "table (default: all)", values=TABLES),
+    CommandOption("b", "brokerAddr", "broker as host:port", values=NameKind.ADDRESS),
+    CommandOption("c", "cluster", "all brokers of this cluster", values=NameKind.CLUSTER),
+    CommandOption("e", "exportFile", "with -p: file to write", values=NameKind.FILE),
+    CommandOption("j", "jsonEnable", "with -p: false to print one line for each entry", values=TRUTH),
+    CommandOption("n", "nameserverAddr", f"with -c: {_NAME_SERVERS}"),
+    CommandOption("p", "configPath", "RocksDB folder on this machine", values=NameKind.FILE),
+    CommandOption("t", "configType", "table (default: all)", values=TABLES),
     text=_exports_text,
 )
-def export_tables(call: Call) -> Iterator[Row]:
+def export_tables(call: CommandCall) -> Iterator[Row]:
     """Standard: `RocksDBConfigToJsonCommand`."""
     given = call.given
     wanted = given.text("t")
@@ -94,12 +102,12 @@ def export_tables(call: Call) -> Iterator[Row]:
 
 @command(
     "exportMetadataInRocksDB",
-    Option("j", "jsonEnable", "true to print JSON instead of one line for each entry", values=TRUTH),
-    Option("p", "path", "folder", required=True, values=Known.FILE),
-    Option("t", "configType", "type of entries", required=True, values=TABLES[:2]),
+    CommandOption("j", "jsonEnable", "true to print JSON instead of one line for each entry", values=TRUTH),
+    CommandOption("p", "path", "folder", required=True, values=NameKind.FILE),
+    CommandOption("t", "configType", "type of entries", required=True, values=TABLES[:2]),
     text=nothing,
 )
-def show_tables(call: Call) -> Iterator[Row]:
+def show_tables(call: CommandCall) -> Iterator[Row]:
     """Standard: `ExportMetadataInRocksDBCommand`."""
     path = call.given.need("p")
     if not Path(path).exists():

@@ -21,7 +21,15 @@ from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import headed, shown
 
 _GROUP = "mqadmin"
@@ -32,7 +40,7 @@ class Sender:
     """Sends the messages of a call, each to a queue that is told. A topic that is not there is made by the
     first of them, where `makes_topic` and the brokers allow that."""
 
-    def __init__(self, call: Call, topic: str, *, makes_topic: bool = True) -> None:
+    def __init__(self, call: CommandCall, topic: str, *, makes_topic: bool = True) -> None:
         """Raises `NoBroker`."""
         self._call = call
         self._options = ProducerOptions()
@@ -70,7 +78,7 @@ class Sender:
         return self._call.servers.change(question, address)
 
 
-def _route(call: Call, topic: str, options: ProducerOptions) -> TopicRouteData:
+def _route(call: CommandCall, topic: str, options: ProducerOptions) -> TopicRouteData:
     """How a topic can be sent to: as one that the first message makes, where it is not there yet and brokers
     allow that. Raises `NoBroker`."""
     try:
@@ -82,7 +90,7 @@ def _route(call: Call, topic: str, options: ProducerOptions) -> TopicRouteData:
         return as_new_topic(found, options.default_topic_queue_nums)
 
 
-def send_again(call: Call, message: ReceivedMessage) -> str:
+def send_again(call: CommandCall, message: ReceivedMessage) -> str:
     """Send a message that was found; the result as Java prints it."""
     sender = Sender(call, message.topic)
     copied = Message(message.topic, message.body, flag=message.flag)
@@ -112,12 +120,12 @@ def _result_text(result: SendResult | None) -> str:
 
 @command(
     "sendMessage",
-    Option("b", "broker", "with -i: broker of the queue", values=Known.BROKER),
-    Option("c", "tags", "tag"),
-    Option("i", "qid", "with -b: queue id"),
-    Option("k", "key", "keys, separated by blanks"),
-    Option("m", "msgTraceEnable", "accepted without effect"),
-    Option("p", "body", "body", required=True),
+    CommandOption("b", "broker", "with -i: broker of the queue", values=NameKind.BROKER),
+    CommandOption("c", "tags", "tag"),
+    CommandOption("i", "qid", "with -b: queue id"),
+    CommandOption("k", "key", "keys, separated by blanks"),
+    CommandOption("m", "msgTraceEnable", "accepted without effect"),
+    CommandOption("p", "body", "body", required=True),
     TOPIC,
     text=headed(
         ("#Broker Name", "#QID", "#Send Result", "#MsgId"),
@@ -125,7 +133,7 @@ def _result_text(result: SendResult | None) -> str:
         "{brokerName:<32}  {queueId:<4}  {status:<20}    {msgId}\n",
     ),
 )
-def send(call: Call) -> Iterator[Row]:
+def send(call: CommandCall) -> Iterator[Row]:
     """Standard: `SendMessageCommand`."""
     given = call.given
     if "i" in given and "b" not in given:
@@ -149,7 +157,7 @@ def send(call: Call) -> Iterator[Row]:
 
 
 def _timed(
-    call: Call, sender: Sender, message: Message, queue: MessageQueue
+    call: CommandCall, sender: Sender, message: Message, queue: MessageQueue
 ) -> tuple[int, SendResult | None]:
     """Ms that a send took, and its result: None for one that failed, which is noted."""
     began, result = call.monotonic(), None
@@ -160,12 +168,12 @@ def _timed(
 
 @command(
     "sendMsgStatus",
-    Option("b", "brokerName", "broker name", required=True, values=Known.BROKER),
-    Option("c", "count", "number of messages (default: 50)"),
-    Option("s", "messageSize", "size of each message in bytes (default: 128)"),
+    CommandOption("b", "brokerName", "broker name", required=True, values=NameKind.BROKER),
+    CommandOption("c", "count", "number of messages (default: 50)"),
+    CommandOption("s", "messageSize", "size of each message in bytes (default: 128)"),
     text=lambda call, rows: (f"rt={row['millis']}ms, SendResult={row['result']}\n" for row in rows),
 )
-def send_status(call: Call) -> Iterator[Row]:
+def send_status(call: CommandCall) -> Iterator[Row]:
     """Standard: `SendMsgStatusCommand`; a first message that is not shown opens the connection."""
     name = call.given.need("b")
     sender = Sender(call, name)
@@ -181,7 +189,7 @@ def _text(size: int) -> str:
     return "a" * size
 
 
-def _round_trips_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _round_trips_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield f"{'#Broker Name':<32}  {'#QID':<4}  {'#Send Result':<20}    #RT\n"
     for row in rows:
         yield shown("{brokerName:<32}  {queueId:<4}  {isSent:<20}    {millis}\n", row)
@@ -190,12 +198,12 @@ def _round_trips_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkMsgSendRT",
-    Option("a", "amount", "number of messages (default: 100)"),
-    Option("s", "size", "size of each message in bytes (default: 128)"),
+    CommandOption("a", "amount", "number of messages (default: 100)"),
+    CommandOption("s", "size", "size of each message in bytes (default: 128)"),
     TOPIC,
     text=_round_trips_text,
 )
-def round_trips(call: Call) -> Iterator[Row]:
+def round_trips(call: CommandCall) -> Iterator[Row]:
     """Standard: `CheckMsgSendRTCommand`; the first send, which opens the connection, is not averaged."""
     topic, amount = call.given.need("t"), call.given.number("a", 100)
     sender = Sender(call, topic)
@@ -214,7 +222,7 @@ def round_trips(call: Call) -> Iterator[Row]:
     call.summary["averageMillis"] = total / max(1, amount - 1)
 
 
-def _cluster_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _cluster_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     as_log = call.given.truth("p")
     if not as_log:
         yield f"{'#Cluster Name':<24}  {'#Broker Name':<24}  {'#RT':<4}  #successCount  #failCount\n"
@@ -235,15 +243,15 @@ def _cluster_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterRT",
-    Option("a", "amount", "number of messages to each broker (default: 100)"),
-    Option("c", "cluster", "cluster", values=Known.CLUSTER),
-    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
-    Option("m", "machine room", "with -p: name of the data center in each line"),
-    Option("p", "print log", "true to print log lines instead of a table", values=TRUTH),
-    Option("s", "size", "size of each message in bytes (default: 128)"),
+    CommandOption("a", "amount", "number of messages to each broker (default: 100)"),
+    CommandOption("c", "cluster", "cluster", values=NameKind.CLUSTER),
+    CommandOption("i", "interval", "repeat at this interval in seconds, like --watch"),
+    CommandOption("m", "machine room", "with -p: name of the data center in each line"),
+    CommandOption("p", "print log", "true to print log lines instead of a table", values=TRUTH),
+    CommandOption("s", "size", "size of each message in bytes (default: 128)"),
     text=_cluster_text,
 )
-def cluster_round_trips(call: Call) -> Iterator[Row]:
+def cluster_round_trips(call: CommandCall) -> Iterator[Row]:
     """Standard: `CLusterSendMsgRTCommand`, which never ends; this does, unless `-i` is given."""
     amount, size = call.given.number("a", 100), call.given.number("s", 128)
     known = call.servers.clusters().cluster_addr_table

@@ -12,26 +12,36 @@ from typing import TYPE_CHECKING
 import orjson
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin import static_plan
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each
 from mqgateway.gateway.mqadmin.servers import master_of
-from mqgateway.gateway.mqadmin.static_plan import Placed, Plan
+from mqgateway.gateway.mqadmin.static_plan import Placed, StaticTopicPlan
 
 if TYPE_CHECKING:
     from mqgateway.gateway.codec.bodies import ClusterInfo
 
-_BROKERS = Option(
-    "b", "brokers", "names of the target brokers, separated by ','", group="where", values=Known.BROKER
+_BROKERS = CommandOption(
+    "b", "brokers", "names of the target brokers, separated by ','", group="where", values=NameKind.BROKER
 )
-_CLUSTERS = Option("c", "clusters", "target clusters, separated by ','", group="where", values=Known.CLUSTER)
-_FILE = Option("mf", "mapFile", "file with a mapping that this command wrote", values=Known.FILE)
-_FORCE = Option("fr", "forceReplace", "with -mf: true to replace existing mappings", values=TRUTH)
-_TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
+_CLUSTERS = CommandOption(
+    "c", "clusters", "target clusters, separated by ','", group="where", values=NameKind.CLUSTER
+)
+_FILE = CommandOption("mf", "mapFile", "file with a mapping that this command wrote", values=NameKind.FILE)
+_FORCE = CommandOption("fr", "forceReplace", "with -mf: true to replace existing mappings", values=TRUTH)
+_TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
 _TEXT = each("The {mapping} mapping data is written to file {file}\n")
 
 
@@ -41,11 +51,11 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
     _CLUSTERS,
     _FORCE,
     _FILE,
-    Option("qn", "totalQueueNum", "new number of queues", required=True),
+    CommandOption("qn", "totalQueueNum", "new number of queues", required=True),
     _TOPIC,
     text=_TEXT,
 )
-def update(call: Call) -> Iterator[Row]:
+def update(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateStaticTopicSubCommand`."""
     topic, queues = call.given.need("t"), call.given.number("qn", 0)
     info = call.servers.clusters()
@@ -69,7 +79,7 @@ def update(call: Call) -> Iterator[Row]:
     _TOPIC,
     text=_TEXT,
 )
-def remap(call: Call) -> Iterator[Row]:
+def remap(call: CommandCall) -> Iterator[Row]:
     """New brokers may be written to first, then old ones not any more; then the offsets are settled, and new
     brokers told of them, and at last all others. Standard: `MQAdminUtils.remappingStaticTopic`."""
     topic = call.given.need("t")
@@ -90,7 +100,7 @@ def remap(call: Call) -> Iterator[Row]:
     call.summary["epoch"] = plan.epoch
 
 
-def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator[Row]:
+def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: ClusterInfo) -> Iterator[Row]:
     """From where on queues lie at their new brokers."""
     moving = list(plan.moving(broker))
     table = call.servers.ask(topics.stats(plan.topic), _master(info, broker)).offset_table if moving else {}
@@ -104,7 +114,7 @@ def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator
         yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
 
 
-def _tell(call: Call, plan: Plan, brokers: list[str], info: ClusterInfo) -> None:
+def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
     """Each of the brokers what it is to have."""
     masters = {name: _master(info, name) for name in plan.brokers}
     is_forced = call.given.truth("fr")
@@ -114,7 +124,7 @@ def _tell(call: Call, plan: Plan, brokers: list[str], info: ClusterInfo) -> None
         call.servers.change(question, masters[name])
 
 
-def _targets(call: Call, info: ClusterInfo) -> set[str]:
+def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
     """The names of the brokers that are to have the queues. Raises `NoBroker`."""
     if (given := call.given.text("b")) is not None:
         found = {one.strip() for one in given.split(",")}
@@ -128,7 +138,7 @@ def _targets(call: Call, info: ClusterInfo) -> set[str]:
     return found
 
 
-def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
+def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Placed]:
     """What each broker has of the topic. Raises `ClientError` where one has it, but not as a static one."""
     found = {}
     for name in sorted(info.broker_addr_table):
@@ -139,7 +149,7 @@ def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
         if mapping is None:
             raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:
-            found[name] = Placed(config, TopicMapping.from_json(mapping))
+            found[name] = Placed(config, TopicQueueMappingDetail.from_json(mapping))
         except ConfigError as error:
             raise ClientError(f"broker {name}: cannot read the mapping: {error}") from None
     return found
@@ -151,17 +161,17 @@ def _master(info: ClusterInfo, name: str) -> str:
     return master_of(info.broker_addr_table[name])
 
 
-def _neighbours(plan: Plan, info: ClusterInfo) -> list[str]:
+def _neighbours(plan: StaticTopicPlan, info: ClusterInfo) -> list[str]:
     """All brokers of the clusters that have something of the topic."""
     clusters = [names for names in info.cluster_addr_table.values() if set(names) & plan.brokers.keys()]
     return sorted({name for names in clusters for name in names})
 
 
-def _from_file(call: Call, topic: str) -> Plan:
+def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
     """The mapping of a file. Raises `UsageError`, `ClientError`."""
     path = call.given.need("mf")
     try:
-        plan = Plan.from_json(orjson.loads(Path(path).read_bytes()))
+        plan = StaticTopicPlan.from_json(orjson.loads(Path(path).read_bytes()))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from None
     if plan.topic != topic:
@@ -170,14 +180,14 @@ def _from_file(call: Call, topic: str) -> Plan:
     return plan
 
 
-def _kept(call: Call, topic: str, brokers: dict[str, Placed], after: Plan) -> Iterator[Row]:
+def _kept(call: CommandCall, topic: str, brokers: dict[str, Placed], after: StaticTopicPlan) -> Iterator[Row]:
     """Files of how it was and how it is to be, with which `-mf` goes on or back; none in a dry run."""
     if call.is_dry:
         return
     from tempfile import gettempdir  # slow to load, and needed here only
 
     epoch = max((one.mapping.epoch for one in brokers.values()), default=call.now())
-    before = Plan(topic, static_plan.CREATED, epoch, brokers)
+    before = StaticTopicPlan(topic, static_plan.CREATED, epoch, brokers)
     for name, suffix, plan in (("old", "before", before), ("new", "after", after)):
         path = Path(gettempdir()) / f"{topic}-{plan.epoch}.{suffix}"
         path.write_bytes(orjson.dumps(plan.to_json(), option=orjson.OPT_NON_STR_KEYS))

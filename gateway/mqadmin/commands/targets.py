@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, UsageError
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, UsageError
 
 _BROKER = "broker as host:port"
 _CLUSTER = "all brokers of this cluster"
 
 
-def one_of(long: str = "clusterName") -> tuple[Option, Option]:
+def one_of(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
     """Exactly one of the two is to be given."""
-    return Option("b", "brokerAddr", _BROKER, group="where", values=Known.ADDRESS), Option(
-        "c", long, _CLUSTER, group="where", values=Known.CLUSTER
+    return CommandOption("b", "brokerAddr", _BROKER, group="where", values=NameKind.ADDRESS), CommandOption(
+        "c", long, _CLUSTER, group="where", values=NameKind.CLUSTER
     )
 
 
-def either(long: str = "clusterName") -> tuple[Option, Option]:
+def either(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
     """One of the two is to be given; `-b` counts if both are."""
-    return Option("b", "brokerAddr", _BROKER, values=Known.ADDRESS), Option(
-        "c", long, _CLUSTER, values=Known.CLUSTER
+    return CommandOption("b", "brokerAddr", _BROKER, values=NameKind.ADDRESS), CommandOption(
+        "c", long, _CLUSTER, values=NameKind.CLUSTER
     )
 
 
-def masters(call: Call) -> list[str]:
+def masters(call: CommandCall) -> list[str]:
     """The broker of `-b`, or the masters of `-c`. Raises `UsageError` without either, `NoBroker`."""
     if (broker := call.given.text("b")) is not None:
         return [broker]
     return call.servers.masters(_cluster(call))
 
 
-def everybody(call: Call) -> list[str]:
+def everybody(call: CommandCall) -> list[str]:
     """The broker of `-b`, or all brokers of `-c`, slaves too. Raises as `masters`."""
     if (broker := call.given.text("b")) is not None:
         return [broker]
     return call.servers.everybody(_cluster(call))
 
 
-def _cluster(call: Call) -> str:
+def _cluster(call: CommandCall) -> str:
     cluster = call.given.text("c")
     if cluster is None:
         raise UsageError("one of -b and -c is needed")
     return cluster
 
 
-def titled(call: Call) -> list[tuple[str, str]]:
+def titled(call: CommandCall) -> list[tuple[str, str]]:
     """The same as `everybody` with the line that stands above what each of them says."""
     if (broker := call.given.text("b")) is not None:
         return [(broker, f"============{broker}============")]

@@ -13,16 +13,16 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, headed, moment, pretty, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
-CLUSTER_ROUTE = Option(
+TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
+CLUSTER_ROUTE = CommandOption(
     "c",
     "cluster",
     "cluster or parent topic whose route is used instead of the topic's",
-    values=Known.CLUSTER,
+    values=NameKind.CLUSTER,
 )
 
 _ROUTE = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}\n"
@@ -31,7 +31,7 @@ _ROUTE_ROW = (
 )
 
 
-def _route_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _route_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     if "l" not in call.given:
         yield pretty(call.summary["route"]) + "\n"
@@ -50,7 +50,7 @@ def _route_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_route_text,
 )
-def route(call: Call) -> Iterator[Row]:
+def route(call: CommandCall) -> Iterator[Row]:
     """Standard: `TopicRouteSubCommand`."""
     found = call.servers.route(call.given.need("t"))
     call.summary["route"] = found.to_json()
@@ -67,7 +67,7 @@ def route(call: Call) -> Iterator[Row]:
         }
 
 
-def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _status_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     yield f"{'#Broker Name':<32}  {'#QID':<4}  {'#Min Offset':<20}  {'#Max Offset':<20}    #Last Updated\n"
     for row in rows:
         updated = moment(row["lastUpdateTimestamp"]) if row["lastUpdateTimestamp"] > 0 else ""
@@ -82,7 +82,7 @@ def _status_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     TOPIC,
     text=_status_text,
 )
-def status(call: Call) -> Iterator[Row]:
+def status(call: CommandCall) -> Iterator[Row]:
     """Standard: `TopicStatusSubCommand`, `DefaultMQAdminExtImpl.examineTopicStats`."""
     topic = call.given.need("t")
     found = call.servers.route(call.given.text("c") or topic)
@@ -105,7 +105,7 @@ def status(call: Call) -> Iterator[Row]:
 
 
 @command("topicClusterList", TOPIC, text=each("{cluster}\n"))
-def clusters(call: Call) -> Iterator[Row]:
+def clusters(call: CommandCall) -> Iterator[Row]:
     """Standard: `TopicClusterSubCommand`."""
     found = call.servers.route(call.given.need("t"))
     names_of_brokers = {one.broker_name for one in found.broker_datas}
@@ -120,7 +120,7 @@ _with_clusters = headed(
 )
 
 
-def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _list_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     return (_with_clusters if "c" in call.given else each("{topic}\n"))(call, rows)
 
 
@@ -129,7 +129,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     flag("c", "clusterModel", "print clusters and consumer groups of each topic"),
     text=_list_text,
 )
-def every_topic(call: Call) -> Iterator[Row]:
+def every_topic(call: CommandCall) -> Iterator[Row]:
     """Standard: `TopicListSubCommand`."""
     known: set[str] = call.servers.ask_names(names.all_topics())
     found = sorted(known)
@@ -147,7 +147,7 @@ def every_topic(call: Call) -> Iterator[Row]:
             yield {"cluster": cluster, "topic": topic, "group": group}
 
 
-def _cluster_and_groups(call: Call, topic: str, members: dict[str, set[str]]) -> tuple[str, set[str]]:
+def _cluster_and_groups(call: CommandCall, topic: str, members: dict[str, set[str]]) -> tuple[str, set[str]]:
     found = call.servers.route(topic)
     name, address = next(reachable(found.broker_datas))
     cluster = next((cluster for cluster, brokers in members.items() if name in brokers), "")
@@ -159,13 +159,13 @@ def _cluster_and_groups(call: Call, topic: str, members: dict[str, set[str]]) ->
 
 @command(
     "allocateMQ",
-    Option("i", "ipList", "client addresses of the members, separated by ','", required=True),
+    CommandOption("i", "ipList", "client addresses of the members, separated by ','", required=True),
     TOPIC,
     text=lambda call, rows: iter(
         [dumps({"result": {row["member"]: row["queues"] for row in rows}}).decode(), "\n"]
     ),
 )
-def allocate(call: Call) -> Iterator[Row]:
+def allocate(call: CommandCall) -> Iterator[Row]:
     """Standard: `AllocateMQSubCommand`, `AllocateMessageQueueAveragely`."""
     from mqgateway.gateway.client.allocation import Averagely
     from mqgateway.gateway.client.routes import queues_to_read

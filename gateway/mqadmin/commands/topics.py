@@ -17,10 +17,18 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BadArgument, NoBroker
 from mqgateway.gateway.mqadmin.commands import targets
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import (
+    TRUTH,
+    CommandCall,
+    CommandOption,
+    NameKind,
+    Row,
+    UsageError,
+    command,
+)
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
+TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 """Where name servers keep on which brokers' queues an ordered topic lies."""
 
@@ -40,11 +48,11 @@ def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
     return added, removed
 
 
-def _configured(call: Call) -> TopicConfig:
+def _configured(call: CommandCall) -> TopicConfig:
     return TopicConfig.from_json(call.summary["topicConfig"])
 
 
-def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     is_broker = "b" in call.given
     for row in rows:
         told = shown("create topic to {broker} success.\n", row)
@@ -60,18 +68,18 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateTopic",
-    Option("a", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
+    CommandOption("a", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     *targets.one_of(),
-    Option("o", "order", "ordered topic: true or false", values=TRUTH),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
-    Option("r", "readQueueNums", "number of read queues (default: 8)"),
-    Option("s", "hasUnitSub", "units subscribe to the topic: true or false", values=TRUTH),
+    CommandOption("o", "order", "ordered topic: true or false", values=TRUTH),
+    CommandOption("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
+    CommandOption("r", "readQueueNums", "number of read queues (default: 8)"),
+    CommandOption("s", "hasUnitSub", "units subscribe to the topic: true or false", values=TRUTH),
     TOPIC,
-    Option("u", "unit", "topic of a unit: true or false", values=TRUTH),
-    Option("w", "writeQueueNums", "number of write queues (default: 8)"),
+    CommandOption("u", "unit", "topic of a unit: true or false", values=TRUTH),
+    CommandOption("w", "writeQueueNums", "number of write queues (default: 8)"),
     text=_update_text,
 )
-def update(call: Call) -> Iterator[Row]:
+def update(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicSubCommand`."""
     given = call.given
     added, removed = attributes_of(given.text("a"))
@@ -95,7 +103,7 @@ def update(call: Call) -> Iterator[Row]:
         yield {"broker": broker, "topic": config.topic_name, "orderConf": order}
 
 
-def _set_order(call: Call, config: TopicConfig) -> str:
+def _set_order(call: CommandCall, config: TopicConfig) -> str:
     """Let name servers know that each broker has so many queues in order; what was set."""
     count = config.write_queue_nums
     if (cluster := call.given.text("c")) is not None:
@@ -114,7 +122,7 @@ def _set_order(call: Call, config: TopicConfig) -> str:
     return told
 
 
-def put_order(call: Call, topic: str, order: str) -> None:
+def put_order(call: CommandCall, topic: str, order: str) -> None:
     """Tell all name servers on which brokers' queues an ordered topic lies."""
     call.servers.change_names(names.put_value(ORDER_NAMESPACE, topic, order))
 
@@ -133,16 +141,16 @@ def read_list(path: str) -> list[dict[str, Any]]:
 @command(
     "updateTopicList",
     *targets.one_of(),
-    Option(
+    CommandOption(
         "f",
         "filename",
         "file with a JSON array of topics, in the format of topics.json",
         required=True,
-        values=Known.FILE,
+        values=NameKind.FILE,
     ),
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
-def update_list(call: Call) -> Iterator[Row]:
+def update_list(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicListSubCommand`."""
     try:
         configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
@@ -154,7 +162,7 @@ def update_list(call: Call) -> Iterator[Row]:
             yield {"broker": broker, "topics": [one.topic_name for one in configs]}
 
 
-def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("delete topic [{topic}] from cluster [{cluster}] success.\n", row)
         yield shown("delete topic [{topic}] from NameServer success.\n", row)
@@ -162,25 +170,25 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteTopic",
-    Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER),
+    CommandOption("c", "clusterName", "all brokers of this cluster", required=True, values=NameKind.CLUSTER),
     TOPIC,
     text=_delete_text,
 )
-def delete(call: Call) -> Iterator[Row]:
+def delete(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteTopicSubCommand`."""
     topic, cluster = call.given.need("t"), call.given.need("c")
     delete_everywhere(call, topic, cluster)
     yield {"topic": topic, "cluster": cluster}
 
 
-def delete_everywhere(call: Call, topic: str, cluster: str) -> None:
+def delete_everywhere(call: CommandCall, topic: str, cluster: str) -> None:
     """Delete a topic at the masters of a cluster, and let name servers forget it."""
     for broker in call.servers.masters(cluster):
         call.servers.change(topics.delete(topic), broker)
     call.servers.change_names(names.forget_topic(topic, cluster))
 
 
-def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _perm_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if row["before"] == row["perm"] and "b" in call.given:
             yield "new perm equals to the old one!\n"
@@ -193,11 +201,11 @@ def _perm_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateTopicPerm",
     *targets.either(),
-    Option("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
+    CommandOption("p", "perm", "permission: 2 write, 4 read, 6 both", required=True, values=("2", "4", "6")),
     TOPIC,
     text=_perm_text,
 )
-def update_permission(call: Call) -> Iterator[Row]:
+def update_permission(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateTopicPermSubCommand`."""
     topic, perm = call.given.need("t"), call.given.number("p", 6)
     route = call.servers.route(topic)
@@ -224,19 +232,21 @@ _ORDER_TEXTS = {
 }
 
 
-def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _order_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown(_ORDER_TEXTS[row["method"]], row)
 
 
 @command(
     "updateOrderConf",
-    Option("m", "method", "operation: get, put or delete", required=True, values=("get", "put", "delete")),
+    CommandOption(
+        "m", "method", "operation: get, put or delete", required=True, values=("get", "put", "delete")
+    ),
     TOPIC,
-    Option("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
+    CommandOption("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
     text=_order_text,
 )
-def update_order(call: Call) -> Iterator[Row]:
+def update_order(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateOrderConfCommand`."""
     topic, method = call.given.need("t"), call.given.need("m")
     order = call.given.text("v")

@@ -11,7 +11,7 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
+from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command
 from mqgateway.gateway.mqadmin.rendering import second, shown
 
 _TYPES = {"Pub": "Pub", "SubAfter": "Sub"}
@@ -39,7 +39,7 @@ def records(message: ReceivedMessage, message_id: str) -> Iterator[dict[str, Any
         }
 
 
-def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     for row in [row for row in found if row["type"] == "Pub"]:
         yield from _table([row])
@@ -57,14 +57,14 @@ def _table(rows: list[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgTraceById",
-    Option("b", "beginTimestamp", "first store time, in ms since the epoch"),
-    Option("c", "maxNum", "maximum number of trace messages of each broker (default: 64)"),
-    Option("e", "endTimestamp", "last store time, in ms since the epoch"),
-    Option("i", "msgId", "message id", required=True),
-    Option("t", "traceTopic", f"trace topic (default: {TRACE_TOPIC})", values=Known.TOPIC),
+    CommandOption("b", "beginTimestamp", "first store time, in ms since the epoch"),
+    CommandOption("c", "maxNum", "maximum number of trace messages of each broker (default: 64)"),
+    CommandOption("e", "endTimestamp", "last store time, in ms since the epoch"),
+    CommandOption("i", "msgId", "message id", required=True),
+    CommandOption("t", "traceTopic", f"trace topic (default: {TRACE_TOPIC})", values=NameKind.TOPIC),
     text=_text,
 )
-def trace(call: Call) -> Iterator[Row]:
+def trace(call: CommandCall) -> Iterator[Row]:
     """Standard: `QueryMsgTraceByIdSubCommand`. Times are ms since the epoch."""
     given = call.given
     message_id = given.need("i")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Action, PolicyType, parse_resource, read_policies
 from mqgateway.gateway.access.users import UserStatus, UserType, by_name
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 T = TypeVar("T")
 
 
-def users(console: Console, call: Call) -> dict[str, Any]:
+def users(console: Console, call: WebCall) -> dict[str, Any]:
     """List users with their policies, without passwords. `isOn` is false if callers are not authenticated."""
     if console.operations.access is None:
         return {"isOn": False, "rows": [], "total": 0, "cursor": ""}
@@ -45,7 +45,7 @@ def users(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def _policies(access: Administration, name: str) -> list[dict[str, Any]]:
+def _policies(access: AccessAdministration, name: str) -> list[dict[str, Any]]:
     acl = access.acl(name)
     if acl is None:
         return []
@@ -62,7 +62,7 @@ def _policies(access: Administration, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def create_user(console: Console, call: Call) -> dict[str, Any]:
+def create_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Create a user."""
     body = call.body
     _carry_out(
@@ -78,7 +78,7 @@ def create_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": body["user"]}
 
 
-def change_user(console: Console, call: Call) -> dict[str, Any]:
+def change_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Change what is given of a user."""
     body, name = call.body, call.path["user"]
     _carry_out(
@@ -94,7 +94,7 @@ def change_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def delete_user(console: Console, call: Call) -> dict[str, Any]:
+def delete_user(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete a user with the policies; callers cannot delete themselves."""
     name = call.path["user"]
     if name == call.caller.user:
@@ -105,7 +105,7 @@ def delete_user(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def put_policy(console: Console, call: Call) -> dict[str, Any]:
+def put_policy(console: Console, call: WebCall) -> dict[str, Any]:
     """Let a user do something with a resource, or forbid it; an entry of the same resource is replaced."""
     body, name = call.body, call.path["user"]
     call.before = _carry_out(console, lambda access: _policies(access, name))
@@ -121,7 +121,7 @@ def put_policy(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def delete_policy(console: Console, call: Call) -> dict[str, Any]:
+def delete_policy(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete the policy entry of a resource."""
     name, query = call.path["user"], call.query
     resource = parse_resource(query["resource"])
@@ -133,7 +133,7 @@ def delete_policy(console: Console, call: Call) -> dict[str, Any]:
     return {"user": name}
 
 
-def decision(console: Console, call: Call) -> dict[str, Any]:
+def decision(console: Console, call: WebCall) -> dict[str, Any]:
     """Check if a user may perform an action from an address; show the entry that decides."""
     query = call.query
     resource, action = parse_resource(query["resource"]), by_name(Action, query["action"])
@@ -141,7 +141,7 @@ def decision(console: Console, call: Call) -> dict[str, Any]:
         known = ", ".join(action.value for action in Action)
         raise ApiError(400, f"a resource is Topic:NAME, Group:NAME or Cluster:NAME; an action one of {known}")
 
-    def ask(access: Administration) -> dict[str, Any]:
+    def ask(access: AccessAdministration) -> dict[str, Any]:
         name = query["user"]
         acl = access.acl(name)
         verdict = decide(name, access.user(name), acl, resource, [action], query["address"])
@@ -154,7 +154,7 @@ def decision(console: Console, call: Call) -> dict[str, Any]:
     return _carry_out(console, ask)
 
 
-def _carry_out(console: Console, operation: Callable[[Administration], T]) -> T:
+def _carry_out(console: Console, operation: Callable[[AccessAdministration], T]) -> T:
     if console.operations.access is None:
         raise ApiError(409, "there are no users: access control is off (authenticationEnabled)")
     try:
@@ -184,10 +184,10 @@ ROUTES = (
         "Create a user.",
         create_user,
         body=(
-            Field("user", str, "User name."),
-            Field("password", str, "Secret that signs requests.", is_secret=True),
-            Field("type", str, "Super users may do everything.", "Normal", choices=_TYPES),
-            Field("status", str, "Enabled users can sign in.", "enable", choices=_STATUSES),
+            RouteField("user", str, "User name."),
+            RouteField("password", str, "Secret that signs requests.", is_secret=True),
+            RouteField("type", str, "Super users may do everything.", "Normal", choices=_TYPES),
+            RouteField("status", str, "Enabled users can sign in.", "enable", choices=_STATUSES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -198,9 +198,9 @@ ROUTES = (
         "Change a user.",
         change_user,
         body=(
-            Field("password", str, "New secret that signs requests.", None, is_secret=True),
-            Field("type", str, "Super users may do everything.", None, choices=_TYPES),
-            Field("status", str, "Enabled users can sign in.", None, choices=_STATUSES),
+            RouteField("password", str, "New secret that signs requests.", None, is_secret=True),
+            RouteField("type", str, "Super users may do everything.", None, choices=_TYPES),
+            RouteField("status", str, "Enabled users can sign in.", None, choices=_STATUSES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -214,11 +214,11 @@ ROUTES = (
         "Create or replace the policy entry of a resource.",
         put_policy,
         body=(
-            Field("resource", str, "Topic:NAME, Group:NAME or Cluster:NAME, also NAME*; or *."),
-            Field("actions", list, "Pub, Sub, Create, Update, Delete, Get, List, or All."),
-            Field("sources", list, "Addresses or networks; empty for any.", None),
-            Field("decision", str, "Allow or deny the actions.", "Allow", choices=("Allow", "Deny")),
-            Field(
+            RouteField("resource", str, "Topic:NAME, Group:NAME or Cluster:NAME, also NAME*; or *."),
+            RouteField("actions", list, "Pub, Sub, Create, Update, Delete, Get, List, or All."),
+            RouteField("sources", list, "Addresses or networks; empty for any.", None),
+            RouteField("decision", str, "Allow or deny the actions.", "Allow", choices=("Allow", "Deny")),
+            RouteField(
                 "type",
                 str,
                 "Default entries apply if no custom entry matches.",
@@ -235,8 +235,8 @@ ROUTES = (
         "Delete the policy entry of a resource.",
         delete_policy,
         query=(
-            Field("resource", str, "Resource of the entry."),
-            Field("type", str, "Type of the entry.", "Custom", choices=_POLICY_TYPES),
+            RouteField("resource", str, "Resource of the entry."),
+            RouteField("type", str, "Type of the entry.", "Custom", choices=_POLICY_TYPES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -247,10 +247,10 @@ ROUTES = (
         "Check if a user may perform an action.",
         decision,
         query=(
-            Field("user", str, "User name."),
-            Field("resource", str, "Resource: Topic:NAME, Group:NAME, Cluster:NAME or *."),
-            Field("action", str, "Action, such as Pub or Sub."),
-            Field("address", str, "Client address.", "127.0.0.1"),
+            RouteField("user", str, "User name."),
+            RouteField("resource", str, "Resource: Topic:NAME, Group:NAME, Cluster:NAME or *."),
+            RouteField("action", str, "Action, such as Pub or Sub."),
+            RouteField("address", str, "Client address.", "127.0.0.1"),
         ),
         needs=of_cluster(Action.GET),
     ),

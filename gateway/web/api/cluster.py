@@ -7,13 +7,13 @@ from typing import Any
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
 from mqgateway.gateway.web.route import Role, Route
 
 
-def cluster(console: Console, call: Call) -> dict[str, Any]:
+def cluster(console: Console, call: WebCall) -> dict[str, Any]:
     """Brokers as this process's name server knows them, replicas, and this broker's figures."""
     options, administration = console.operations.options, console.operations.administration
     role = administration.role
@@ -75,7 +75,7 @@ def _replication(console: Console) -> dict[str, Any]:
     }
 
 
-def clients(console: Console, call: Call) -> dict[str, Any]:
+def clients(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of who is connected: producers and consumers, one row for each group a client is in."""
     query = call.query
     found: dict[str, dict[str, Any]] = {}

@@ -10,20 +10,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import Client, Clients, GroupMember
+from mqgateway.gateway.broker.operations import ClientOperations, GroupClient, GroupMember
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.server import OpenConnection
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 ROWS_A_LOOK = 256
 
 
-async def connections(console: Console, call: Call) -> dict[str, Any]:
+async def connections(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of connections; `age` and `quiet`, how long they are open and silent, in ms."""
     query, breathe = call.query, console.turns()
     members = _members(console.operations.clients)
@@ -46,7 +46,7 @@ async def connections(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def close(console: Console, call: Call) -> dict[str, Any]:
+def close(console: Console, call: WebCall) -> dict[str, Any]:
     """Close a connection; its client usually comes back by itself."""
     text, server = call.path["connection"], console.server
     one = next((one for one in server.connections() if str(one.number) == text), None)
@@ -57,7 +57,7 @@ def close(console: Console, call: Call) -> dict[str, Any]:
     return {"id": one.number}
 
 
-def _members(clients: Clients) -> dict[str, list[GroupMember]]:
+def _members(clients: ClientOperations) -> dict[str, list[GroupMember]]:
     """Return the members of groups by address."""
     found: dict[str, list[GroupMember]] = {}
     for member in clients.all_members():
@@ -65,7 +65,7 @@ def _members(clients: Clients) -> dict[str, list[GroupMember]]:
     return found
 
 
-def _address(client: Client) -> str:
+def _address(client: GroupClient) -> str:
     """As connections have it: gRPC says IPv6 addresses without brackets."""
     host, _, port = client.peer.address.rpartition(":")
     return format_address(host, int(port)) if ":" in host and host[0] != "[" else client.peer.address
@@ -104,7 +104,7 @@ ROUTES = (
         connections,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "address", choices=("address", "age", "quiet")),
+            RouteField("sort", str, "Sort key.", "address", choices=("address", "age", "quiet")),
         ),
         needs=of_cluster(Action.GET),
     ),

@@ -13,10 +13,10 @@ from mqgateway.gateway.remedies.replays import copied_properties, origin_of
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 REPLAY_MAX = 100
 REPLAYED_FROM = "REPLAYED_FROM"
@@ -24,7 +24,7 @@ REPLAYED_FROM = "REPLAYED_FROM"
 TO_TOPIC, TO_GROUP = "topic", "group"
 
 
-def dead_letters(console: Console, call: Call) -> dict[str, Any]:
+def dead_letters(console: Console, call: WebCall) -> dict[str, Any]:
     """The groups that have dead letters, with their number and the time of the newest."""
     offsets, query = console.operations.offsets, call.query
     counts = {}
@@ -50,7 +50,7 @@ def dead_letters(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def replay(console: Console, call: Call) -> dict[str, Any]:
+async def replay(console: Console, call: WebCall) -> dict[str, Any]:
     """Send dead letters again: to their topic, for all its groups, or to their group alone.
 
     Each is stored as a new message, which has the old one's id as a property; the dead letter stays.
@@ -81,7 +81,7 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
     return {"results": results}
 
 
-def _check_may_send(console: Console, call: Call, target: str) -> None:
+def _check_may_send(console: Console, call: WebCall, target: str) -> None:
     console.entrance.check_needs(call.caller, [Need(topic_resource(target), (Action.PUB, Action.SUB))])
 
 
@@ -112,7 +112,7 @@ ROUTES = (
         Role.VIEWER,
         "List consumer groups with dead letters.",
         dead_letters,
-        query=(*PAGE_FIELDS, Field("sort", str, "Sort key.", "name", choices=("name", "messages"))),
+        query=(*PAGE_FIELDS, RouteField("sort", str, "Sort key.", "name", choices=("name", "messages"))),
         needs=of_cluster(Action.GET),
     ),
     Route(
@@ -122,8 +122,8 @@ ROUTES = (
         "Send dead letters again.",
         replay,
         body=(
-            Field("ids", list, f"Message ids, at most {REPLAY_MAX}."),
-            Field(
+            RouteField("ids", list, f"Message ids, at most {REPLAY_MAX}."),
+            RouteField(
                 "to",
                 str,
                 "Target: the original topic, or only this group.",

@@ -6,15 +6,15 @@ from typing import Any
 
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.route import Role, Route, RouteField
 
 BARS = 60
 MINUTE = 60_000
 
 
-async def delayed(console: Console, call: Call) -> dict[str, Any]:
+async def delayed(console: Console, call: WebCall) -> dict[str, Any]:
     """Count delayed messages: those of timers in `bars` of equal width, those of delay levels by level."""
     queries, now = console.operations.queries, console.operations.steady.now()
     width = call.query["minutes"] * MINUTE // BARS
@@ -36,7 +36,7 @@ async def delayed(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def transactions(console: Console, call: Call) -> dict[str, Any]:
+def transactions(console: Console, call: WebCall) -> dict[str, Any]:
     """List open transactions: half messages not committed or rolled back yet, the oldest first."""
     operations = console.operations
     return {
@@ -67,7 +67,9 @@ ROUTES = (
         Role.VIEWER,
         "Show delayed messages by due time.",
         delayed,
-        query=(Field("minutes", int, "Range of due times, in minutes from now.", 60, least=1, most=4320),),
+        query=(
+            RouteField("minutes", int, "Range of due times, in minutes from now.", 60, least=1, most=4320),
+        ),
         needs=of_cluster(Action.GET),
     ),
     Route(
@@ -76,7 +78,7 @@ ROUTES = (
         Role.VIEWER,
         "List open transactions.",
         transactions,
-        query=(Field("limit", int, "Maximum number of rows.", 100, least=1, most=1000),),
+        query=(RouteField("limit", int, "Maximum number of rows.", 100, least=1, most=1000),),
         needs=of_cluster(Action.GET),
     ),
 )

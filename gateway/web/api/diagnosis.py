@@ -13,16 +13,23 @@ from twisted.internet.defer import DeferredList, maybeDeferred
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import PERM_READ
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import Client, Consumers, Operations, Permit, Use
+from mqgateway.gateway.broker.operations import Consumers, GroupClient, Operations, Permit, Use
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.doctor.checks import examine
-from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic, examined
+from mqgateway.gateway.doctor.evidence import (
+    ConnectedMember,
+    ConsumedQueue,
+    DiagnosedGroup,
+    QueueKey,
+    SubscribedTopic,
+    examined,
+)
 from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.web.api.needs import of_group
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Role, Route
 from mqgateway.gateway.web.scan import settled
@@ -32,7 +39,7 @@ log = logging.getLogger(__name__)
 MEMBERS_ASKED_MAX, TOPICS_MAX, HALVES_MAX = 64, 64, 256
 
 
-async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
+async def diagnosis(console: Console, call: WebCall) -> dict[str, Any]:
     """Diagnose a group: causes first, each with its remedy in English, and with the values in its sentences
     for a page in another language. Members are queried."""
     operations, name = console.operations, call.path["group"]
@@ -49,7 +56,9 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def _members(operations: Operations, permit: Permit, name: str, online: Consumers) -> list[Member]:
+async def _members(
+    operations: Operations, permit: Permit, name: str, online: Consumers
+) -> list[ConnectedMember]:
     """All members; what each says of itself, of so many."""
     clients = online.clients
     asked = clients[:MEMBERS_ASKED_MAX]
@@ -59,19 +68,21 @@ async def _members(operations: Operations, permit: Permit, name: str, online: Co
         consumeErrors=True,
     )
     told = [_told(one, *answer) for one, answer in zip(asked, answers, strict=True)]
-    return [*told, *(Member(one.client_id, one.language) for one in clients[MEMBERS_ASKED_MAX:])]
+    return [*told, *(ConnectedMember(one.client_id, one.language) for one in clients[MEMBERS_ASKED_MAX:])]
 
 
-def _told(client: Client, is_answered: bool, answer: Any) -> Member:
+def _told(client: GroupClient, is_answered: bool, answer: Any) -> ConnectedMember:
     try:
         if is_answered and not answer.code:
             return member(client.client_id, client.language, ConsumerRunningInfo.decode(answer.body))
     except BodyError as error:
         log.info("%s did not report its state: %s", client.client_id, error)
-    return Member(client.client_id, client.language)
+    return ConnectedMember(client.client_id, client.language)
 
 
-async def _gathered(console: Console, call: Call, permit: Permit, members: list[Member]) -> Group:
+async def _gathered(
+    console: Console, call: WebCall, permit: Permit, members: list[ConnectedMember]
+) -> DiagnosedGroup:
     """Collect the evidence of the broker's tables alongside that of the members."""
     operations, name, breathe = console.operations, call.path["group"], console.turns()
     config, online = operations.groups.get(name), operations.clients.consumers(name)
@@ -79,14 +90,14 @@ async def _gathered(console: Console, call: Call, permit: Permit, members: list[
     mine = {*operations.offsets.topics_of(name), *wanted}
     names = examined(mine)[:TOPICS_MAX]
     transactions = operations.transactions.open(HALVES_MAX, call.now)
-    topics: dict[str, Topic] = {}
-    queues: list[Queue] = []
+    topics: dict[str, SubscribedTopic] = {}
+    queues: list[ConsumedQueue] = []
     for topic in names:
         await breathe()
         born = [one.born_timestamp for one in transactions if one.topic == topic]
         topics[topic] = _topic(operations, name, topic, born)
         queues += await _queues(operations, permit, name, topic, wanted.get(topic))
-    return Group(
+    return DiagnosedGroup(
         name,
         call.now,
         may_consume=config is None or config.consume_enable,
@@ -101,11 +112,11 @@ async def _gathered(console: Console, call: Call, permit: Permit, members: list[
     )
 
 
-def _topic(operations: Operations, group: str, topic: str, born: list[int]) -> Topic:
+def _topic(operations: Operations, group: str, topic: str, born: list[int]) -> SubscribedTopic:
     config = operations.topics.get(topic)
     if config is None:
-        return Topic(topic, has_route=False)
-    return Topic(
+        return SubscribedTopic(topic, has_route=False)
+    return SubscribedTopic(
         topic,
         is_readable=bool(config.perm & PERM_READ),
         is_allowed=operations.groups.is_readable(group, topic),
@@ -116,14 +127,14 @@ def _topic(operations: Operations, group: str, topic: str, born: list[int]) -> T
 
 async def _queues(
     operations: Operations, permit: Permit, group: str, topic: str, wanted: SubscriptionData | None
-) -> list[Queue]:
+) -> list[ConsumedQueue]:
     config, units_of = operations.topics.get(topic), operations.queries.consume_queue
     found, sampler = [], TopicSampler(wanted)
     queue_ids = range(0 if config is None else config.read_queue_nums)
     for progress in operations.offsets.progress(group, topic, queue_ids):
         queue_id, (least, end) = progress.queue_id, progress.range
-        place = Place(topic, operations.options.broker_name, queue_id)
-        one = Queue(place, least, end, progress.committed, progress.pulled)
+        place = QueueKey(topic, operations.options.broker_name, queue_id)
+        one = ConsumedQueue(place, least, end, progress.committed, progress.pulled)
         if (begin := sampler.offset_in(one)) is not None:
             units = units_of(permit, topic, queue_id, begin, SAMPLED_MESSAGES, group)
             entries = (await settled(units)).queue_data

@@ -10,20 +10,20 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import Client, ClientAnswer, Operations, Use
+from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, Use
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
 
 ROWS_A_LOOK = 64
 TOPICS_SHOWN_MAX = 200
 
 
-async def groups(console: Console, call: Call) -> dict[str, Any]:
+async def groups(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of groups."""
     operations, query, breathe = console.operations, call.query, console.turns()
     topics: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def _row(operations: Operations, name: str, topics: list[str]) -> dict[str, Any]
     }
 
 
-def group(console: Console, call: Call) -> dict[str, Any]:
+def group(console: Console, call: WebCall) -> dict[str, Any]:
     """One group: its settings, members with what each subscribes to, and how far it is in each queue."""
     operations, name = console.operations, call.path["group"]
     config, online = operations.groups.get(name), operations.clients.consumers(name)
@@ -97,7 +97,7 @@ def group(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def _member(client: Client) -> dict[str, Any]:
+def _member(client: GroupClient) -> dict[str, Any]:
     return {
         "clientId": client.client_id,
         "address": client.peer.address,
@@ -133,7 +133,7 @@ def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[s
     }
 
 
-async def running(console: Console, call: Call) -> dict[str, Any]:
+async def running(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the state that a member reports, with the stacks of its threads if they are requested."""
     answer: ClientAnswer = await settled(
         console.operations.clients.running_info(
@@ -152,7 +152,7 @@ async def running(console: Console, call: Call) -> dict[str, Any]:
     return {"clientId": call.path["client"], "running": told}
 
 
-def create_group(console: Console, call: Call) -> dict[str, Any]:
+def create_group(console: Console, call: WebCall) -> dict[str, Any]:
     """Create a group; refused where there is one of this name."""
     name = call.body["group"]
     if name in console.operations.groups:
@@ -160,14 +160,14 @@ def create_group(console: Console, call: Call) -> dict[str, Any]:
     return _put_group(console, call, SubscriptionGroupConfig(name))
 
 
-def change_group(console: Console, call: Call) -> dict[str, Any]:
+def change_group(console: Console, call: WebCall) -> dict[str, Any]:
     """Change a group: what is not given stays."""
     known = console.operations.groups.known(call.path["group"])
     call.before = known.to_json()
     return _put_group(console, call, SubscriptionGroupConfig.from_json(known.to_json()))
 
 
-def _put_group(console: Console, call: Call, config: SubscriptionGroupConfig) -> dict[str, Any]:
+def _put_group(console: Console, call: WebCall, config: SubscriptionGroupConfig) -> dict[str, Any]:
     permit = console.permit(call, Use.ADMINISTER)
     body = call.body
     for name, attribute in _CHANGEABLE.items():
@@ -179,7 +179,7 @@ def _put_group(console: Console, call: Call, config: SubscriptionGroupConfig) ->
     return {"group": config.group_name}
 
 
-def delete_group(console: Console, call: Call) -> dict[str, Any]:
+def delete_group(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete a group; with its offsets if so wished."""
     permit = console.permit(call, Use.ADMINISTER)
     name = call.path["group"]
@@ -199,11 +199,11 @@ _CHANGEABLE = {
     "consumeTimeoutMinute": "consume_timeout_minute",
 }
 _SETTINGS = (
-    Field("consumeEnable", bool, "Allow consumption.", None),
-    Field("consumeBroadcastEnable", bool, "Allow broadcast consumption.", None),
-    Field("consumeMessageOrderly", bool, "Pop messages in order.", None),
-    Field("retryQueueNums", int, "Number of queues of the retry topic.", None, least=0, most=1024),
-    Field(
+    RouteField("consumeEnable", bool, "Allow consumption.", None),
+    RouteField("consumeBroadcastEnable", bool, "Allow broadcast consumption.", None),
+    RouteField("consumeMessageOrderly", bool, "Pop messages in order.", None),
+    RouteField("retryQueueNums", int, "Number of queues of the retry topic.", None, least=0, most=1024),
+    RouteField(
         "retryMaxTimes",
         int,
         "Delivery attempts before a message becomes a dead letter.",
@@ -211,7 +211,7 @@ _SETTINGS = (
         least=-1,
         most=100_000,
     ),
-    Field(
+    RouteField(
         "consumeTimeoutMinute", int, "Consume timeout of a message, in minutes.", None, least=1, most=100_000
     ),
 )
@@ -225,8 +225,8 @@ ROUTES = (
         groups,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
-            Field("system", bool, "Include system groups.", False),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
+            RouteField("system", bool, "Include system groups.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -236,7 +236,7 @@ ROUTES = (
         Role.OPERATOR,
         "Create a group.",
         create_group,
-        body=(Field("group", str, "Group name."), *_SETTINGS),
+        body=(RouteField("group", str, "Group name."), *_SETTINGS),
         needs=of_group(Action.CREATE),
     ),
     Route("GET", "/groups/{group}", Role.VIEWER, "Show a group.", group, needs=of_group(Action.GET)),
@@ -255,7 +255,7 @@ ROUTES = (
         Role.ADMIN,
         "Delete a group.",
         delete_group,
-        query=(Field("offsets", bool, "Delete the offsets of the group too.", False),),
+        query=(RouteField("offsets", bool, "Delete the offsets of the group too.", False),),
         needs=of_group(Action.DELETE),
     ),
     Route(
@@ -264,7 +264,7 @@ ROUTES = (
         Role.VIEWER,
         "Show the state of a group member.",
         running,
-        query=(Field("stacks", bool, "Include thread stacks.", False),),
+        query=(RouteField("stacks", bool, "Include thread stacks.", False),),
         needs=of_group(Action.GET),
     ),
 )

@@ -9,7 +9,7 @@ from mqgateway.engine.lite.names import split_name
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import LiteGroup, LiteParent
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
 from mqgateway.gateway.web.route import ApiError, Role, Route
@@ -17,7 +17,7 @@ from mqgateway.gateway.web.route import ApiError, Role, Route
 TOP = 10
 
 
-async def parents(console: Console, call: Call) -> dict[str, Any]:
+async def parents(console: Console, call: WebCall) -> dict[str, Any]:
     """List topics that have lite topics, with counts of all."""
     lite, query = console.operations.lite, call.query
     counts, figures = await lite.counts(), lite.figures()
@@ -44,7 +44,7 @@ async def parents(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def parent(console: Console, call: Call) -> dict[str, Any]:
+async def parent(console: Console, call: WebCall) -> dict[str, Any]:
     """Show a parent: the lag of each group in lite topics that it has consumed, the largest first."""
     lite, found = console.operations.lite, _parent(console, call)
     lag = await lite.lag(found.topic)
@@ -70,7 +70,7 @@ def _group(name: str, group: LiteGroup, lag: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def clients(console: Console, call: Call) -> dict[str, Any]:
+def clients(console: Console, call: WebCall) -> dict[str, Any]:
     """List clients that read lite topics of a parent; `lastPop` is a time in ms, -1 where unknown."""
     lite, query = console.operations.lite, call.query
     group_of = {
@@ -97,7 +97,7 @@ def clients(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def _parent(console: Console, call: Call) -> LiteParent:
+def _parent(console: Console, call: WebCall) -> LiteParent:
     topic = call.path["topic"]
     found = console.operations.lite.parent(topic)
     if found is None:

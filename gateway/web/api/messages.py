@@ -20,22 +20,22 @@ from mqgateway.gateway.broker.operations import MayUse, Use
 from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
-from mqgateway.gateway.web.scan import QueueSource, Wanted, scan, settled
-from mqgateway.gateway.web.timeline import Told, timeline
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
+from mqgateway.gateway.web.scan import QueueSource, SearchCriteria, scan, settled
+from mqgateway.gateway.web.timeline import HostRecord, timeline
 
 KEY_MAX = 64
 BUDGET_MAX = 100_000
 
 
-async def search(console: Console, call: Call) -> dict[str, Any]:
+async def search(console: Console, call: WebCall) -> dict[str, Any]:
     """Messages of a topic that fit; `scanned` were read, `left` are still to be read from `cursor` on."""
     query = call.query
     if query["topic"] not in console.operations.topics:
         raise ApiError(404, f"there is no topic {query['topic']} on this broker")
-    wanted = Wanted(
+    wanted = SearchCriteria(
         query["topic"],
         queue_id=query["queueId"],
         begin=query["begin"],
@@ -58,14 +58,14 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
     return {"rows": rows, "scanned": found.scanned, "left": found.left, "cursor": found.cursor}
 
 
-async def by_key(console: Console, call: Call) -> dict[str, Any]:
+async def by_key(console: Console, call: WebCall) -> dict[str, Any]:
     """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
     found = (await _by_key(console, call, topic, key)).records
     return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
 
 
-async def message(console: Console, call: Call) -> dict[str, Any]:
+async def message(console: Console, call: WebCall) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
     offsets = console.operations.offsets
@@ -82,18 +82,18 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def trace(console: Console, call: Call) -> dict[str, Any]:
+async def trace(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the trace records of a message; times are in ms since the epoch."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
     topic = console.operations.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
-    told: list[Told] = []
+    told: list[HostRecord] = []
     result = await _by_key(console, call, topic, key) if key else None
     for record in () if result is None else result.records:
         message = decode(record)
         told += [
-            Told(format_host(message.born_host).rpartition(":")[0], one)
+            HostRecord(format_host(message.born_host).rpartition(":")[0], one)
             for one in trace_records(shown.body_of(message))
             if one.message_id == key
         ]
@@ -105,13 +105,13 @@ async def trace(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def _by_key(console: Console, call: Call, topic: str, key: str) -> QueryResult:
+async def _by_key(console: Console, call: WebCall, topic: str, key: str) -> QueryResult:
     permit = console.permit(call, Use.QUERY)
     found: QueryResult = await settled(console.operations.queries.by_key(permit, topic, key, KEY_MAX))
     return found
 
 
-def _may_read(console: Console, call: Call) -> MayUse:
+def _may_read(console: Console, call: WebCall) -> MayUse:
     """Return what decides whether the caller may read messages of a topic."""
 
     def may_use(topic: str) -> bool:
@@ -124,7 +124,7 @@ def _may_read(console: Console, call: Call) -> MayUse:
     return may_use
 
 
-async def find(console: Console, call: Call, message_id: str, may_use: MayUse | None) -> StoredMessage:
+async def find(console: Console, call: WebCall, message_id: str, may_use: MayUse | None) -> StoredMessage:
     """Return the message with an id of ours. Raises `ApiError`, and `OperationError` for a refusal."""
     try:
         offset = parse_offset_message_id(message_id)[2]
@@ -147,18 +147,18 @@ ROUTES = (
         "Search a topic; reads at most `budget` messages.",
         search,
         query=(
-            Field("topic", str, "Topic name."),
-            Field("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-            Field("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            Field("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            Field("tag", str, "Tag of the messages.", ""),
-            Field("key", str, "Key of the messages.", ""),
-            Field("property", str, "Property of the messages: name or name=value.", ""),
-            Field("text", str, "Text in the message body.", ""),
-            Field("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
-            Field("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
-            Field("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),
-            Field("cursor", str, "`cursor` of the previous response, to continue the search.", ""),
+            RouteField("topic", str, "Topic name."),
+            RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+            RouteField("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
+            RouteField("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
+            RouteField("tag", str, "Tag of the messages.", ""),
+            RouteField("key", str, "Key of the messages.", ""),
+            RouteField("property", str, "Property of the messages: name or name=value.", ""),
+            RouteField("text", str, "Text in the message body.", ""),
+            RouteField("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
+            RouteField("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
+            RouteField("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),
+            RouteField("cursor", str, "`cursor` of the previous response, to continue the search.", ""),
         ),
         needs=of_topic(Action.SUB),
     ),
@@ -168,7 +168,7 @@ ROUTES = (
         Role.READER,
         "Query messages by key in the index; returns at most 64.",
         by_key,
-        query=(Field("topic", str, "Topic name."), Field("key", str, "Key or unique key.")),
+        query=(RouteField("topic", str, "Topic name."), RouteField("key", str, "Key or unique key.")),
         needs=of_topic(Action.SUB),
     ),
     Route("GET", "/messages/{id}", Role.READER, "Show a message with its body.", message),

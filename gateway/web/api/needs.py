@@ -12,9 +12,9 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import cluster as cluster_resource
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 
-Needs = Callable[[Call], Sequence[Need]]
+Needs = Callable[[WebCall], Sequence[Need]]
 
 
 def of_cluster(*actions: Action) -> Needs:

@@ -10,17 +10,17 @@ from mqgateway.engine.names import is_lmq
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.metrics.health import name_server_health
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import Field, Role, Route
-from mqgateway.gateway.web.streams import Events, Source
+from mqgateway.gateway.web.route import Role, Route, RouteField
+from mqgateway.gateway.web.streams import Events, EventSource
 
 TOP = 10
 LIVE_SECONDS = 2.0
 ROWS_A_LOOK = 64
 
 
-async def overview(console: Console, call: Call) -> dict[str, Any]:
+async def overview(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the broker and its health, the busiest topics, the groups with the largest lag, warnings."""
     operations, breathe = console.operations, console.turns()
     options, offsets = operations.options, operations.offsets
@@ -88,12 +88,12 @@ def _warnings(console: Console) -> list[dict[str, Any]]:
     return found
 
 
-def series(console: Console, call: Call) -> dict[str, Any]:
+def series(console: Console, call: WebCall) -> dict[str, Any]:
     """Charts of the last minutes: `time` in s since the epoch and, by name, as many numbers."""
     return console.rings.since(call.now / 1000 - call.query["minutes"] * 60)
 
 
-def events(console: Console, call: Call) -> Source:
+def events(console: Console, call: WebCall) -> EventSource:
     """Figures every two seconds, as events called `figures`."""
     before = console.counts()
 
@@ -103,10 +103,10 @@ def events(console: Console, call: Call) -> Source:
         before = console.counts()
         return [("figures", {"time": console.now() / 1000, **figures})]
 
-    return Source(LIVE_SECONDS, tell)
+    return EventSource(LIVE_SECONDS, tell)
 
 
-def audit(console: Console, call: Call) -> dict[str, Any]:
+def audit(console: Console, call: WebCall) -> dict[str, Any]:
     """List changes made in the console since the broker started, the newest first."""
     rows = [entry for entry in reversed(console.audit) if call.query["search"] in str(entry)]
     return {"rows": rows[: call.query["limit"]], "total": len(rows)}
@@ -122,7 +122,9 @@ ROUTES = (
         Role.VIEWER,
         "Return chart series, at most the last 24 hours.",
         series,
-        query=(Field("minutes", int, "Range of the charts, in minutes before now.", 60, least=1, most=1440),),
+        query=(
+            RouteField("minutes", int, "Range of the charts, in minutes before now.", 60, least=1, most=1440),
+        ),
         needs=_SHOWN,
     ),
     Route("GET", "/events", Role.VIEWER, "Stream changed figures.", events, needs=_SHOWN, is_stream=True),
@@ -133,8 +135,8 @@ ROUTES = (
         "List changes that were made in the console.",
         audit,
         query=(
-            Field("limit", int, "Maximum number of rows.", 200, least=1, most=1000),
-            Field("search", str, "Text in the entries.", ""),
+            RouteField("limit", int, "Maximum number of rows.", 200, least=1, most=1000),
+            RouteField("search", str, "Text in the entries.", ""),
         ),
         needs=_SHOWN,
     ),

@@ -8,15 +8,15 @@ from mqgateway.engine.pop import OrderKey
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import ANY_QUEUE, Operations
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import Field, Role, Route
+from mqgateway.gateway.web.route import Role, Route, RouteField
 
 ROWS_A_LOOK = 256
 
 
-def pops(console: Console, call: Call) -> dict[str, Any]:
+def pops(console: Console, call: WebCall) -> dict[str, Any]:
     """Counts of what waits and is out, and the revive queues. Times in ms."""
     figures = console.operations.pop.figures()
     return {
@@ -32,7 +32,7 @@ def pops(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def held(console: Console, call: Call) -> dict[str, Any]:
+async def held(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of queues as groups pop them; `queueId` is -1 for pops that wait for any queue."""
     operations, query, breathe = console.operations, call.query, console.turns()
     out, waiting = operations.pop.in_flight(), operations.pop.waiting_pops()
@@ -85,7 +85,7 @@ ROUTES = (
         held,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "out", "waiting")),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "out", "waiting")),
         ),
         needs=_SHOWN,
     ),

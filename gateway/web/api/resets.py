@@ -12,20 +12,20 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Permit, Restart, Use
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
 
 
-def preview(console: Console, call: Call) -> dict[str, Any]:
+def preview(console: Console, call: WebCall) -> dict[str, Any]:
     """Show where the group is and where it would resume, by queue. Nothing is changed."""
     plan = _plan(console, console.permit(call, Use.QUERY), call.path["group"], call.query)
     return {"queues": list(map(_row, plan))}
 
 
-def reset(console: Console, call: Call) -> dict[str, Any]:
+def reset(console: Console, call: WebCall) -> dict[str, Any]:
     """Set the offsets of the group: it resumes there with its next pull or start. `id` undoes it."""
     permit = console.permit(call, Use.ADMINISTER)
     group, topic = call.path["group"], call.body["topic"]
@@ -37,7 +37,7 @@ def reset(console: Console, call: Call) -> dict[str, Any]:
     return {"id": console.keep_reset(call, group, topic, before), "queues": list(map(_row, plan))}
 
 
-def undo(console: Console, call: Call) -> dict[str, Any]:
+def undo(console: Console, call: WebCall) -> dict[str, Any]:
     """Set the offsets that the group had before a change: it consumes later messages again.
 
     Of queues in which it had no offset the new one stays, unless it had none at all. A queue that has deleted
@@ -62,7 +62,7 @@ def undo(console: Console, call: Call) -> dict[str, Any]:
     return {"group": done.group, "topic": done.topic, "offsets": call.after}
 
 
-def resets(console: Console, call: Call) -> dict[str, Any]:
+def resets(console: Console, call: WebCall) -> dict[str, Any]:
     """The changes that can be undone, the newest first."""
     return {
         "rows": [
@@ -72,8 +72,8 @@ def resets(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def _of_group(call: Call, group: str) -> Call:
-    return Call(call.caller, call.now, call.cluster, path={"group": group})
+def _of_group(call: WebCall, group: str) -> WebCall:
+    return WebCall(call.caller, call.now, call.cluster, path={"group": group})
 
 
 def _plan(console: Console, permit: Permit, group: str, given: dict[str, Any]) -> list[GroupMove]:
@@ -116,11 +116,11 @@ def _row(move: GroupMove) -> dict[str, Any]:
 
 
 _WHERE = (
-    Field("topic", str, "Topic name."),
-    Field("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
-    Field("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
-    Field("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-    Field("offset", int, "Offset; needs `queueId`.", 0, least=0),
+    RouteField("topic", str, "Topic name."),
+    RouteField("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
+    RouteField("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
+    RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+    RouteField("offset", int, "Offset; needs `queueId`.", 0, least=0),
 )
 
 ROUTES = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.route import Field, Role, Route
-from mqgateway.gateway.web.sessions import Session
+from mqgateway.gateway.web.route import Role, Route, RouteField
+from mqgateway.gateway.web.sessions import LoginSession
 
 
-def session(console: Console, call: Call) -> dict[str, Any]:
+def session(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the session of the caller. `login` is the way to log in: `password` or `link`."""
     options = console.operations.options
     return {
@@ -24,7 +24,7 @@ def session(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-def log_in(console: Console, call: Call) -> Session:
+def log_in(console: Console, call: WebCall) -> LoginSession:
     """Open a session: with user and password, or with the token of the link."""
     body = call.body
     if body["token"]:
@@ -32,7 +32,7 @@ def log_in(console: Console, call: Call) -> Session:
     return console.entrance.log_in(body["user"], body["password"], call.caller.address)
 
 
-def log_out(console: Console, call: Call) -> dict[str, Any]:
+def log_out(console: Console, call: WebCall) -> dict[str, Any]:
     """End the session."""
     return {"isIn": False}
 
@@ -46,9 +46,9 @@ ROUTES = (
         "Log in.",
         log_in,
         body=(
-            Field("user", str, "User name.", ""),
-            Field("password", str, "Secret that signs the user's requests.", "", is_secret=True),
-            Field(
+            RouteField("user", str, "User name.", ""),
+            RouteField("password", str, "Secret that signs the user's requests.", "", is_secret=True),
+            RouteField(
                 "token",
                 str,
                 "Token of the link that the broker printed, instead of user and password.",

@@ -8,13 +8,13 @@ from mqgateway.engine.options import Setting
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import has
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 
-def settings(console: Console, call: Call) -> dict[str, Any]:
+def settings(console: Console, call: WebCall) -> dict[str, Any]:
     """All settings. `fixed` says why one cannot be changed here; secrets are hidden."""
     query = call.query
     rows = []
@@ -40,7 +40,7 @@ def settings(console: Console, call: Call) -> dict[str, Any]:
     return {"rows": rows, "total": len(rows)}
 
 
-def change_settings(console: Console, call: Call) -> dict[str, Any]:
+def change_settings(console: Console, call: WebCall) -> dict[str, Any]:
     """Change settings, all or none. They are kept in the broker's file, if it has one.
 
     `note` says what is not kept, and what takes effect after a restart.
@@ -66,8 +66,8 @@ ROUTES = (
         "List the settings of the broker.",
         settings,
         query=(
-            Field("search", str, "Text in the name or the meaning of a setting.", ""),
-            Field("changed", bool, "Return only settings that were set.", False),
+            RouteField("search", str, "Text in the name or the meaning of a setting.", ""),
+            RouteField("changed", bool, "Return only settings that were set.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -77,7 +77,7 @@ ROUTES = (
         Role.ADMIN,
         "Change settings.",
         change_settings,
-        body=(Field("changes", dict, "New values by property name, as text.", is_secret=True),),
+        body=(RouteField("changes", dict, "New values by property name, as text.", is_secret=True),),
         needs=of_cluster(Action.UPDATE),
     ),
 )

@@ -9,7 +9,7 @@ from mqgateway.engine.store.file_queue import file_name
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import LogSegment
 from mqgateway.gateway.web.api.needs import of_cluster
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
 from mqgateway.gateway.web.route import Role, Route
@@ -43,7 +43,7 @@ def forecast(options: StoreOptions, total: int, free: int, growth: float) -> For
     return Forecast(until(cleaning), until(refusal))
 
 
-def store(console: Console, call: Call) -> dict[str, Any]:
+def store(console: Console, call: WebCall) -> dict[str, Any]:
     """Positions in the log, sizes, disks with a forecast, what is kept how long, damaged records."""
     options, state = console.operations.store_options, console.operations.storage.state()
     positions, damaged = state.positions, state.damaged
@@ -92,7 +92,7 @@ def _disk(console: Console, path: str, growth: float | None) -> dict[str, Any]:
     }
 
 
-def segments(console: Console, call: Call) -> dict[str, Any]:
+def segments(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of the log's files; `goes` is when one is old enough to be deleted, a time in ms."""
     storage, query = console.operations.storage, call.query
     starts = {name: start for start in storage.segments() if has(name := file_name(start), query["search"])}

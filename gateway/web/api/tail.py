@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web import messages
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
-from mqgateway.gateway.web.scan import Wanted
-from mqgateway.gateway.web.streams import Events, Source
+from mqgateway.gateway.web.scan import SearchCriteria
+from mqgateway.gateway.web.streams import Events, EventSource
 
 TAIL_SECONDS = 0.5
 A_LOOK_MAX = 100
 """Maximum number of messages shown of one poll; the number of the others is shown."""
 
 
-def tail(console: Console, call: Call) -> Source:
+def tail(console: Console, call: WebCall) -> EventSource:
     """Events called `message`, and `skipped` where more arrive than a person could read."""
     operations, topic = console.operations, call.path["topic"]
     operations.topics.known(topic)
     permit = console.permit(call, Use.QUERY)
-    wanted = Wanted(topic, tag=call.query["tag"], text=call.query["text"])
+    wanted = SearchCriteria(topic, tag=call.query["tag"], text=call.query["text"])
     seen = {queue: operations.offsets.range(topic, queue).end for queue in operations.topics.queues(topic)}
 
     def look() -> Events:
@@ -44,4 +44,4 @@ def tail(console: Console, call: Call) -> Source:
         events.sort(key=lambda event: event[1]["storeTimestamp"])
         return [*events, ("skipped", {"messages": skipped})] if skipped else events
 
-    return Source(TAIL_SECONDS, look)
+    return EventSource(TAIL_SECONDS, look)

@@ -17,10 +17,10 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NewMessage, Operations, SendOutcome, Use
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
-from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
 
 KINDS = ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM")
@@ -51,7 +51,7 @@ def _matches(operations: Operations, config: TopicConfig, wanted: str, search: s
     return kind == wanted if wanted != USERS else kind not in ("RETRY", "DLQ", "SYSTEM")
 
 
-async def topics(console: Console, call: Call) -> dict[str, Any]:
+async def topics(console: Console, call: WebCall) -> dict[str, Any]:
     """List topics."""
     operations, query, breathe = console.operations, call.query, console.turns()
     sort = query["sort"]
@@ -103,7 +103,7 @@ def _row(operations: Operations, config: TopicConfig, groups: int) -> dict[str, 
     }
 
 
-def topic(console: Console, call: Call) -> dict[str, Any]:
+def topic(console: Console, call: WebCall) -> dict[str, Any]:
     """One topic: its settings, queues, routes, groups, and who sends to it now."""
     operations, name = console.operations, call.path["topic"]
     known = operations.topics
@@ -154,20 +154,20 @@ def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
     ]
 
 
-async def create_topic(console: Console, call: Call) -> dict[str, Any]:
+async def create_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Create a topic; refused where there is one of this name."""
     if call.body["topic"] in console.operations.topics:
         raise ApiError(409, f"there is a topic {call.body['topic']} already")
     return await _put_topic(console, call, call.body["topic"], None)
 
 
-async def change_topic(console: Console, call: Call) -> dict[str, Any]:
+async def change_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Change a topic: what is not given stays."""
     name = call.path["topic"]
     return await _put_topic(console, call, name, console.operations.topics.known(name))
 
 
-async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig | None) -> dict[str, Any]:
+async def _put_topic(console: Console, call: WebCall, name: str, known: TopicConfig | None) -> dict[str, Any]:
     permit = console.permit(call, Use.ADMINISTER)
     body, before = call.body, known or TopicConfig(name, 8, 8)
     attributes: Mapping[str, Any] = body["attributes"] or {}
@@ -192,7 +192,7 @@ def _given(value: Any, otherwise: Any) -> Any:
     return otherwise if value is None else value
 
 
-def delete_topic(console: Console, call: Call) -> dict[str, Any]:
+def delete_topic(console: Console, call: WebCall) -> dict[str, Any]:
     """Delete a topic with all its messages and offsets on this broker."""
     permit = console.permit(call, Use.ADMINISTER)
     name = call.path["topic"]
@@ -204,7 +204,7 @@ def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     return {"topic": name}
 
 
-async def send_message(console: Console, call: Call) -> dict[str, Any]:
+async def send_message(console: Console, call: WebCall) -> dict[str, Any]:
     """Store a message in an existing topic, as a producer would."""
     name, body = call.path["topic"], call.body
     console.operations.topics.known(name)
@@ -223,7 +223,7 @@ async def send_message(console: Console, call: Call) -> dict[str, Any]:
     return sent(await put(console, call, message))
 
 
-async def put(console: Console, call: Call, message: NewMessage) -> SendOutcome:
+async def put(console: Console, call: WebCall, message: NewMessage) -> SendOutcome:
     """Store a message. Raises `ApiError`, `OperationError`."""
     stored: SendOutcome = await settled(
         console.operations.produce.send(console.permit(call, Use.SEND), message)
@@ -243,11 +243,13 @@ def sent(outcome: SendOutcome) -> dict[str, Any]:
 
 
 _SETTINGS = (
-    Field("readQueues", int, "Number of queues to read.", None, least=1, most=65535),
-    Field("writeQueues", int, "Number of queues to write.", None, least=1, most=65535),
-    Field("perm", int, "Permission of clients: 6 read and write, 4 read, 2 write.", None, least=0, most=7),
-    Field("order", bool, "Keep the order of queues in routes fixed.", None),
-    Field("attributes", dict, "Attributes such as `message.type`; others keep their values.", None),
+    RouteField("readQueues", int, "Number of queues to read.", None, least=1, most=65535),
+    RouteField("writeQueues", int, "Number of queues to write.", None, least=1, most=65535),
+    RouteField(
+        "perm", int, "Permission of clients: 6 read and write, 4 read, 2 write.", None, least=0, most=7
+    ),
+    RouteField("order", bool, "Keep the order of queues in routes fixed.", None),
+    RouteField("attributes", dict, "Attributes such as `message.type`; others keep their values.", None),
 )
 
 ROUTES = (
@@ -259,8 +261,8 @@ ROUTES = (
         topics,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
-            Field("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
+            RouteField("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -270,7 +272,7 @@ ROUTES = (
         Role.OPERATOR,
         "Create a topic.",
         create_topic,
-        body=(Field("topic", str, "Topic name."), *_SETTINGS),
+        body=(RouteField("topic", str, "Topic name."), *_SETTINGS),
         needs=of_topic(Action.CREATE),
     ),
     Route("GET", "/topics/{topic}", Role.VIEWER, "Show a topic.", topic, needs=of_topic(Action.GET)),
@@ -298,12 +300,12 @@ ROUTES = (
         "Send a message.",
         send_message,
         body=(
-            Field("body", str, "Text of the message.", is_secret=True),
-            Field("tags", str, "Tag of the message.", ""),
-            Field("keys", str, "Keys of the message, separated by blanks.", ""),
-            Field("properties", dict, "Additional properties.", None, is_secret=True),
-            Field("queueId", int, "Queue id; -1 for any queue.", -1, least=-1, most=65535),
-            Field("delayLevel", int, "Delay level; 0 for no delay.", 0, least=0, most=64),
+            RouteField("body", str, "Text of the message.", is_secret=True),
+            RouteField("tags", str, "Tag of the message.", ""),
+            RouteField("keys", str, "Keys of the message, separated by blanks.", ""),
+            RouteField("properties", dict, "Additional properties.", None, is_secret=True),
+            RouteField("queueId", int, "Queue id; -1 for any queue.", -1, least=-1, most=65535),
+            RouteField("delayLevel", int, "Delay level; 0 for no delay.", 0, least=0, most=64),
         ),
         needs=of_topic(Action.PUB),
     ),
@@ -314,8 +316,8 @@ ROUTES = (
         "Stream messages as they arrive.",
         tail,
         query=(
-            Field("tag", str, "Tag of the messages.", ""),
-            Field("text", str, "Text in the message body.", ""),
+            RouteField("tag", str, "Tag of the messages.", ""),
+            RouteField("text", str, "Text in the message body.", ""),
         ),
         needs=of_topic(Action.SUB),
         is_stream=True,

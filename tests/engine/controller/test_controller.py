@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.controller.controller import WAITING_MAX, Notice, TooManyWaiting
-from mqgateway.engine.controller.decisions import Decision, next_broker_id, replica_info
+from mqgateway.engine.controller.controller import WAITING_MAX, MasterChangeNotice, TooManyWaiting
+from mqgateway.engine.controller.decisions import ControllerDecision, next_broker_id, replica_info
 from mqgateway.engine.controller.events import ElectMaster
-from mqgateway.engine.controller.liveness import Beat, BrokerKey
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat, ReplicaKey
 from mqgateway.engine.controller.state import NotLeading
 from tests.support.engine.controller.sets import Bench, a_set, address, key
 
@@ -43,7 +43,7 @@ def test_a_decision_waits_for_what_those_before_change(clock: ManualClock) -> No
     bench.state.held.pop()()
     elected, asked = told
     assert elected.answer.master == asked.answer.master == 2
-    assert bench.notices == [Notice([address(2)], bench.state.sets["brk"])]
+    assert bench.notices == [MasterChangeNotice([address(2)], bench.state.sets["brk"])]
 
 
 def test_controller_that_does_not_lead_decides_nothing(clock: ManualClock) -> None:
@@ -64,7 +64,7 @@ def test_waiting_decisions_fail_after_loss_of_leadership(clock: ManualClock) -> 
     ask(bench, told)
     bench.state.is_leader = False
     bench.state.held.pop()()
-    assert isinstance(told[0], Decision) and isinstance(told[1], NotLeading)
+    assert isinstance(told[0], ControllerDecision) and isinstance(told[1], NotLeading)
 
 
 def test_only_so_many_wait(clock: ManualClock) -> None:
@@ -79,14 +79,14 @@ def test_only_so_many_wait(clock: ManualClock) -> None:
     assert isinstance(refused, TooManyWaiting)
     bench.state.held.pop()()
     assert len(told) == WAITING_MAX + 2
-    assert all(isinstance(one, Decision) for one in told[1:])
+    assert all(isinstance(one, ControllerDecision) for one in told[1:])
 
 
 def test_a_decision_that_fails_stops_nobody(clock: ManualClock) -> None:
     bench = Bench(clock, a_set())
     told: list[Any] = []
 
-    def broken(world: object) -> Decision[None]:
+    def broken(world: object) -> ControllerDecision[None]:
         raise ValueError("broken")
 
     ask(bench, told, broken)
@@ -112,7 +112,7 @@ def test_a_master_whose_connection_ends_is_followed_at_once(clock: ManualClock) 
     bench.hear(2)
     bench.controller.connection_lost(first)
     assert masters(bench) == [2]
-    assert bench.notices == [Notice([address(2)], bench.state.sets["brk"])]
+    assert bench.notices == [MasterChangeNotice([address(2)], bench.state.sets["brk"])]
 
 
 def test_a_slave_whose_connection_ends_is_nobodys_loss(clock: ManualClock) -> None:
@@ -136,7 +136,7 @@ def test_another_clusters_broker_of_the_same_name_is_another(clock: ManualClock)
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.hear(2)
 
-    bench.controller.hear(BrokerKey("other", "brk", 1), Beat(), "its")
+    bench.controller.hear(ReplicaKey("other", "brk", 1), ReplicaHeartbeat(), "its")
     bench.controller.connection_lost("its")
     assert not bench.state.events
 

@@ -8,10 +8,10 @@ import pytest
 
 from mqgateway.engine.controller.broker_set import BrokerSet
 from mqgateway.engine.controller.decisions import (
-    Decision,
-    Reason,
-    Refusal,
-    World,
+    ControllerDecision,
+    ControllerReason,
+    ControllerRefusal,
+    DecisionInput,
     alter_sync_state_set,
     apply_broker_id,
     clean_broker_data,
@@ -29,13 +29,13 @@ from mqgateway.engine.controller.events import (
     ElectMaster,
     UpdateBrokerAddress,
 )
-from mqgateway.engine.controller.liveness import Beat
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat
 from tests.support.engine.controller.sets import a_set, address, code, world
 
 BOTH = frozenset([1, 2])
 
 
-def refusal(decision: Decision[Any]) -> Refusal:
+def refusal(decision: ControllerDecision[Any]) -> ControllerRefusal:
     """Return the refusal; there must be no event."""
     assert decision.event is None
     assert decision.refusal is not None
@@ -53,18 +53,23 @@ def test_the_next_id_is_one_for_a_set_that_nobody_knows() -> None:
 def test_an_id_that_is_free_is_given() -> None:
     for on, number in ((world(), 1), (world(a_set()), 3), (world(a_set()), 9)):
         decision = apply_broker_id(on, "CL", "brk", number, code(number))
-        assert decision == Decision(None, ApplyBrokerId("brk", "CL", address(number), number, code(number)))
+        assert decision == ControllerDecision(
+            None, ApplyBrokerId("brk", "CL", address(number), number, code(number))
+        )
 
 
 def test_an_id_is_given_again_for_the_same_check_code() -> None:
     assert apply_broker_id(world(a_set()), "CL", "brk", 2, code(2)).event is not None
     taken = apply_broker_id(world(a_set()), "CL", "brk", 2, code(3))
-    assert refusal(taken) == (Reason.BROKER_ID_INVALID, "Fail to apply brokerId: 2 in broker-set: brk")
+    assert refusal(taken) == (
+        ControllerReason.BROKER_ID_INVALID,
+        "Fail to apply brokerId: 2 in broker-set: brk",
+    )
 
 
 def test_the_first_id_of_a_set_is_one() -> None:
     assert refusal(apply_broker_id(world(), "CL", "nn", 5, code(5))) == (
-        Reason.BROKER_ID_INVALID,
+        ControllerReason.BROKER_ID_INVALID,
         "Broker-set: nn hasn't been registered in controller, but broker try to apply brokerId: 5",
     )
 
@@ -77,7 +82,9 @@ def test_invalid_id_is_refused(number: int | None) -> None:
 
 
 def test_no_check_code_no_id() -> None:
-    assert refusal(apply_broker_id(world(), "CL", "brk", 1, None)).reason is Reason.BROKER_ID_INVALID
+    assert (
+        refusal(apply_broker_id(world(), "CL", "brk", 1, None)).reason is ControllerReason.BROKER_ID_INVALID
+    )
 
 
 def test_the_sets_do_not_grow_for_ever() -> None:
@@ -108,7 +115,7 @@ def test_a_replica_that_has_moved_says_so() -> None:
 
 
 def test_replica_without_id_cannot_register() -> None:
-    needed = Reason.BROKER_NEED_TO_BE_REGISTERED
+    needed = ControllerReason.BROKER_NEED_TO_BE_REGISTERED
     on = world(a_set())
     assert refusal(register_broker(on, "nn", 1, "a")) == (
         needed,
@@ -127,7 +134,7 @@ def test_replica_without_id_cannot_register() -> None:
 def test_a_set_is_told_or_unknown() -> None:
     assert replica_info(world(a_set()), "brk").answer == a_set()
     assert refusal(replica_info(world(), "brk")) == (
-        Reason.BROKER_METADATA_NOT_EXIST,
+        ControllerReason.BROKER_METADATA_NOT_EXIST,
         "Broker metadata is not existed",
     )
 
@@ -139,7 +146,9 @@ def test_sets_that_are_unknown_are_left_out() -> None:
 # Elections
 
 
-def elected(on: World, number: int | None, designate: bool = False) -> Decision[BrokerSet | None]:
+def elected(
+    on: DecisionInput, number: int | None, designate: bool = False
+) -> ControllerDecision[BrokerSet | None]:
     return elect_master(on, "brk", number, designate)
 
 
@@ -151,7 +160,7 @@ def new_set(**fields: Any) -> BrokerSet:
 
 def test_an_unknown_set_elects_nobody() -> None:
     assert refusal(elected(world(), 1)) == (
-        Reason.BROKER_NEED_TO_BE_REGISTERED,
+        ControllerReason.BROKER_NEED_TO_BE_REGISTERED,
         "Broker hasn't been registered",
     )
 
@@ -168,13 +177,16 @@ def test_the_first_master_is_who_asks_first_heard_of_or_not(designate: bool) -> 
 
 def test_replica_without_id_is_not_first_master() -> None:
     """RocketMQ elects any number it is given."""
-    assert refusal(elected(world(new_set()), 9)).reason is Reason.ELECT_MASTER_FAILED
+    assert refusal(elected(world(new_set()), 9)).reason is ControllerReason.ELECT_MASTER_FAILED
 
 
 @pytest.mark.parametrize("number", [None, -1])
 def test_a_set_that_never_had_a_master_stays_to_be_won(number: int | None) -> None:
     """RocketMQ raises the epoch, after which no replica can win."""
-    assert refusal(elected(world(new_set(), alive=[1, 2]), number)).reason is Reason.MASTER_NOT_AVAILABLE
+    assert (
+        refusal(elected(world(new_set(), alive=[1, 2]), number)).reason
+        is ControllerReason.MASTER_NOT_AVAILABLE
+    )
 
 
 @pytest.mark.parametrize(("number", "designate"), [(2, False), (1, True), (None, False), (-1, False)])
@@ -182,7 +194,7 @@ def test_a_master_that_is_there_stays(number: int | None, designate: bool) -> No
     one = a_set(sync_state_set=BOTH)
     decision = elected(world(one, alive=[1, 2]), number, designate)
     assert refusal(decision) == (
-        Reason.MASTER_STILL_EXIST,
+        ControllerReason.MASTER_STILL_EXIST,
         "The old master 1 is still alive, not need to elect new master for broker brk",
     )
     assert decision.answer == one
@@ -199,14 +211,18 @@ def test_an_operator_may_choose_another_one_in_sync() -> None:
 def test_designated_replica_must_be_live_and_in_sync(in_sync: frozenset[int], alive: list[int]) -> None:
     on = world(a_set(sync_state_set=in_sync), alive=alive)
     assert refusal(elected(on, 2, True)) == (
-        Reason.ELECT_MASTER_FAILED,
+        ControllerReason.ELECT_MASTER_FAILED,
         "Failed to elect a new master",
     )
 
 
 def test_a_lost_master_is_followed_by_the_best_one_in_sync() -> None:
     one = a_set((1, 2, 3), sync_state_set=frozenset([1, 2, 3]))
-    on = world(one, alive=[2, 3], said={2: Beat(epoch=1, max_offset=5), 3: Beat(epoch=1, max_offset=2**32)})
+    on = world(
+        one,
+        alive=[2, 3],
+        said={2: ReplicaHeartbeat(epoch=1, max_offset=5), 3: ReplicaHeartbeat(epoch=1, max_offset=2**32)},
+    )
     assert elected(on, None).event == ElectMaster("brk", 3)
 
 
@@ -215,11 +231,11 @@ def test_a_master_without_a_follower_is_noted_as_gone_once(number: int | None) -
     decision = elected(world(a_set(), alive=[2]), number)
     assert decision.event == ElectMaster("brk", None)
     assert decision.refusal == (
-        Reason.MASTER_NOT_AVAILABLE,
+        ControllerReason.MASTER_NOT_AVAILABLE,
         "Old master has down and failed to elect a new broker master",
     )
     again = elected(world(a_set(master=None, master_epoch=2), alive=[2]), number)
-    assert refusal(again).reason is Reason.MASTER_NOT_AVAILABLE
+    assert refusal(again).reason is ControllerReason.MASTER_NOT_AVAILABLE
 
 
 def test_a_broker_that_asks_in_vain_changes_nothing() -> None:
@@ -235,7 +251,7 @@ def test_replica_out_of_sync_wins_only_with_unclean_election() -> None:
 # The in-sync set
 
 
-def altered(on: World | None = None, **fields: Any) -> Decision[BrokerSet | None]:
+def altered(on: DecisionInput | None = None, **fields: Any) -> ControllerDecision[BrokerSet | None]:
     """Return the decision on a request of master 1 of epoch 1 for 1 and 2."""
     usual: dict[str, Any] = {"master": 1, "master_epoch": 1, "ids": BOTH, "ids_epoch": 1}
     return alter_sync_state_set(on or world(a_set(), alive=[1, 2]), "brk", **(usual | fields))
@@ -256,45 +272,49 @@ REJECTING = "Rejecting alter syncStateSet request because the "
     [
         (
             {"ids": frozenset([1]), "master": 9},
-            Reason.ALTER_SYNC_STATE_SET_FAILED,
+            ControllerReason.ALTER_SYNC_STATE_SET_FAILED,
             "The newSyncStateSet is equal with oldSyncStateSet, no needed to update syncStateSet",
         ),
         (
             {"master": 2, "master_epoch": 9},
-            Reason.INVALID_MASTER,
+            ControllerReason.INVALID_MASTER,
             REJECTING + "current leader is:{1}, not {2}",
         ),
-        ({"master": None}, Reason.INVALID_MASTER, REJECTING + "current leader is:{1}, not {null}"),
+        ({"master": None}, ControllerReason.INVALID_MASTER, REJECTING + "current leader is:{1}, not {null}"),
         (
             {"master_epoch": 2, "ids_epoch": 9},
-            Reason.FENCED_MASTER_EPOCH,
+            ControllerReason.FENCED_MASTER_EPOCH,
             REJECTING + "current master epoch is:{1}, not {2}",
         ),
         (
             {"master_epoch": None},
-            Reason.FENCED_MASTER_EPOCH,
+            ControllerReason.FENCED_MASTER_EPOCH,
             REJECTING + "current master epoch is:{1}, not {null}",
         ),
         (
             {"ids_epoch": 0, "ids": frozenset([7])},
-            Reason.FENCED_SYNC_STATE_SET_EPOCH,
+            ControllerReason.FENCED_SYNC_STATE_SET_EPOCH,
             REJECTING + "current syncStateSet epoch is:{1}, not {0}",
         ),
         (
             {"ids": frozenset([1, 7])},
-            Reason.INVALID_REPLICAS,
+            ControllerReason.INVALID_REPLICAS,
             REJECTING + "replicas {7} don't exist",
         ),
-        ({"ids": frozenset([1, 3])}, Reason.BROKER_NOT_ALIVE, REJECTING + "replicas {3} don't alive"),
+        (
+            {"ids": frozenset([1, 3])},
+            ControllerReason.BROKER_NOT_ALIVE,
+            REJECTING + "replicas {3} don't alive",
+        ),
         (
             {"ids": frozenset([2])},
-            Reason.ALTER_SYNC_STATE_SET_FAILED,
+            ControllerReason.ALTER_SYNC_STATE_SET_FAILED,
             REJECTING + "newSyncStateSet don't contains origin leader {1}",
         ),
     ],
 )
 def test_a_set_is_refused_for_the_first_reason_there_is(
-    fields: dict[str, Any], reason: Reason, remark: str
+    fields: dict[str, Any], reason: ControllerReason, remark: str
 ) -> None:
     assert refusal(altered(world(a_set((1, 2, 3)), alive=[1, 2]), **fields)) == (reason, remark)
 
@@ -303,7 +323,7 @@ def test_a_set_is_refused_without_a_master_and_of_nobody() -> None:
     nobody = altered(world(a_set(master=None), alive=[1, 2]), master=None)
     assert refusal(nobody).remark == REJECTING + "current leader is:{null}, not {null}"
     assert refusal(altered(world())) == (
-        Reason.ALTER_SYNC_STATE_SET_FAILED,
+        ControllerReason.ALTER_SYNC_STATE_SET_FAILED,
         "Broker metadata is not existed",
     )
 
@@ -331,12 +351,12 @@ def test_a_set_is_refused_without_a_master_and_of_nobody() -> None:
 )
 def test_live_replicas_are_not_removed(ids: str | None, remark: str) -> None:
     decision = clean_broker_data(world(a_set(), alive=[2]), "brk", ids, False)
-    assert refusal(decision) == (Reason.INVALID_CLEAN_BROKER_METADATA, remark)
+    assert refusal(decision) == (ControllerReason.INVALID_CLEAN_BROKER_METADATA, remark)
 
 
 def test_replicas_that_are_gone_are_forgotten() -> None:
     decision = clean_broker_data(world(a_set(), alive=[1]), "brk", "2;", False)
-    assert decision == Decision(None, CleanBrokerData("brk", frozenset([2])))
+    assert decision == ControllerDecision(None, CleanBrokerData("brk", frozenset([2])))
     masterless = world(a_set(master=None))
     assert clean_broker_data(masterless, "brk", None, False).event == CleanBrokerData("brk")
 
@@ -350,7 +370,7 @@ def test_a_living_set_is_forgotten_as_a_whole() -> None:
 @pytest.mark.parametrize(("ids", "living"), [(None, True), (None, False), ("3", False)])
 def test_an_unknown_set_cannot_be_forgotten(ids: str | None, living: bool) -> None:
     assert refusal(clean_broker_data(world(), "zz", ids, living)) == (
-        Reason.INVALID_CLEAN_BROKER_METADATA,
+        ControllerReason.INVALID_CLEAN_BROKER_METADATA,
         "Broker zz is not existed,clean broker data failure.",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.controller import liveness
-from mqgateway.engine.controller.liveness import Beat, Liveness, TooManyBrokers
+from mqgateway.engine.controller.liveness import Liveness, ReplicaHeartbeat, TooManyBrokers
 from tests.support.engine.controller.sets import key
 
 OLD, NEW = "old connection", "new connection"
@@ -15,13 +15,13 @@ def heard(*beats: tuple[int, object, int], most: int = 10) -> Liveness:
     """Return the state after heartbeats of brokers on connections at times."""
     made = Liveness()
     for number, peer, now in beats:
-        made.hear(key(number), Beat(), peer, now, most)
+        made.hear(key(number), ReplicaHeartbeat(), peer, now, most)
     return made
 
 
 def test_a_broker_is_there_for_as_long_as_it_said() -> None:
     made = heard((1, OLD, 100))
-    made.hear(key(2), Beat(timeout=50), OLD, 100, 10)
+    made.hear(key(2), ReplicaHeartbeat(timeout=50), OLD, 100, 10)
     assert made.is_alive(key(1), 10_100) and not made.is_alive(key(1), 10_101)
     assert made.is_alive(key(2), 150) and not made.is_alive(key(2), 151)
     assert not made.is_alive(key(3), 0)
@@ -64,10 +64,10 @@ def test_when_the_next_may_be_silent_too_long_is_known() -> None:
 def test_last_heartbeat_counts_even_with_smaller_offset() -> None:
     """Its log may have been truncated."""
     made = Liveness()
-    made.hear(key(1), Beat(epoch=2, max_offset=900), OLD, 0, 10)
-    made.hear(key(1), Beat(epoch=2, max_offset=500), OLD, 1, 10)
+    made.hear(key(1), ReplicaHeartbeat(epoch=2, max_offset=900), OLD, 0, 10)
+    made.hear(key(1), ReplicaHeartbeat(epoch=2, max_offset=500), OLD, 1, 10)
     assert made.said(key(1)).max_offset == 500
-    assert made.said(key(2)) == Beat()
+    assert made.said(key(2)) == ReplicaHeartbeat()
 
 
 def test_expected_broker_is_live_until_timeout() -> None:
@@ -81,7 +81,7 @@ def test_expected_broker_is_live_until_timeout() -> None:
 def test_an_expected_one_is_bound_to_the_connection_it_comes_on() -> None:
     made = Liveness()
     made.expect([key(2)], 0)
-    made.hear(key(2), Beat(), NEW, 1, 10)
+    made.hear(key(2), ReplicaHeartbeat(), NEW, 1, 10)
     assert made.lost(NEW) == [key(2)]
 
 
@@ -89,7 +89,7 @@ def test_broker_with_ended_connection_is_not_expected() -> None:
     made = heard((1, OLD, 0), (2, NEW, 0))
     made.lost(OLD)
     made.lost(NEW)
-    made.hear(key(2), Beat(), NEW, 1, 10)
+    made.hear(key(2), ReplicaHeartbeat(), NEW, 1, 10)
     made.expire(20_000)
     made.expect([key(1), key(2)], 20_000)
     assert not made.is_alive(key(1), 20_000) and made.is_alive(key(2), 20_000)
@@ -113,5 +113,5 @@ def test_time_in_which_nobody_could_be_heard_does_not_count() -> None:
 def test_there_are_no_more_than_are_allowed() -> None:
     made = heard((1, OLD, 0), most=1)
     with pytest.raises(TooManyBrokers, match="maxBrokers"):
-        made.hear(key(2), Beat(), OLD, 0, 1)
-    made.hear(key(1), Beat(), NEW, 0, 1)
+        made.hear(key(2), ReplicaHeartbeat(), OLD, 0, 1)
+    made.hear(key(1), ReplicaHeartbeat(), NEW, 0, 1)

@@ -19,15 +19,15 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.controller.broker_set import BrokerSet
-from mqgateway.engine.controller.controller import Controller, Notice
+from mqgateway.engine.controller.controller import Controller, MasterChangeNotice
 from mqgateway.engine.controller.decisions import (
-    Decision,
+    ControllerDecision,
     alter_sync_state_set,
     apply_broker_id,
     replica_info,
 )
 from mqgateway.engine.controller.key_values import Kept, Lease, Outcome, Transaction, Unanswered
-from mqgateway.engine.controller.liveness import Beat
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat
 from mqgateway.engine.controller.shared_state import SharedState
 from mqgateway.engine.controller.state import Leader
 from mqgateway.engine.lenient_json import loads
@@ -92,7 +92,7 @@ class Node:
             self.controller.elect_where_needed()
         self.at(1000 / self.clock.speed, self.beat)
 
-    def note(self, notice: Notice) -> None:
+    def note(self, notice: MasterChangeNotice) -> None:
         self.storm.see(notice.after, self.storm.model.now - GIVEN_UP)
 
     # The connection to the store.
@@ -197,12 +197,12 @@ class Storm:
     def ask(self, node: Node, decide: Any) -> None:
         node.controller.decide(decide, self.told(node))
 
-    def told(self, node: Node) -> Callable[[Decision[Any] | Exception], None]:
+    def told(self, node: Node) -> Callable[[ControllerDecision[Any] | Exception], None]:
         """Return a callback for a controller's results."""
         asked = self.model.now
 
-        def told(outcome: Decision[Any] | Exception) -> None:
-            if isinstance(outcome, Decision):
+        def told(outcome: ControllerDecision[Any] | Exception) -> None:
+            if isinstance(outcome, ControllerDecision):
                 assert node.state.is_leader, "somebody answers who does not lead"
                 self.agreed += outcome.event is not None
                 if isinstance(outcome.answer, BrokerSet):
@@ -215,7 +215,7 @@ class Storm:
         self.at(1000, lambda: self.beats(number))
         for node in self.nodes if self.model.now >= self.down_until[number] else ():
             peer = node.connections.setdefault(number, f"{number}-{self.random.random()}")
-            beat = Beat(address(number), epoch=self.newest[0])
+            beat = ReplicaHeartbeat(address(number), epoch=self.newest[0])
             node.at(1, lambda n=node, p=peer, b=beat: n.controller.hear(key(number), b, p))
 
     def alter(self, node: Node) -> None:

@@ -10,24 +10,24 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.controller.events import ApplyBrokerId, CleanBrokerData, ElectMaster
 from mqgateway.engine.controller.local_state import LocalState
 from mqgateway.engine.controller.shared_state import SharedState
-from mqgateway.engine.controller.state import Leader, State
+from mqgateway.engine.controller.state import ControllerState, Leader
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.support.engine.controller.etcd_model import EtcdModel, Line
 from tests.support.engine.controller.sets import HeldState, code
 
 
-def local() -> State:
+def local() -> ControllerState:
     return LocalState(Leader("n0", "127.0.0.1:9877"), CrashDisk(), "/c/brokerSets.json", ManualClock())
 
 
-def shared() -> State:
+def shared() -> ControllerState:
     state = SharedState(Leader("n0", "127.0.0.1:9877"), Line(EtcdModel()), ManualClock(), "/p", 5)
     state.start(lambda: None)
     return state
 
 
 @pytest.mark.parametrize("make", [HeldState, local, shared])
-def test_events_are_applied_when_they_are_agreed(make: Callable[[], State]) -> None:
+def test_events_are_applied_when_they_are_agreed(make: Callable[[], ControllerState]) -> None:
     state = make()
     assert state.is_leader and state.leader == ("n0", "127.0.0.1:9877") and state.term > 0
     told: list[Exception | None] = []

@@ -14,14 +14,14 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.controller.broker_set import BrokerSet
-from mqgateway.engine.controller.controller import Controller, Notice
+from mqgateway.engine.controller.controller import Controller, MasterChangeNotice
 from mqgateway.engine.controller.decisions import (
-    Decision,
+    ControllerDecision,
     alter_sync_state_set,
     apply_broker_id,
     replica_info,
 )
-from mqgateway.engine.controller.liveness import Beat
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat
 from mqgateway.engine.controller.local_state import LocalState
 from mqgateway.engine.controller.state import Leader
 from mqgateway.engine.options.controller import ControllerOptions
@@ -58,11 +58,11 @@ class Storm:
         self.controller.start()
         self.connections.clear()
 
-    def note(self, notice: Notice) -> None:
+    def note(self, notice: MasterChangeNotice) -> None:
         self.see(notice.after)
 
-    def told(self, outcome: Decision[Any] | Exception) -> None:
-        answer = outcome.answer if isinstance(outcome, Decision) else None
+    def told(self, outcome: ControllerDecision[Any] | Exception) -> None:
+        answer = outcome.answer if isinstance(outcome, ControllerDecision) else None
         if isinstance(answer, BrokerSet):
             self.see(answer)
 
@@ -89,7 +89,7 @@ class Storm:
 
     def beat(self, number: int) -> None:
         peer = self.connections.setdefault(number, f"{number}-{self.random.random()}")
-        self.controller.hear(key(number), Beat(address(number), epoch=self.newest[0]), peer)
+        self.controller.hear(key(number), ReplicaHeartbeat(address(number), epoch=self.newest[0]), peer)
 
     def alter(self) -> None:
         """Change the in-sync set as the master, from its own view."""

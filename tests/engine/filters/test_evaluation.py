@@ -17,7 +17,7 @@ from mqgateway.engine.filters.evaluation import (
 )
 from mqgateway.engine.filters.sql import NESTING_MAX, parse
 from mqgateway.engine.filters.tokens import ExpressionError
-from mqgateway.engine.filters.tree import Constant, Equal, Kind, Ordered, Property
+from mqgateway.engine.filters.tree import Constant, Equal, OrderComparison, Property, ValueType
 
 FAILS = "fails"
 GIVEN = {"n": "5", "real": "5.5", "s": "abc", "t": "true", "empty": "", "many": "3000000000"}
@@ -173,18 +173,21 @@ def test_depth_has_a_limit_that_long_lists_do_not_meet() -> None:
 
 @given(
     st.sampled_from(["<", "<=", ">", ">="]),
-    st.sampled_from([Kind.INT, Kind.LONG]),
+    st.sampled_from([ValueType.INT, ValueType.LONG]),
     st.integers(-3, 3) | st.sampled_from([2**31 - 1, -(2**31), 2**31]),
     st.sampled_from(["", "0", "-1", "+2", "x", "1.5", "٣", "999999999", "2147483648", "9223372036854775808"])
     | st.integers(-4, 4).map(str),
 )
 def test_a_property_and_a_number_are_compared_as_anything_is(
-    sign: str, kind: Kind, number: int, text: str
+    sign: str, kind: ValueType, number: int, text: str
 ) -> None:
     long_way = _ordered(
-        lambda properties: properties.get("a"), lambda _: number, _comparison(Kind.TEXT, kind), _TESTS[sign]
+        lambda properties: properties.get("a"),
+        lambda _: number,
+        _comparison(ValueType.TEXT, kind),
+        _TESTS[sign],
     )
-    quick = build(Ordered(sign, Property("a"), Constant(number, kind)))
+    quick = build(OrderComparison(sign, Property("a"), Constant(number, kind)))
     for properties in ({"a": text}, {}):
         outcomes: list[object] = []
         for evaluate in (quick, long_way):
@@ -196,5 +199,5 @@ def test_a_property_and_a_number_are_compared_as_anything_is(
 
 
 def test_a_property_and_a_text_are_equal_as_anything_is() -> None:
-    quick = build(Equal(Property("a"), Constant("x", Kind.TEXT)))
+    quick = build(Equal(Property("a"), Constant("x", ValueType.TEXT)))
     assert [quick(properties) for properties in ({"a": "x"}, {"a": "y"}, {})] == [True, False, None]

@@ -8,47 +8,53 @@ from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,
-    Holds,
     In,
-    Kind,
     Negated,
     Node,
     Not,
     Or,
-    Ordered,
+    OrderComparison,
     Property,
+    TextSearch,
     Truth,
+    ValueType,
 )
 
 A, B = Property("a"), Property("b")
-NULL = Constant(None, Kind.NULL)
+NULL = Constant(None, ValueType.NULL)
 
 
 def number(value: int) -> Constant:
-    return Constant(value, Kind.INT)
+    return Constant(value, ValueType.INT)
 
 
 @pytest.mark.parametrize(
     ("source", "tree"),
     [
         ("a", Truth(A)),
-        ("TRUE", Constant(True, Kind.BOOLEAN)),
+        ("TRUE", Constant(True, ValueType.BOOLEAN)),
         ("a = b", Equal(A, B)),
-        ("a <> 'it''s'", Not(Equal(A, Constant("it's", Kind.TEXT)))),
+        ("a <> 'it''s'", Not(Equal(A, Constant("it's", ValueType.TEXT)))),
         ("a IS NULL", Equal(A, NULL)),
         ("a is not null", Not(Equal(A, NULL))),
-        ("a > 5", Ordered(">", A, number(5))),
-        ("a > -5", Ordered(">", A, Negated(number(5)))),
+        ("a > 5", OrderComparison(">", A, number(5))),
+        ("a > -5", OrderComparison(">", A, Negated(number(5)))),
         ("a = +5", Equal(A, number(5))),
-        ("a = 2147483648", Equal(A, Constant(2**31, Kind.LONG))),
+        ("a = 2147483648", Equal(A, Constant(2**31, ValueType.LONG))),
         ("a = 5L", Equal(A, number(5))),
-        ("a = 5.", Equal(A, Constant(5.0, Kind.DOUBLE))),
-        ("a BETWEEN 1 AND 2", And((Ordered(">=", A, number(1)), Ordered("<=", A, number(2))))),
-        ("a NOT BETWEEN 2 AND 1", Or((Ordered("<", A, number(2)), Ordered(">", A, number(1))))),
+        ("a = 5.", Equal(A, Constant(5.0, ValueType.DOUBLE))),
+        (
+            "a BETWEEN 1 AND 2",
+            And((OrderComparison(">=", A, number(1)), OrderComparison("<=", A, number(2)))),
+        ),
+        (
+            "a NOT BETWEEN 2 AND 1",
+            Or((OrderComparison("<", A, number(2)), OrderComparison(">", A, number(1)))),
+        ),
         ("a IN ('x', 'y')", In(A, frozenset({"x", "y"}), False)),
         ("(a) NOT IN ('x')", In(A, frozenset({"x"}), True)),
-        ("a CONTAINS 'x'", Holds("CONTAINS", A, "x", False)),
-        ("a NOT ENDSWITH 'x'", Holds("ENDSWITH", A, "x", True)),
+        ("a CONTAINS 'x'", TextSearch("CONTAINS", A, "x", False)),
+        ("a NOT ENDSWITH 'x'", TextSearch("ENDSWITH", A, "x", True)),
         ("a OR b AND a", Or((Truth(A), And((Truth(B), Truth(A)))))),
         ("a OR b OR a", Or((Truth(A), Truth(B), Truth(A)))),
         ("(a OR b) AND a", And((Or((Truth(A), Truth(B))), Truth(A)))),

@@ -23,16 +23,16 @@ from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,
-    Holds,
     In,
-    Kind,
     Negated,
     Node,
     Not,
     Or,
-    Ordered,
+    OrderComparison,
     Property,
+    TextSearch,
     Truth,
+    ValueType,
     is_boolean,
 )
 from tests.support.engine.filters import reference
@@ -85,11 +85,11 @@ def test_refusals_begin_as_the_standards(case: dict[str, Any]) -> None:
 
 NAMES = st.sampled_from(["a", "b", "c"]).map(Property)
 TEXTS = st.sampled_from(["", "x", "it's", "5", "-5", "5.5", "true", "99999999999"])
-NUMBERS = st.integers(0, 2**31 - 1).map(lambda value: Constant(value, Kind.INT))
+NUMBERS = st.integers(0, 2**31 - 1).map(lambda value: Constant(value, ValueType.INT))
 SIZES = st.one_of(NAMES, NUMBERS, st.one_of(NAMES, NUMBERS).map(Negated))
-CONSTANTS = st.one_of(TEXTS.map(lambda text: Constant(text, Kind.TEXT)), NUMBERS)
+CONSTANTS = st.one_of(TEXTS.map(lambda text: Constant(text, ValueType.TEXT)), NUMBERS)
 WORDS = st.sampled_from(["CONTAINS", "STARTSWITH", "ENDSWITH"])
-BOOLEANS = st.booleans().map(lambda value: Constant(value, Kind.BOOLEAN))
+BOOLEANS = st.booleans().map(lambda value: Constant(value, ValueType.BOOLEAN))
 
 
 def combined(conditions: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
@@ -106,10 +106,10 @@ LEAVES: st.SearchStrategy[Node] = st.one_of(
     NAMES.map(Truth),
     BOOLEANS,
     st.builds(Equal, NAMES, st.one_of(NAMES, CONSTANTS, BOOLEANS)),
-    st.builds(Equal, NAMES, st.just(Constant(None, Kind.NULL))),
-    st.builds(Ordered, st.sampled_from(["<", "<=", ">", ">="]), SIZES, SIZES),
+    st.builds(Equal, NAMES, st.just(Constant(None, ValueType.NULL))),
+    st.builds(OrderComparison, st.sampled_from(["<", "<=", ">", ">="]), SIZES, SIZES),
     st.builds(In, NAMES, st.frozensets(TEXTS, min_size=1), st.booleans()),
-    st.builds(Holds, WORDS, st.one_of(NAMES, CONSTANTS), TEXTS, st.booleans()),
+    st.builds(TextSearch, WORDS, st.one_of(NAMES, CONSTANTS), TEXTS, st.booleans()),
 )
 TREES = st.recursive(LEAVES, combined, max_leaves=5)
 GIVEN = st.dictionaries(st.sampled_from(["a", "b", "c"]), TEXTS)
@@ -126,7 +126,7 @@ def written(node: Node) -> str:
 
     match node:
         case Constant(value, kind):
-            return quoted(str(value)) if kind is Kind.TEXT else "NULL" if value is None else str(value)
+            return quoted(str(value)) if kind is ValueType.TEXT else "NULL" if value is None else str(value)
         case Property(name) | Truth(Property(name)):
             return name
         case Negated(operand):
@@ -141,11 +141,11 @@ def written(node: Node) -> str:
             return f"{inside(left)} IS NULL"
         case Equal(left, right):
             return f"{inside(left)} = {inside(right)}"
-        case Ordered(sign, left, right):
+        case OrderComparison(sign, left, right):
             return f"{inside(left)} {sign} {inside(right)}"
         case In(operand, texts, is_not):
             return f"{written(operand)}{' NOT' * is_not} IN ({', '.join(map(quoted, sorted(texts)))})"
-        case Holds(word, operand, text, is_not):
+        case TextSearch(word, operand, text, is_not):
             return f"{inside(operand)}{' NOT' * is_not} {word} {quoted(text)}"
 
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters import SubscriptionData, compile_subscription, is_tag_type
+from mqgateway.engine.filters import TopicSubscription, compile_subscription, is_tag_type
 from mqgateway.engine.message import tags_code
 
 
 @pytest.mark.parametrize("expression", ["*", "", None])
 def test_everything(expression: str | None) -> None:
     data = compile_subscription("t", expression)
-    assert data == SubscriptionData("t", "*")
+    assert data == TopicSubscription("t", "*")
     assert data.accepted_codes is None
     assert data.match(0)
     assert data.match(12345)
@@ -60,7 +60,7 @@ def test_a_unit_without_a_code_passes() -> None:
 
 
 def test_class_filters_pass_everything() -> None:
-    assert SubscriptionData("t", "a", class_filter_mode=True).match(1)
+    assert TopicSubscription("t", "a", class_filter_mode=True).match(1)
 
 
 def test_the_number_of_tags_is_limited() -> None:

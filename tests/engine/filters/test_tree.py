@@ -6,11 +6,11 @@ from mqgateway.engine.filters.sql import parse
 from mqgateway.engine.filters.tree import (
     Constant,
     Equal,
-    Kind,
     Negated,
     Node,
     Property,
     Truth,
+    ValueType,
     is_boolean,
     names_in,
 )
@@ -21,17 +21,17 @@ NAME = Property("a")
 @pytest.mark.parametrize(
     ("node", "kind", "condition"),
     [
-        (NAME, Kind.TEXT, False),
-        (Constant(5, Kind.INT), Kind.INT, False),
-        (Constant(None, Kind.NULL), Kind.NULL, True),
-        (Constant(True, Kind.BOOLEAN), Kind.BOOLEAN, True),
-        (Negated(Constant(5, Kind.LONG)), Kind.LONG, False),
-        (Negated(NAME), Kind.NULL, False),
-        (Truth(NAME), Kind.BOOLEAN, True),
-        (Equal(NAME, NAME), Kind.BOOLEAN, True),
+        (NAME, ValueType.TEXT, False),
+        (Constant(5, ValueType.INT), ValueType.INT, False),
+        (Constant(None, ValueType.NULL), ValueType.NULL, True),
+        (Constant(True, ValueType.BOOLEAN), ValueType.BOOLEAN, True),
+        (Negated(Constant(5, ValueType.LONG)), ValueType.LONG, False),
+        (Negated(NAME), ValueType.NULL, False),
+        (Truth(NAME), ValueType.BOOLEAN, True),
+        (Equal(NAME, NAME), ValueType.BOOLEAN, True),
     ],
 )
-def test_kinds(node: Node, kind: Kind, condition: bool) -> None:
+def test_kinds(node: Node, kind: ValueType, condition: bool) -> None:
     assert (node.kind, is_boolean(node)) == (kind, condition)
 
 

@@ -15,20 +15,20 @@ from mqgateway.engine.ha.admission import (
     TICKET_MILLIS,
     TICKET_SIZE,
     TICKETS_MAX,
-    Admission,
-    Entrance,
+    AdmissionOutcome,
+    SlaveAdmission,
     networks_of,
     parted,
     shown_ticket,
 )
 from mqgateway.engine.ha.frames import REPORT
 
-OPEN, CLOSED, UNKNOWN = Entrance.OPEN, Entrance.CLOSED, Entrance.UNKNOWN
+OPEN, CLOSED, UNKNOWN = AdmissionOutcome.OPEN, AdmissionOutcome.CLOSED, AdmissionOutcome.UNKNOWN
 HOST = "10.0.0.7"
 
 
 def test_a_ticket_is_good_once_and_for_a_while() -> None:
-    admission = Admission("", asks_who=True)
+    admission = SlaveAdmission("", asks_who=True)
     ticket, late = admission.issue(0), admission.issue(0)
     assert len(ticket) == TICKET_SIZE and ticket != late
     assert admission.judge(ticket, HOST, 5) is OPEN
@@ -39,7 +39,7 @@ def test_a_ticket_is_good_once_and_for_a_while() -> None:
 
 
 def test_member_without_ticket_is_refused_with_authentication() -> None:
-    admission = Admission("", asks_who=True)
+    admission = SlaveAdmission("", asks_who=True)
     admission.asked(HOST, 0)
     admission.members_are({HOST}, HOST, 0)
     assert admission.judge(b"", HOST, 0) is CLOSED
@@ -47,7 +47,7 @@ def test_member_without_ticket_is_refused_with_authentication() -> None:
 
 
 def test_members_are_admitted_without_authentication() -> None:
-    admission = Admission("", asks_who=False)
+    admission = SlaveAdmission("", asks_who=False)
     assert admission.issue(0) == b""
     assert admission.judge(b"", HOST, 0) is UNKNOWN
     admission.members_are({HOST}, HOST, 0)
@@ -56,14 +56,14 @@ def test_members_are_admitted_without_authentication() -> None:
 
 
 def test_a_stranger_is_not_looked_up_again_at_once() -> None:
-    admission = Admission("", asks_who=False)
+    admission = SlaveAdmission("", asks_who=False)
     admission.members_are({"10.0.0.8"}, HOST, 100)
     assert admission.judge(b"", HOST, 100 + REFUSED_MILLIS) is CLOSED
     assert admission.judge(b"", HOST, 101 + REFUSED_MILLIS) is UNKNOWN
 
 
 def test_address_that_requested_the_log_is_admitted_for_a_minute() -> None:
-    admission = Admission("", asks_who=False)
+    admission = SlaveAdmission("", asks_who=False)
     admission.asked(HOST, 0)
     assert admission.judge(b"", HOST, ASKED_MILLIS) is OPEN
     assert admission.judge(b"", HOST, ASKED_MILLIS + 1) is UNKNOWN
@@ -71,7 +71,7 @@ def test_address_that_requested_the_log_is_admitted_for_a_minute() -> None:
 
 @pytest.mark.parametrize("asks_who", [False, True])
 def test_allowed_addresses_need_nothing_else(asks_who: bool) -> None:
-    admission = Admission(" 10.0.0.7, 192.168.0.0/16,fd00::/8 ", asks_who=asks_who)
+    admission = SlaveAdmission(" 10.0.0.7, 192.168.0.0/16,fd00::/8 ", asks_who=asks_who)
     for host in (HOST, "192.168.9.9", "fd00::1", "::ffff:10.0.0.7"):
         assert admission.judge(b"", host, 0) is OPEN
     assert admission.judge(b"", "10.0.0.8", 0) is (CLOSED if asks_who else UNKNOWN)
@@ -84,7 +84,7 @@ def test_invalid_allowed_address_is_refused(text: str) -> None:
 
 
 def test_nothing_grows_without_bound() -> None:
-    secret, open_ = Admission("", asks_who=True), Admission("", asks_who=False)
+    secret, open_ = SlaveAdmission("", asks_who=True), SlaveAdmission("", asks_who=False)
     first = secret.issue(0)
     for number in range(2 * ADDRESSES_MAX):
         secret.issue(0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.engine.ha.feed import Feed, Outgoing
+from mqgateway.engine.ha.feed import Feed, OutgoingTransfer
 from mqgateway.engine.ha.frames import StreamBroken, encode_report
 from tests.support.engine.ha.logs import Ends, options
 
@@ -13,7 +13,7 @@ def fed(log: Ends, report: int, **changes: object) -> Feed:
     return feed
 
 
-def taken(feed: Feed, now: int = 0) -> list[Outgoing]:
+def taken(feed: Feed, now: int = 0) -> list[OutgoingTransfer]:
     """Return everything to send now."""
     found = []
     while (outgoing := feed.take(now)) is not None and outgoing.size:
@@ -28,21 +28,21 @@ def test_nothing_is_sent_before_the_first_report() -> None:
 
 
 def test_a_slave_goes_on_where_its_log_ends() -> None:
-    assert taken(fed(Ends(500), 200)) == [Outgoing(200, 300)]
+    assert taken(fed(Ends(500), 200)) == [OutgoingTransfer(200, 300)]
 
 
 def test_slave_whose_log_ends_where_the_masters_begins_gets_all_of_it() -> None:
-    assert taken(fed(Ends(500, min_offset=100), 100)) == [Outgoing(100, 400)]
+    assert taken(fed(Ends(500, min_offset=100), 100)) == [OutgoingTransfer(100, 400)]
 
 
 def test_a_new_slave_gets_the_newest_file() -> None:
-    assert taken(fed(Ends(2300), 0)) == [Outgoing(2000, 300)]
+    assert taken(fed(Ends(2300), 0)) == [OutgoingTransfer(2000, 300)]
 
 
 def test_a_new_slave_gets_the_whole_log_if_so_configured() -> None:
     """In chunks: none crosses the border of a file."""
     found = taken(fed(Ends(2300), 0, ha_copy_whole_log=True))
-    assert found == [Outgoing(0, 1000), Outgoing(1000, 1000), Outgoing(2000, 300)]
+    assert found == [OutgoingTransfer(0, 1000), OutgoingTransfer(1000, 1000), OutgoingTransfer(2000, 300)]
 
 
 def test_a_log_that_ends_with_a_file_gives_a_new_slave_nothing_old() -> None:
@@ -52,20 +52,20 @@ def test_a_log_that_ends_with_a_file_gives_a_new_slave_nothing_old() -> None:
 
 
 def test_pieces_are_no_larger_than_the_batch() -> None:
-    assert taken(fed(Ends(500), 1, ha_transfer_batch_size=200))[0] == Outgoing(1, 200)
+    assert taken(fed(Ends(500), 1, ha_transfer_batch_size=200))[0] == OutgoingTransfer(1, 200)
 
 
 def test_flow_control_bounds_what_goes_in_a_second() -> None:
     feed = fed(Ends(900), 1, ha_flow_control_enable=True, max_ha_transfer_byte_in_second=300)
     assert sum(one.size for one in taken(feed)) == 300
     assert taken(feed, 999) == []
-    assert taken(feed, 1000) == [Outgoing(301, 300)]
+    assert taken(feed, 1000) == [OutgoingTransfer(301, 300)]
 
 
 def test_silence_is_broken_by_keep_alives() -> None:
     feed = fed(Ends(500), 500)
     assert feed.take(5000) is None
-    assert feed.take(5001) == Outgoing(500, 0)
+    assert feed.take(5001) == OutgoingTransfer(500, 0)
     assert feed.take(5002) is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.ha.identity import Application, Identity, IdentityFiles
+from mqgateway.engine.ha.identity import Application, BrokerNameAndId, IdentityFiles
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/store/brokerIdentity"
@@ -24,12 +24,12 @@ def test_the_files_are_those_of_the_standard() -> None:
     assert (
         files(disk).applied()
         == applied
-        == Application(Identity("CL", "brk", 2), "127.0.0.1:10911;1700000000000")
+        == Application(BrokerNameAndId("CL", "brk", 2), "127.0.0.1:10911;1700000000000")
     )
     files(disk).keep(applied.identity)
     assert disk.read_bytes(PATH) == b"CL#brk#2"
     assert not disk.exists(f"{PATH}-temp")
-    assert files(disk).read() == Identity("CL", "brk", 2)
+    assert files(disk).read() == BrokerNameAndId("CL", "brk", 2)
 
 
 def test_application_survives_power_cut() -> None:
@@ -43,7 +43,7 @@ def test_application_survives_power_cut() -> None:
 
 def test_another_brokers_file_is_not_ours() -> None:
     disk = CrashDisk()
-    IdentityFiles(disk, PATH, "CL", "other").keep(Identity("CL", "other", 3))
+    IdentityFiles(disk, PATH, "CL", "other").keep(BrokerNameAndId("CL", "other", 3))
     with pytest.raises(ConfigError, match="is of the broker other of the cluster CL"):
         files(disk).read()
 

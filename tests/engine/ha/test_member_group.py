@@ -1,6 +1,6 @@
 """The smallest id of a group, and acting slaves."""
 
-from mqgateway.engine.ha.member_group import QUIET_MILLIS, Change, MemberGroup
+from mqgateway.engine.ha.member_group import QUIET_MILLIS, MemberGroup, MinIdChange
 
 MASTER, SLAVE, OTHER = "10.0.0.1:10911", "10.0.0.2:10911", "10.0.0.3:10911"
 
@@ -9,7 +9,7 @@ def test_a_slave_acts_while_it_has_the_smallest_id() -> None:
     group = MemberGroup(1)
     assert group.update({0: MASTER, 1: SLAVE}) is None
     assert not group.acts
-    assert group.update({1: SLAVE, 2: OTHER}) == Change()
+    assert group.update({1: SLAVE, 2: OTHER}) == MinIdChange()
     assert group.acts
     assert (group.min_id, group.min_address) == (1, SLAVE)
     assert group.update({1: SLAVE, 2: OTHER}) is None
@@ -28,7 +28,7 @@ def test_only_the_first_slave_acts() -> None:
 def test_a_master_that_is_there_again_is_told_of() -> None:
     group = MemberGroup(1)
     group.noticed(1, SLAVE, "")
-    assert group.noticed(0, MASTER, "10.0.0.1:10912") == Change(MASTER, "10.0.0.1:10912")
+    assert group.noticed(0, MASTER, "10.0.0.1:10912") == MinIdChange(MASTER, "10.0.0.1:10912")
     assert not group.acts
     assert group.noticed(0, MASTER, "10.0.0.1:10912") is None
 

@@ -1,9 +1,16 @@
 """Steps of a member before it registers, also if other members are unreachable."""
 
-from mqgateway.engine.ha.online import ATTEMPTS_MAX, FOLLOWING_MILLIS, PAUSE_MILLIS, ComingOnline, Step, Task
+from mqgateway.engine.ha.online import (
+    ATTEMPTS_MAX,
+    FOLLOWING_MILLIS,
+    PAUSE_MILLIS,
+    ComingOnline,
+    MemberTask,
+    Task,
+)
 
 MASTER, FIRST, SECOND = "m:1", "s:1", "s:2"
-ASK, REGISTER = Step(Task.ASK_MEMBERS), Step(Task.REGISTER)
+ASK, REGISTER = MemberTask(Task.ASK_MEMBERS), MemberTask(Task.REGISTER)
 
 
 def asked(own_id: int, members: dict[int, str]) -> ComingOnline:
@@ -36,17 +43,17 @@ def test_a_slave_without_master_registers_at_once() -> None:
 def test_a_master_waits_for_each_slave_and_takes_back_what_it_knows() -> None:
     coming = asked(0, {2: SECOND, 1: FIRST})
     for before, address in enumerate((FIRST, SECOND)):
-        assert coming.next(0, before) == Step(Task.ANNOUNCE, address)
+        assert coming.next(0, before) == MemberTask(Task.ANNOUNCE, address)
         coming.done()
         assert coming.next(0, before) is None, "it does not follow yet"
-        assert coming.next(0, before + 1) == Step(Task.TAKE_BACK, address)
+        assert coming.next(0, before + 1) == MemberTask(Task.TAKE_BACK, address)
         coming.done()
     registers(coming)
 
 
 def test_a_slave_waits_until_it_follows_its_master() -> None:
     coming = asked(1, {0: MASTER, 2: SECOND})
-    assert coming.next(0, 0) == Step(Task.ASK_MASTER, MASTER)
+    assert coming.next(0, 0) == MemberTask(Task.ASK_MASTER, MASTER)
     coming.done()
     assert coming.next(0, 0) is None
     assert coming.next(0, 1) == REGISTER
@@ -74,7 +81,7 @@ def test_unreachable_member_is_left_out() -> None:
     for _ in range(ATTEMPTS_MAX):
         assert coming.next(now, 0) == ASK
         coming.members_are({1: FIRST})
-        assert coming.next(now, 0) == Step(Task.ANNOUNCE, FIRST)
+        assert coming.next(now, 0) == MemberTask(Task.ANNOUNCE, FIRST)
         coming.failed(now)
         now += PAUSE_MILLIS
     assert coming.left_out == [FIRST]

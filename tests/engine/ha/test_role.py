@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.ha.role import Role, RoleError, RoleKind, RoleState
+from mqgateway.engine.ha.role import ReplicationRole, RoleError, RoleKind, RoleState
 from mqgateway.engine.options import BrokerRole
 
 MASTER, SLAVE, ACTING, FENCED = RoleKind
 
 
-def watched(role: Role) -> list[tuple[RoleKind, RoleKind]]:
+def watched(role: ReplicationRole) -> list[tuple[RoleKind, RoleKind]]:
     """Return the list of changes that a subscriber gets."""
     told: list[tuple[RoleKind, RoleKind]] = []
     role.on_change(lambda before, after: told.append((before.kind, after.kind)))
@@ -30,12 +30,12 @@ def watched(role: Role) -> list[tuple[RoleKind, RoleKind]]:
     ],
 )
 def test_a_broker_starts_as_it_is_told(configured: BrokerRole, kind: RoleKind) -> None:
-    role = Role.initial(configured, 3)
+    role = ReplicationRole.initial(configured, 3)
     assert role.state == RoleState(kind, 3, 0)
 
 
 def test_subscriber_is_notified_of_changes_only() -> None:
-    role = Role(SLAVE, 1)
+    role = ReplicationRole(SLAVE, 1)
     told = watched(role)
     role.become(SLAVE)
     role.become(ACTING)
@@ -46,7 +46,7 @@ def test_subscriber_is_notified_of_changes_only() -> None:
 
 
 def test_a_master_that_becomes_a_slave_needs_an_id() -> None:
-    role = Role(MASTER, 0)
+    role = ReplicationRole(MASTER, 0)
     with pytest.raises(RoleError, match="id"):
         role.become(SLAVE)
     role.become(SLAVE, broker_id=2)
@@ -55,13 +55,13 @@ def test_a_master_that_becomes_a_slave_needs_an_id() -> None:
 
 
 def test_only_a_slave_acts() -> None:
-    role = Role(FENCED, 1)
+    role = ReplicationRole(FENCED, 1)
     with pytest.raises(RoleError, match="fenced"):
         role.become(ACTING)
 
 
 def test_an_older_epoch_is_refused() -> None:
-    role = Role(MASTER, 0, 5)
+    role = ReplicationRole(MASTER, 0, 5)
     told = watched(role)
     with pytest.raises(RoleError, match="epoch 4"):
         role.become(FENCED, epoch=4)
@@ -69,7 +69,7 @@ def test_an_older_epoch_is_refused() -> None:
 
 
 def test_changes_are_told_in_the_order_they_happened_to_everybody() -> None:
-    role = Role(SLAVE, 1)
+    role = ReplicationRole(SLAVE, 1)
     first: list[RoleKind] = []
 
     def goes_further(before: RoleState, after: RoleState) -> None:
@@ -85,7 +85,7 @@ def test_changes_are_told_in_the_order_they_happened_to_everybody() -> None:
 
 
 def test_one_that_fails_does_not_keep_the_others_from_being_told(caplog: pytest.LogCaptureFixture) -> None:
-    role = Role(MASTER, 0)
+    role = ReplicationRole(MASTER, 0)
 
     def fails(before: RoleState, after: RoleState) -> None:
         raise OSError("sick")
@@ -101,7 +101,7 @@ def test_one_that_fails_does_not_keep_the_others_from_being_told(caplog: pytest.
 @pytest.mark.parametrize("configured", BrokerRole)
 def test_the_role_is_shown_as_it_is_and_not_as_it_was_configured(configured: BrokerRole) -> None:
     is_slave = configured is BrokerRole.SLAVE
-    role = Role.initial(configured, 1 if is_slave else 0)
+    role = ReplicationRole.initial(configured, 1 if is_slave else 0)
     assert role.as_broker_role(configured) is configured
     role.become(FENCED)
     assert role.as_broker_role(configured) is configured
@@ -127,7 +127,7 @@ def test_the_role_is_shown_as_it_is_and_not_as_it_was_configured(configured: Bro
 def test_whatever_is_asked_for_the_role_stays_one_that_can_be(
     wishes: list[tuple[RoleKind, int | None, int | None]],
 ) -> None:
-    role = Role(MASTER, 0)
+    role = ReplicationRole(MASTER, 0)
     told: list[tuple[RoleState, RoleState]] = []
     role.on_change(lambda before, after: told.append((before, after)))
     for kind, broker_id, epoch in wishes:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from mqgateway.engine.lite.subscriptions import FIRST, NotForWildcards, QuotaExceeded, Start, Subscriber
+from mqgateway.engine.lite.subscriptions import (
+    FIRST,
+    NotForWildcards,
+    Subscriber,
+    SubscriptionQuotaExceeded,
+    SubscriptionStart,
+)
 from tests.support.engine.lite.worlds import PARENT, World, queue
 
 
@@ -58,17 +64,17 @@ def test_a_lite_topic_of_an_exclusive_group_has_the_last_client() -> None:
 def test_a_subscription_may_say_where_to_begin_and_begin_anew_when_it_ends() -> None:
     world = World()
     world.bind("R", reset_offset_unsubscribe="true")
-    world.add("c1", "a", group="R", start=Start("OFFSET", 7))
+    world.add("c1", "a", group="R", start=SubscriptionStart("OFFSET", 7))
     world.subscriptions.remove(Subscriber("c1", "R"), [queue("a")], 0)
-    assert world.restarts == [("R", queue("a"), Start("OFFSET", 7)), ("R", queue("a"), FIRST)]
+    assert world.restarts == [("R", queue("a"), SubscriptionStart("OFFSET", 7)), ("R", queue("a"), FIRST)]
 
 
 def test_there_are_no_more_than_allowed() -> None:
     world = World(max_lite_subscription_count=2)
     world.add("c1", "a", "b")
-    with pytest.raises(QuotaExceeded, match="lite subscription quota exceeded 2"):
+    with pytest.raises(SubscriptionQuotaExceeded, match="lite subscription quota exceeded 2"):
         world.add("c1", "c")
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(SubscriptionQuotaExceeded):
         world.replace("c2", "a")
     world.replace("c1", "a", "b")
     assert world.subscriptions.count == 2

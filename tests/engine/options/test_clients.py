@@ -3,11 +3,11 @@
 import pytest
 
 from mqgateway.engine.options import BrokerOptions, OptionSet, RequestMode, Setting
-from mqgateway.engine.options.clients import ClientOptions, FilterOptions
+from mqgateway.engine.options.clients import ConnectedClientOptions, FilterOptions
 
 
 def test_broker_options_include_settings_of_clients() -> None:
-    assert issubclass(BrokerOptions, ClientOptions) and issubclass(BrokerOptions, FilterOptions)
+    assert issubclass(BrokerOptions, ConnectedClientOptions) and issubclass(BrokerOptions, FilterOptions)
 
 
 @pytest.mark.parametrize(("text", "mode"), [("PULL", RequestMode.PULL), ("POP", RequestMode.POP)])

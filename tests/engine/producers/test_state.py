@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.producers.batch import SEQUENCE_MAX, ProducerBatch
-from mqgateway.engine.producers.state import Duplicate, Producers, Refusal, batches_of, epoch_of
+from mqgateway.engine.producers.state import BatchRefusal, Duplicate, Producers, batches_of, epoch_of
 
 DAY = 86_400_000
 
@@ -38,8 +38,8 @@ def test_next_sequence_is_fresh_and_others_are_out_of_order() -> None:
     queue = Queue()
     queue.append(0, 0, 10)
     assert queue.check(0, 10) is None
-    assert queue.check(0, 11) is Refusal.OUT_OF_ORDER
-    assert queue.check(0, 5) is Refusal.OUT_OF_ORDER
+    assert queue.check(0, 11) is BatchRefusal.OUT_OF_ORDER
+    assert queue.check(0, 5) is BatchRefusal.OUT_OF_ORDER
 
 
 def test_one_of_the_last_five_batches_is_a_duplicate_with_its_offset() -> None:
@@ -47,9 +47,9 @@ def test_one_of_the_last_five_batches_is_a_duplicate_with_its_offset() -> None:
     for number in range(6):
         queue.append(0, 2 * number, 2)
     assert [queue.check(0, 2 * number, 2) for number in range(1, 6)] == [2, 4, 6, 8, 10]
-    assert queue.check(0, 0, 2) is Refusal.OUT_OF_ORDER  # the sixth back
-    assert queue.check(0, 4, 1) is Refusal.OUT_OF_ORDER  # another length
-    assert queue.check(0, 4, 3) is Refusal.OUT_OF_ORDER
+    assert queue.check(0, 0, 2) is BatchRefusal.OUT_OF_ORDER  # the sixth back
+    assert queue.check(0, 4, 1) is BatchRefusal.OUT_OF_ORDER  # another length
+    assert queue.check(0, 4, 3) is BatchRefusal.OUT_OF_ORDER
 
 
 def test_sequence_wraps_to_zero() -> None:
@@ -64,11 +64,11 @@ def test_sequence_wraps_to_zero() -> None:
 def test_newer_epoch_begins_with_zero_and_fences_the_older() -> None:
     queue = Queue()
     queue.append(3, 7)
-    assert queue.check(4, 8) is Refusal.OUT_OF_ORDER
+    assert queue.check(4, 8) is BatchRefusal.OUT_OF_ORDER
     assert queue.check(4, 0) is None
     queue.append(4, 0)
-    assert queue.check(3, 8) is Refusal.OLD_EPOCH
-    assert queue.check(3, 7) is Refusal.OLD_EPOCH  # no duplicate of another epoch
+    assert queue.check(3, 8) is BatchRefusal.OLD_EPOCH
+    assert queue.check(3, 7) is BatchRefusal.OLD_EPOCH  # no duplicate of another epoch
     assert queue.check(4, 1) is None
 
 
@@ -83,7 +83,7 @@ def test_state_expires_after_its_last_batch() -> None:
     queue = Queue()
     queue.append(5, 5)
     queue.now = DAY - 1
-    assert queue.check(5, 9) is Refusal.OUT_OF_ORDER
+    assert queue.check(5, 9) is BatchRefusal.OUT_OF_ORDER
     queue.now = DAY
     assert queue.check(0, 9) is None
     queue.append(0, 9)
@@ -107,7 +107,7 @@ def test_batch_that_waits_for_dispatch_is_known() -> None:
     for number, batch in enumerate(waiting, 1):
         queue.producers.expect("t", 0, batch, 100 * number, 0)
     assert queue.check(0, 0, 2) == 0 and queue.check(0, 2, 2) == 2
-    assert queue.check(0, 4) is None and queue.check(0, 6) is Refusal.OUT_OF_ORDER
+    assert queue.check(0, 4) is None and queue.check(0, 6) is BatchRefusal.OUT_OF_ORDER
     queue.producers.add("t", 0, waiting[0], 100, 0)
     assert queue.check(0, 2, 2) == 2
     queue.producers.expect_nothing()
@@ -120,7 +120,7 @@ def test_queue_that_begins_again_forgets_its_batches() -> None:
     queue = Queue()
     queue.append(0, 0, 10)
     queue.producers.add("t", 0, ProducerBatch(1, 0, 10, 1, 0), 500, 0)
-    assert queue.check(0, 0, 10) is Refusal.OUT_OF_ORDER
+    assert queue.check(0, 0, 10) is BatchRefusal.OUT_OF_ORDER
     assert len(batches_of(queue.producers.entries["t", 0, 1])) == 1
 
 
@@ -162,7 +162,7 @@ def test_batches_sent_again_are_stored_once(counts: list[int], first: int, data:
 def test_batch_after_a_lost_one_is_out_of_order(lost: int) -> None:
     queue = Queue()
     queue.append(0, 0)
-    assert queue.check(0, 1 + lost) is Refusal.OUT_OF_ORDER
+    assert queue.check(0, 1 + lost) is BatchRefusal.OUT_OF_ORDER
 
 
 @given(

@@ -1,6 +1,6 @@
 """Effects are taken once, in order."""
 
-from mqgateway.engine.raft.effects import Effects, Reply, Send
+from mqgateway.engine.raft.effects import Effects, RaftReply, Send
 from mqgateway.engine.raft.messages import Code, HeartBeat, HeartBeatAnswer
 
 
@@ -11,7 +11,7 @@ def test_effects_are_taken_in_order() -> None:
     effects.reply("token", HeartBeatAnswer(Code.SUCCESS))
     first, second = effects.take()
     assert isinstance(first, Send)
-    assert second == Reply("token", HeartBeatAnswer(Code.SUCCESS))
+    assert second == RaftReply("token", HeartBeatAnswer(Code.SUCCESS))
     first.answered(None, 7)
     assert answers == [(None, 7)]
     assert effects.take() == []

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.raft.effects import Effects
-from mqgateway.engine.raft.election import Elector, Tally
+from mqgateway.engine.raft.election import Elector, VoteTally
 from mqgateway.engine.raft.messages import HeartBeat, Vote, VoteAnswer, VoteResult
 from mqgateway.engine.raft.settings import STANDARD_RULES, MemberSettings
 from mqgateway.engine.raft.state import MemberState, RaftRole
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 from tests.support.engine.raft.group import Group
 
 
@@ -143,7 +143,7 @@ def voters(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _member_in(voter: dict[str, Any]) -> tuple[MemberState, Elector]:
-    log = MemoryLog()
+    log = MemoryRaftLog()
     end_term, end_index = voter["log"]
     for _ in range(end_index + 1 if end_term >= 0 else 0):
         log.append(end_term, b"")
@@ -190,7 +190,7 @@ ANSWERS = st.lists(
 def test_outcome_of_a_vote_is_as_specified(answers: list[VoteAnswer | None]) -> None:
     """Five members; the own vote is one of the answers."""
     all_answers = [VoteAnswer(VoteResult.ACCEPT, 3), *answers]
-    tally = Tally(3, 0)
+    tally = VoteTally(3, 0)
     for answer in all_answers:
         tally.add(answer)
     said = [answer for answer in all_answers if answer is not None]

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.raft.effects import Reply
+from mqgateway.engine.raft.effects import RaftReply
 from mqgateway.engine.raft.log import Entry
-from mqgateway.engine.raft.member import Member
+from mqgateway.engine.raft.member import RaftMember
 from mqgateway.engine.raft.messages import Code, Push, PushAnswer, PushType
-from mqgateway.engine.raft.settings import STANDARD_RULES, MemberSettings, Rules
+from mqgateway.engine.raft.settings import STANDARD_RULES, MemberSettings, RaftRules
 from mqgateway.engine.raft.state import RaftRole
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 from tests.support.engine.raft.group import Group
 
 PEERS = {"n0": "a:1", "n1": "b:1", "n2": "c:1"}
@@ -27,9 +27,9 @@ class OneFollower:
     """n0 on its own; n1 leads in term 1."""
 
     def __init__(self, **settings: Any) -> None:
-        self.log = MemoryLog()
+        self.log = MemoryRaftLog()
         self.log.keep_vote(1, "n1")
-        self.member = Member(MemberSettings("group", "n0", PEERS, **settings), self.log, Random(0))
+        self.member = RaftMember(MemberSettings("group", "n0", PEERS, **settings), self.log, Random(0))
         self.now = 100
 
     def push(self, kind: PushType, entries: tuple[Entry, ...] = (), commit: int = -1, term: int = 1) -> str:
@@ -48,7 +48,7 @@ class OneFollower:
         return {
             str(effect.token): effect.answer  # type: ignore[misc]
             for effect in self.member.take()
-            if isinstance(effect, Reply)
+            if isinstance(effect, RaftReply)
         }
 
     def codes(self) -> dict[str, Code]:
@@ -233,7 +233,7 @@ class TestLateTruncation:
     """A request to truncate that was in flight while the leader gave it up, compared again, and had
     more entries acknowledged."""
 
-    def _history(self, rules: Rules) -> Group:
+    def _history(self, rules: RaftRules) -> Group:
         group = Group(3, rules=rules)
         leader = group.elect()
         group.append(leader, b"first")
@@ -257,5 +257,5 @@ class TestLateTruncation:
         assert group.nodes[self.other].log.end_index == 0
 
     def test_ours_keeps_it(self) -> None:
-        group = self._history(Rules())
+        group = self._history(RaftRules())
         assert group.nodes[self.other].log.end_index == 3

@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.log import Entry, LogMismatch, RaftLog
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 
 SIZE = 200
 
@@ -13,7 +13,7 @@ SIZE = 200
 @pytest.fixture(params=["memory", "files"])
 def log(request: pytest.FixtureRequest) -> RaftLog:
     if request.param == "memory":
-        return MemoryLog(SIZE)
+        return MemoryRaftLog(SIZE)
     return FileLog(CrashDisk(), "/dledger-n0", SIZE, 64)
 
 

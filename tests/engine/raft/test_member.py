@@ -1,6 +1,6 @@
 """Requests of clients to a member."""
 
-from mqgateway.engine.raft.messages import Append, AppendAnswer, Code, Get, Metadata
+from mqgateway.engine.raft.messages import Append, AppendAnswer, Code, Get, RaftMetadata
 from tests.support.engine.raft.group import Group
 
 
@@ -10,7 +10,7 @@ class TestClients:
         leader = group.elect()
         group.run(3000)
         for one in group.nodes:
-            answer = group.answers[group.request(one, Metadata())]
+            answer = group.answers[group.request(one, RaftMetadata())]
             assert (answer.code, answer.leader) == (Code.SUCCESS, leader)
             assert answer.peers == group.nodes[one].settings.peers
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mqgateway.engine.raft.messages import Code
-from mqgateway.engine.raft.settings import STANDARD_RULES, Rules
+from mqgateway.engine.raft.settings import STANDARD_RULES, RaftRules
 from tests.support.engine.raft.group import Group, bodies
 
 
@@ -40,7 +40,7 @@ class TestDisks:
 class TestFigure8:
     """An entry of an older term that a majority has may still be replaced: Raft paper, section 5.4.2."""
 
-    def _history(self, rules: Rules) -> Group:
+    def _history(self, rules: RaftRules) -> Group:
         group = Group(3, rules=rules)
         first = group.elect()
         group.append(first, b"all")
@@ -75,7 +75,7 @@ class TestFigure8:
         assert group.lost_committed
 
     def test_ours_keeps_it(self) -> None:
-        group = self._history(Rules())
+        group = self._history(RaftRules())
         group.check()
         leader = group.elect()
         assert b"replaced" in bodies(group, leader)
@@ -85,7 +85,7 @@ class TestSameTerm:
     """A member that led in a term and lost its newest entries writes others of the same index and term, if it
     leads in that term again; members then cannot tell which log is newer."""
 
-    def _history(self, rules: Rules) -> Group:
+    def _history(self, rules: RaftRules) -> Group:
         group = Group(3, rules=rules)
         leader = group.elect()
         group.append(leader, b"all")
@@ -114,11 +114,11 @@ class TestSameTerm:
         return group
 
     def test_it_would_lose_what_was_acknowledged(self) -> None:
-        group = self._history(replace(Rules(), leads_term_once=False, commits_own_term=False))
+        group = self._history(replace(RaftRules(), leads_term_once=False, commits_own_term=False))
         assert group.lost_committed
 
     def test_a_new_term_keeps_it(self) -> None:
-        group = self._history(Rules())
+        group = self._history(RaftRules())
         group.check()
         leader = group.elect()
         assert b"acknowledged" in bodies(group, leader)

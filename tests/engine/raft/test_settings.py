@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.raft.settings import STANDARD_RULES, MemberSettings, Rules, peers_of
+from mqgateway.engine.raft.settings import STANDARD_RULES, MemberSettings, RaftRules, peers_of
 
 
 def test_members_by_id() -> None:
@@ -30,7 +30,7 @@ def test_a_majority(count: int, majority: int) -> None:
 
 
 def test_the_standards_rules_are_ours_turned_off() -> None:
-    names = Rules.__dataclass_fields__
-    assert [getattr(Rules(), name) for name in names] == [True] * len(names)
+    names = RaftRules.__dataclass_fields__
+    assert [getattr(RaftRules(), name) for name in names] == [True] * len(names)
     assert [getattr(STANDARD_RULES, name) for name in names] == [False] * len(names)
     assert MemberSettings("group", "n0", {}).leader_patience == 6000

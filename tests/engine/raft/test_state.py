@@ -4,11 +4,11 @@ import pytest
 
 from mqgateway.engine.raft.settings import MemberSettings
 from mqgateway.engine.raft.state import MemberState, RaftRole
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 
 
 def new_state() -> MemberState:
-    return MemberState(MemberSettings("group", "n0", {"n0": "", "n1": ""}), MemoryLog())
+    return MemberState(MemberSettings("group", "n0", {"n0": "", "n1": ""}), MemoryRaftLog())
 
 
 def test_a_member_begins_as_a_candidate_in_term_0() -> None:
@@ -36,7 +36,7 @@ def test_a_new_term_has_no_vote_yet() -> None:
 
 def test_a_term_that_cannot_be_kept_is_not_begun() -> None:
     state = new_state()
-    assert isinstance(state.log, MemoryLog)
+    assert isinstance(state.log, MemoryRaftLog)
     state.log.fill_disk()
     with pytest.raises(OSError, match="space"):
         state.raise_term()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.engine.raft.messages import Code, Transfer
+from mqgateway.engine.raft.messages import Code, LeadershipTransfer
 from tests.support.engine.raft.group import Group, bodies
 
 
@@ -13,7 +13,7 @@ class TestTransfer:
         group.append(first, b"one")
         group.run(3000)
         second = next(one for one in group.nodes if one != first)
-        token = group.request(first, Transfer(first, second, group.member(first).term))
+        token = group.request(first, LeadershipTransfer(first, second, group.member(first).term))
         refused = group.append(first, b"two")
         assert group.answers[refused].code is Code.LEADER_TRANSFERRING
         began = group.now
@@ -50,7 +50,7 @@ class TestTransfer:
         leader = group.elect()
         other, third = (one for one in group.nodes if one != leader)
         names = {"leader": leader, "other": other, "third": third}
-        request = Transfer(
+        request = LeadershipTransfer(
             names[transferor], names.get(transferee, transferee), group.member(leader).term + term
         )
         token = group.request(leader, request)
@@ -63,5 +63,5 @@ class TestTransfer:
         group.crash(other)
         for _ in range(20):
             group.append(leader, b"one")
-        token = group.request(leader, Transfer(leader, other, group.member(leader).term))
+        token = group.request(leader, LeadershipTransfer(leader, other, group.member(leader).term))
         assert group.answers[token].code is Code.FALL_BEHIND_TOO_MUCH

@@ -14,7 +14,7 @@ from mqgateway.engine.record_batches.batches import (
     batches,
     build_batch,
 )
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.records import Record
 
@@ -26,8 +26,8 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("compression", Compression)
-def test_batch_survives_a_round_trip(compression: Compression) -> None:
+@pytest.mark.parametrize("compression", CompressionType)
+def test_batch_survives_a_round_trip(compression: CompressionType) -> None:
     data = build_batch(
         RECORDS,
         base_timestamp=1000,
@@ -95,7 +95,7 @@ def test_header_that_lies_is_refused(place: int, changed: str, reason: str) -> N
 
 
 def test_records_that_inflate_beyond_the_limit_are_refused() -> None:
-    data = build_batch([Record(None, bytes(100_000))], base_timestamp=0, compression=Compression.ZSTD)
+    data = build_batch([Record(None, bytes(100_000))], base_timestamp=0, compression=CompressionType.ZSTD)
     assert len(data) < HEADER_SIZE + 200
     with pytest.raises(CodecError, match="exceed the limit of 5000 bytes"):
         list(Batch(memoryview(data)).records(5000))

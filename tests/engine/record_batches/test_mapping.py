@@ -20,7 +20,7 @@ from mqgateway.engine.message import (
     properties_text,
 )
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, Batch, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import (
     PROPERTIES_SIZE_MAX,
@@ -69,7 +69,7 @@ def kafka_batches(draw: st.DrawFn) -> Batch:
             build_batch(
                 records,
                 base_timestamp=draw(st.integers(-1, NOW)),
-                compression=draw(st.sampled_from(Compression)),
+                compression=draw(st.sampled_from(CompressionType)),
                 flags=draw(st.sampled_from([0, LOG_APPEND_TIME])),
                 base_offset=draw(st.integers(0, 1 << 40)),
                 max_timestamp=draw(st.integers(0, NOW)),
@@ -185,7 +185,7 @@ def test_control_batch_has_no_messages() -> None:
 
 
 def test_bomb_is_refused() -> None:
-    data = build_batch([Record(None, bytes(1 << 20))], base_timestamp=0, compression=Compression.ZSTD)
+    data = build_batch([Record(None, bytes(1 << 20))], base_timestamp=0, compression=CompressionType.ZSTD)
     with pytest.raises(CodecError, match="limit of 1000 bytes"):
         messages_of(Batch(memoryview(data)), NOW, 1000)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.ordinary import OrdinaryBatch, ordinary_batch
 from mqgateway.engine.record_batches.records import Record
 
@@ -37,7 +37,7 @@ def test_batch_in_which_each_record_has_a_key() -> None:
     "fields",
     [
         {"base_offset": 1},
-        {"compression": Compression.GZIP},
+        {"compression": CompressionType.GZIP},
         {"flags": CONTROL},
         {"flags": TRANSACTIONAL},
         {"flags": LOG_APPEND_TIME},

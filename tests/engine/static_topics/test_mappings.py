@@ -8,14 +8,14 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.static_topics.mappings import Mappings, TopicMapping
+from mqgateway.engine.static_topics.mappings import Mappings, TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import MappingRefused, Piece
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import MemoryWorker, Worker
 
 PATH = "/config/topicQueueMapping.json"
-MAPPING = TopicMapping(
+MAPPING = TopicQueueMappingDetail(
     "st",
     "b0",
     3,
@@ -175,4 +175,4 @@ def test_a_deleted_mapping_is_gone() -> None:
 )
 def test_invalid_mapping_is_refused(shape: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
-        TopicMapping.from_json(shape)
+        TopicQueueMappingDetail.from_json(shape)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import tags_code
 from mqgateway.engine.record_batches.batches import CONTROL
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.store.batch_answer import EXPANDED_MAX
 from mqgateway.engine.store.expansion import PROMPT_MAX
@@ -142,7 +142,7 @@ def test_large_batch_is_brought_by_a_worker_once() -> None:
     made = large(aside=worker)
     put_batch(made.store, records(b"a"))
     values = [bytes(PROMPT_MAX // 2)] * 3
-    put_batch(made.store, records(*values), compression=Compression.ZSTD)
+    put_batch(made.store, records(*values), compression=CompressionType.ZSTD)
     first = made.store.get("batched", 0, 0, 32, may_wait=False)
     assert (seen(first), first.next_offset) == ([(0, b"a")], 1)
     with pytest.raises(ColdRead) as caught:

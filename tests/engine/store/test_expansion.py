@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.message import SysFlag, pack_host, tags_code
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.store.expansion import (
     INFLATED_MAX,
@@ -17,7 +17,7 @@ from mqgateway.engine.store.expansion import (
     RECORD_WORK,
     ExpandedBatch,
     Expansion,
-    LargeBatch,
+    LargeBatchRead,
     expand,
     holds_record_batch,
     place_of,
@@ -90,9 +90,9 @@ def test_control_batch_has_no_messages() -> None:
     assert expand(record, problems.report) == [] and not problems
 
 
-@pytest.mark.parametrize("compression", Compression)
+@pytest.mark.parametrize("compression", CompressionType)
 @pytest.mark.parametrize("start", [0, 1, 13, 39, 40])
-def test_messages_begin_at_any_offset(compression: Compression, start: int) -> None:
+def test_messages_begin_at_any_offset(compression: CompressionType, start: int) -> None:
     values = [b"%d" % number for number in range(40)]
     batch = build_batch(records(*values), base_timestamp=1, compression=compression)
     expanded = ExpandedBatch(whole_record(batch, queue_offset=100), INFLATED_MAX)
@@ -147,11 +147,13 @@ def test_count_that_lies_is_reported() -> None:
 
 
 def test_bomb_is_reported_and_holds_nothing() -> None:
-    batch = build_batch([Record(None, bytes(INFLATED_MAX))], base_timestamp=1, compression=Compression.ZSTD)
+    batch = build_batch(
+        [Record(None, bytes(INFLATED_MAX))], base_timestamp=1, compression=CompressionType.ZSTD
+    )
     record, problems, worker = whole_record(batch), Problems(), MemoryWorker()
     expansion, done = Expansion(problems.report), []
     began = time.process_time()
-    with pytest.raises(LargeBatch) as caught:
+    with pytest.raises(LargeBatchRead) as caught:
         expansion.find(record, POSITION, False)
     assert time.process_time() - began < HOLD
     caught.value.bring_by(worker, lambda: done.append(True), ahead=True)
@@ -163,10 +165,10 @@ def test_bomb_is_reported_and_holds_nothing() -> None:
 
 
 def test_large_batch_is_inflated_by_a_worker() -> None:
-    batch = build_batch(records(bytes(PROMPT_MAX)), base_timestamp=1, compression=Compression.GZIP)
+    batch = build_batch(records(bytes(PROMPT_MAX)), base_timestamp=1, compression=CompressionType.GZIP)
     record, problems, worker = whole_record(batch), Problems(), MemoryWorker()
     expansion = Expansion(problems.report)
-    with pytest.raises(LargeBatch) as caught:
+    with pytest.raises(LargeBatchRead) as caught:
         expansion.find(record, POSITION, False)
     caught.value.bring_by(worker, lambda: None, ahead=False)
     worker.perform_all()

@@ -2,15 +2,15 @@
 
 import pytest
 
-from mqgateway.engine.tables.journal import NO_FILE, Identity, Journal, Numbered, apply
+from mqgateway.engine.tables.journal import NO_FILE, FileIdentity, Journal, Numbered, apply
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 PATH = "/store/config/topics.json.journal0"
-BASE = Identity(3, 4)
+BASE = FileIdentity(3, 4)
 CHANGES = [Numbered(7 + n, [(["t", f"k{n}"], {"a": n}), (["v"], n)]) for n in range(4)]
 
 
-def journal(disk: CrashDisk, changes: list[Numbered] = CHANGES, base: Identity = BASE) -> Journal:
+def journal(disk: CrashDisk, changes: list[Numbered] = CHANGES, base: FileIdentity = BASE) -> Journal:
     disk.makedirs("/store/config")
     made = Journal(disk, PATH)
     made.begin(7)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.tables.journal import Identity, Journal, Numbered
+from mqgateway.engine.tables.journal import FileIdentity, Journal, Numbered
 from mqgateway.engine.tables.journaled import REST, JournaledFile
 from mqgateway.engine.tables.jsonfile import in_pieces, load_table, save_table
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
@@ -281,7 +281,7 @@ def test_journals_of_files_before_stand_in_nobodys_way() -> None:
     for number in (1, 2):
         stale = Journal(disk, f"{PATH}.journal{number}")
         stale.begin(1)
-        stale.bind(Identity(7, number))
+        stale.bind(FileIdentity(7, number))
         stale.append(Numbered(1, [(["t", "x"], number)]))
     again = Book(disk)
     assert again.table == {"a": 1}
@@ -313,7 +313,7 @@ def test_a_file_that_has_an_earlier_ones_content_has_its_own_journal(order: tupl
     disk = CrashDisk()
     save_table(disk, PATH, {"t": {"a": 1}})
     text = disk.read_bytes(PATH)
-    same = Identity(len(text), zlib.crc32(text))
+    same = FileIdentity(len(text), zlib.crc32(text))
     earlier, newer = (Journal(disk, f"{PATH}.journal{number}") for number in order)
     earlier.begin(5)
     earlier.bind(same)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 
 
 def test_a_power_cut_takes_what_was_not_synced() -> None:
-    log = MemoryLog()
+    log = MemoryRaftLog()
     log.append(0, b"a")
     log.sync()
     log.append(0, b"b")
@@ -15,7 +15,7 @@ def test_a_power_cut_takes_what_was_not_synced() -> None:
 
 
 def test_old_entries_are_deleted() -> None:
-    log = MemoryLog()
+    log = MemoryRaftLog()
     for _ in range(4):
         log.append(0, b"a")
     log.delete_before(2)
@@ -23,7 +23,7 @@ def test_old_entries_are_deleted() -> None:
 
 
 def test_writes_fail() -> None:
-    log = MemoryLog()
+    log = MemoryRaftLog()
     log.fill_disk()
     for write in (lambda: log.append(0, b""), lambda: log.keep_vote(1, ""), log.save_progress):
         with pytest.raises(OSError, match="space"):

@@ -7,18 +7,18 @@ import pytest
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC, StoredMessage
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import PutResult, PutStatus
-from mqgateway.engine.timers.delivery import ATTEMPTS_MAX, Delivery, NotNow
+from mqgateway.engine.timers.delivery import ATTEMPTS_MAX, NotNow, TimerDelivery
 from mqgateway.engine.timers.messages import put_aside
 from tests.support.engine.timers.bench import START, Bench, message
 
 
-def made(bench: Bench) -> tuple[Delivery, StoredMessage]:
+def made(bench: Bench) -> tuple[TimerDelivery, StoredMessage]:
     bench.store.put(message(b"before"))
     asked = message(b"x", "k")
     put_aside(asked, START)
     result = bench.store.put(asked)
     bench.store.dispatch()
-    delivery = Delivery(bench.store, bench.options)
+    delivery = TimerDelivery(bench.store, bench.options)
     stored = delivery.look_up(result.physical_offset)
     assert stored is not None
     return delivery, stored
@@ -37,7 +37,7 @@ def test_earlier_deliveries_are_found_in_log() -> None:
     bench = Bench()
     delivery, stored = made(bench)
     delivery.deliver(stored, 1, 2)
-    again = Delivery(bench.store, bench.options)
+    again = TimerDelivery(bench.store, bench.options)
     run(again.learn(0, bench.options.mapped_file_size_commit_log))
     assert again.known == {stored.physical_offset}
     again.deliver(stored, 3, 4)

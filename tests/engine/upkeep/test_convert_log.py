@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine.errors import StoreUnavailable
-from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.raft.files.properties import MemberProperties
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
@@ -15,7 +15,7 @@ from mqgateway.engine.upkeep.findings import Findings
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
-from mqgateway.engine.upkeep.walk import Walk
+from mqgateway.engine.upkeep.walk import LogWalk
 from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk, records_of
 from tests.support.engine.upkeep.damage import filled
 
@@ -58,9 +58,11 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
         log = FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size)
         copy = LogCopy(disk, root, "source", files, log, False)
 
-        def walk_since(part: LedgerFiles) -> Walk:
+        def walk_since(part: LedgerFiles) -> LogWalk:
             seen.append(part.starts[0] if part.starts else -1)
-            return LedgerWalk(part, Findings(), Noted(), lambda _: True, lambda done, _: stop(done))
+            return LedgerWalk(
+                part, Findings(), MemberProperties(), lambda _: True, lambda done, _: stop(done)
+            )
 
         def stop(done: int) -> None:
             if stop_at >= 0 and done >= stop_at:

@@ -13,7 +13,7 @@ from mqgateway.engine.disk import File
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.real_disk import RealDisk
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.message_store import MessageStore
@@ -46,7 +46,7 @@ def fill(bench: Bench, seed: int, count: int = 60) -> None:
             )
             for index in range(chosen.randint(1, 12))
         ]
-        put_batch(bench.store, records, queue_id=queue_id, compression=chosen.choice(list(Compression)))
+        put_batch(bench.store, records, queue_id=queue_id, compression=chosen.choice(list(CompressionType)))
         bench.clock.advance(chosen.randint(0, 5))
 
 

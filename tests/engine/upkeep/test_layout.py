@@ -6,7 +6,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, hold, place, read
 from tests.support.engine.store.stores import ROOT, options
 from tests.support.engine.upkeep.damage import filled, put_file
@@ -16,7 +16,7 @@ def files_of(disk: Disk, sizes: dict[str, int]) -> tuple[FileQueue, Findings]:
     for name, size in sizes.items():
         put_file(disk, f"/q/{name}", b"x" * size)
     findings = Findings()
-    return find_files(FilePool(disk), "/q", Part.QUEUE, findings, "do it"), findings
+    return find_files(FilePool(disk), "/q", StorePart.QUEUE, findings, "do it"), findings
 
 
 def test_the_length_is_the_one_that_most_files_have() -> None:

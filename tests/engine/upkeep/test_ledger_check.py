@@ -9,7 +9,7 @@ from mqgateway.engine.raft.files.properties import write_progress, write_vote
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.upkeep.check import check_store
-from mqgateway.engine.upkeep.findings import Part
+from mqgateway.engine.upkeep.findings import StorePart
 from mqgateway.engine.upkeep.rebuild import rebuild_store
 from mqgateway.engine.upkeep.stats import count_store
 from tests.support.engine.raft.ledgers import (
@@ -45,7 +45,7 @@ def test_a_unit_of_the_index_that_says_something_else() -> None:
     disk = into_ledger(filled(40))
     change(disk, INDEX, 3 * 32 + 11, b"\x01")
     found = the_finding(disk)
-    assert (found.part, found.path, found.offset) == (Part.LEDGER, INDEX, 96)
+    assert (found.part, found.path, found.offset) == (StorePart.LEDGER, INDEX, 96)
     assert "has a unit for entry 3" in found.what
 
 
@@ -108,4 +108,4 @@ def test_uncommitted_entries_need_no_units_and_index_entries() -> None:
     report = check(disk)
     assert (report.records, report.units) == (53, 52)
     assert [finding.part for finding in report.findings.kept if finding.severity == "error"] == []
-    assert {finding.part for finding in report.findings.kept} >= {Part.QUEUE, Part.INDEX}
+    assert {finding.part for finding in report.findings.kept} >= {StorePart.QUEUE, StorePart.INDEX}

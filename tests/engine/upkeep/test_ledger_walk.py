@@ -7,11 +7,11 @@ from mqgateway.engine.raft.files.entry import encode
 from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.ledger_walk import LedgerWalk, walk_of
-from mqgateway.engine.upkeep.walk import Walk
+from mqgateway.engine.upkeep.walk import LogWalk
 from tests.support.engine.raft.ledgers import DATA, LEDGER, into_ledger
 from tests.support.engine.store.stores import ROOT, options
 from tests.support.engine.upkeep.damage import change, filled
@@ -32,9 +32,9 @@ def walked(disk: Disk, is_past_end: bool = True) -> tuple[LedgerWalk, Findings, 
 
 def bodies_of(disk: Disk) -> list[str]:
     findings = Findings()
-    files = find_files(FilePool(disk), f"{ROOT}/commitlog", Part.LOG, findings, "")
+    files = find_files(FilePool(disk), f"{ROOT}/commitlog", StorePart.LOG, findings, "")
     walk = walk_of(files, findings, None, lambda _: True)
-    assert type(walk) is Walk
+    assert type(walk) is LogWalk
     return [decode(data, at).body.decode() for data, at, _, _ in walk.records()]
 
 

@@ -4,7 +4,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import find_files
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
 from tests.support.engine.store.kafka_batches import fill_kafka
@@ -16,7 +16,7 @@ BATCH_QUEUE = f"{ROOT}/batchconsumequeue/batched/0/{0:020d}"
 
 def test_the_last_unit_is_found() -> None:
     disk = filled(30)
-    files = find_files(FilePool(disk), QUEUE.rpartition("/")[0], Part.QUEUE, Findings(), "")
+    files = find_files(FilePool(disk), QUEUE.rpartition("/")[0], StorePart.QUEUE, Findings(), "")
     assert last_number(files, UNIT_SIZE) == 14
     assert place_at(files, 14 * UNIT_SIZE)[1] > 91
     assert place_at(files, 15 * UNIT_SIZE) == (0, 0)

@@ -6,14 +6,14 @@ import pytest
 
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.timers.wheel import SLOT_SIZE
-from mqgateway.engine.upkeep.findings import Finding, Findings, Severity
+from mqgateway.engine.upkeep.findings import Findings, Severity, StoreFinding
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.timer_check import TimerCheck
 from tests.engine.timers.test_lost_files import DAMAGE, WHEEL, waiting
 from tests.support.engine.timers.bench import SLOTS, START, Bench
 
 
-def errors(bench: Bench) -> list[Finding]:
+def errors(bench: Bench) -> list[StoreFinding]:
     findings = Findings()
     TimerCheck(Layout(bench.disk, bench.options), findings, SLOTS).run()
     return [finding for finding in findings.kept if finding.severity is Severity.ERROR]

@@ -9,17 +9,17 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import PROPERTY_CRC32, format_properties, parse_properties
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.record import blank, decode, encode, record_size, sys_flag_for, topic_field
-from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import find_files
-from mqgateway.engine.upkeep.walk import Walk, fields_of, keys_of
+from mqgateway.engine.upkeep.walk import LogWalk, fields_of, keys_of
 from tests.support.engine.store.stores import BORN, HOST, HOST_V6, message
 from tests.support.engine.upkeep.damage import LOG, change, filled
 
 
-def walk_of(disk: Disk, is_past_end: bool = False) -> tuple[Walk, Findings, list[int]]:
+def walk_of(disk: Disk, is_past_end: bool = False) -> tuple[LogWalk, Findings, list[int]]:
     findings = Findings()
-    files = find_files(FilePool(disk), LOG, Part.LOG, findings, "")
-    walk = Walk(files, findings, lambda _: is_past_end)
+    files = find_files(FilePool(disk), LOG, StorePart.LOG, findings, "")
+    walk = LogWalk(files, findings, lambda _: is_past_end)
     return walk, findings, [position for _, _, position, _ in walk.records()]
 
 

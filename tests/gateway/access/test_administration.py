@@ -11,7 +11,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import (
     Action,
@@ -31,10 +31,10 @@ CUSTOM, DEFAULT = PolicyType
 NOBODY = ""
 
 
-def administration(**options: Any) -> Administration:
+def administration(**options: Any) -> AccessAdministration:
     tables = AccessTables(CrashDisk(), "/config", ManualClock(), None)
     tables.load()
-    made = Administration(tables, BrokerOptions(**options))
+    made = AccessAdministration(tables, BrokerOptions(**options))
     made.create_user(NOBODY, "root", "r", UserType.SUPER, None)
     made.create_user(NOBODY, "alice", "a", None, None)
     return made
@@ -93,7 +93,7 @@ def test_user_is_created_updated_and_deleted() -> None:
     ],
 )
 def test_invalid_operation_is_refused_without_change(
-    act: Callable[[Administration], object], sentence: str
+    act: Callable[[AccessAdministration], object], sentence: str
 ) -> None:
     made = administration()
     users = made.users()

@@ -9,7 +9,7 @@ import pytest
 
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.requests import REQUESTS
 from mqgateway.gateway.access.tables import AccessTables, take_over
 from mqgateway.gateway.access.users import UserType
@@ -29,7 +29,7 @@ class Access(MemoryBroker):
         super().__init__(options={"authorization_profile": profile})
         tables = AccessTables(self.disk, "/store/config", self.clock, None)
         tables.load()
-        users = Administration(tables, self.options)
+        users = AccessAdministration(tables, self.options)
         users.create_user("", "root", "r", UserType.SUPER, None)
         users.create_user("", "alice", "a", None, None)
         self.broker.access = users

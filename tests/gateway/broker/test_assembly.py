@@ -11,7 +11,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.codec.command import RemotingCommand
 
 
@@ -27,7 +27,7 @@ class Silence:
 def build(disk: CrashDisk, **options: str) -> Broker:
     broker_options = BrokerOptions(**{"broker_name": "b", "broker_ip1": "10.0.0.1"} | options)
     store_options = StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16)
-    environment = Environment(
+    environment = BrokerEnvironment(
         broker_options, store_options, disk, ManualClock(), InlineWorker(), 10911, 10912
     )
     settings = OptionSet(broker_options, store_options)

@@ -14,14 +14,14 @@ from mqgateway.gateway.broker.beat import (
     BEAT_SECONDS,
     DELIVERY_SECONDS,
     IDLE_BEAT_SECONDS,
-    Beat,
+    PeriodicWork,
 )
 from mqgateway.gateway.runtime.schedule import Schedule
 from tests.support.gateway.broker.helpers import MemoryBroker
 
 
 class Scene:
-    """A `Beat` whose ticks are recorded with their times."""
+    """A `PeriodicWork` whose ticks are recorded with their times."""
 
     def __init__(self) -> None:
         self.memory = MemoryBroker()
@@ -40,7 +40,7 @@ class Scene:
             ledger=None,
         )
         self.schedule = Schedule(self.time)
-        self.beat = Beat(self.memory.broker, group, self.schedule)
+        self.beat = PeriodicWork(self.memory.broker, group, self.schedule)
 
     def tick(self, now: int, elapsed: int) -> None:
         """See `SpecialServices`."""

@@ -7,13 +7,13 @@ from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import BrokerOptions, StoreOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 
 
-def environment(host: str = "10.0.0.1") -> Environment:
+def environment(host: str = "10.0.0.1") -> BrokerEnvironment:
     options = BrokerOptions(broker_ip1=host, broker_ip2="10.0.0.2")
     store_options = StoreOptions(store_path_root_dir="/store")
-    return Environment(
+    return BrokerEnvironment(
         options, store_options, CrashDisk(), ManualClock(), InlineWorker(), port=10911, ha_port=10912
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.record_batches.batches import Batch, batches
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.mapping import batch_of
 from mqgateway.engine.store.expansion import holds_record_batch, unique_key
 from mqgateway.engine.store.record import decode_all
@@ -73,7 +73,7 @@ def pulled(answer: Answer) -> list[tuple[int, bytes]]:
 
 
 def test_pull_gives_what_kafka_and_rocketmq_wrote_at_kafkas_offsets(broker: PopBroker) -> None:
-    produce(broker, b"a", b"b", compression=Compression.LZ4)
+    produce(broker, b"a", b"b", compression=CompressionType.LZ4)
     assert broker.send(TOPIC, b"c").ext["queueOffset"] == "2"
     assert produce(broker, b"d", b"e") == 3
     answer = broker.pull(TOPIC)

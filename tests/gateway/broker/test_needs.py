@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.requests import OF_ROOMS
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -24,4 +24,4 @@ def test_tables_declare_the_needs_of_requests(code: RequestCode, needs: Needs) -
 
 def test_request_must_declare_its_need() -> None:
     with pytest.raises(TypeError, match="needs"):
-        Request(lambda broker, call: call)  # type: ignore[call-arg]
+        RequestDeclaration(lambda broker, call: call)  # type: ignore[call-arg]

@@ -39,7 +39,7 @@ from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
-from mqgateway.gateway.codec.fields import Field, request_header
+from mqgateway.gateway.codec.fields import HeaderField, request_header
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
 
@@ -187,7 +187,7 @@ class World:
         return records, halves, self.broker.tables.offsets.query(OTHER_GROUP, OTHER, 0)
 
 
-def value_of(field: Field, target: Target, world: World, topic: str, at: int) -> str:
+def value_of(field: HeaderField, target: Target, world: World, topic: str, at: int) -> str:
     """Return the value of a field in a request for the user's own topic and group that points at a record."""
     name = field.wire_name
     lower = name.lower()

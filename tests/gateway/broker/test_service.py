@@ -20,7 +20,7 @@ from mqgateway.engine.options import (
     StoreOptions,
     TlsOptions,
 )
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -391,7 +391,7 @@ def test_queues_are_assigned_by_the_name_servers_route(world: World) -> None:
 def test_static_topic_is_routed_cleaned_and_survives_a_restart(world: World) -> None:
     """Here both pieces are the broker's own; the first has no messages."""
     pieces = [Piece(0, 0, "b1", 0), Piece(1, 1, "b1", 10_000)]
-    mapping = TopicMapping("S", "b1", 1, 5, queues={0: pieces})
+    mapping = TopicQueueMappingDetail("S", "b1", 1, 5, queues={0: pieces})
     world.connect().create("S", queues=2, body=dumps(mapping.to_json()))
     world.net.settle(0.1)
     assert world.route("S")["topicQueueMappingByBroker"]["b1"]["currIdMap"] == {"0": 1}

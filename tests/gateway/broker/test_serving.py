@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.options import RemotingOptions
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.serving import access_control, dispatchers, end_of_read, guarded
@@ -59,7 +59,7 @@ def test_guards_follow_the_settings() -> None:
 def test_version_4_accounts_add_their_requests() -> None:
     made = MemoryBroker()
     on = made.broker.environment
-    plain = Keeper(on.options, on.disk, on.worker, on.clock)
+    plain = AclRulesKeeper(on.options, on.disk, on.worker, on.clock)
     admission, table, hooks = guarded(made.broker, None, plain, waits)
     assert hooks == [admission]
     assert AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG in table

@@ -8,14 +8,16 @@ from mqgateway.engine.tables.assignment import Mode, RequestMode
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.tables import Tables
 
 
 def tables(disk: CrashDisk, **store_options: bool) -> Tables:
     """Those of a broker that starts."""
     options = StoreOptions(store_path_root_dir="/store", **store_options)  # type: ignore[arg-type]
-    kept = Tables(Environment(BrokerOptions(), options, disk, ManualClock(), InlineWorker(), 10911, 10912))
+    kept = Tables(
+        BrokerEnvironment(BrokerOptions(), options, disk, ManualClock(), InlineWorker(), 10911, 10912)
+    )
     kept.load_topics()
     kept.load()
     return kept

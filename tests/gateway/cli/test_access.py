@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -40,7 +40,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with faced(monkeypatch) as cluster:
         tables = AccessTables(cluster.disk, "/access", cluster.clock, None)
         tables.load()
-        users = Administration(tables, cluster.broker_options)
+        users = AccessAdministration(tables, cluster.broker_options)
         users.create_user("", "root", "r", UserType.SUPER, None)
         users.create_user("", "alice", "a", None, None)
         users.create_user("", "bob", "b", None, None)

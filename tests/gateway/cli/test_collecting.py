@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqgateway.gateway.cli.collecting import ENTRIES, FULL_PASS_EVERY, Collecting, Holds
+from mqgateway.gateway.cli.collecting import ENTRIES, FULL_PASS_EVERY, Collecting, EntryCounter
 
 
 class Table:
@@ -100,4 +100,4 @@ def test_earlier_garbage_is_collected_and_frozen_objects_are_freed_later(scene: 
 
 def test_full_passes_are_rare(scene: tuple[Table, Loop]) -> None:
     assert gc.get_threshold()[2] == FULL_PASS_EVERY
-    assert isinstance(scene[0], Holds) and not isinstance(object(), Holds)
+    assert isinstance(scene[0], EntryCounter) and not isinstance(object(), EntryCounter)

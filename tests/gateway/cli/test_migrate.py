@@ -14,7 +14,7 @@ from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import migrate
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
-from mqgateway.gateway.migration.handover import Act
+from mqgateway.gateway.migration.handover import ProcessAction
 from mqgateway.gateway.migration.plan import Side
 from tests.support.gateway.migration.clusters import NEW, OLD, FakeCluster, FakeWorld
 
@@ -30,7 +30,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> FakeWorld:
 
     act = migrate.Terminal.act
 
-    def obeyed(terminal: migrate.Terminal, group: str, side: Side, what: Act) -> None:
+    def obeyed(terminal: migrate.Terminal, group: str, side: Side, what: ProcessAction) -> None:
         act(terminal, group, side, what)
         world.obey(what, side.address)
 

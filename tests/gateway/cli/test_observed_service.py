@@ -9,8 +9,8 @@ from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.observed_service import ObservedService
 from mqgateway.gateway.cli.observing import Observation
-from mqgateway.gateway.container.plan import BrokerIdentity, Plan
-from mqgateway.gateway.container.supervision import Charge, State
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan
+from mqgateway.gateway.container.supervision import Charge, ChildState
 from mqgateway.gateway.runtime.service import Runtime, Service
 from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.web import Browser, Response
@@ -22,7 +22,7 @@ class OneBroker(Service):
     def __init__(self, runtime: Runtime) -> None:
         super().__init__(runtime)
         self.started: Deferred[Any] = Deferred()
-        self.charge = Charge(Plan(BrokerIdentity("C", "a", 0), "/a.conf", 10911))
+        self.charge = Charge(BrokerPlan(BrokerIdentity("C", "a", 0), "/a.conf", 10911))
         self.container: Any = type("C", (), {"supervision": [self.charge]})
 
     def _begin(self) -> Deferred[Any]:
@@ -45,7 +45,7 @@ def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
     assert ask().code == 503
     service.started.callback(None)
     assert json.loads(ask().body)["servers"]["container"]["C_a_0"]["ok"] is False
-    service.charge.state = State.UP
+    service.charge.state = ChildState.UP
     assert ask().code == 200
     running.stop()
     assert service.is_ending

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.options import Problem
+from mqgateway.engine.options import SettingProblem
 from mqgateway.gateway.cli.service_flags import STARTED_AT, common_options, fail, process_start
 
-PROBLEM = Problem("a", "b", "no such property", file="f", line=3, severity="warning")
+PROBLEM = SettingProblem("a", "b", "no such property", file="f", line=3, severity="warning")
 
 
 def test_every_service_has_these_flags() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import OptionSet, Problem, RemotingOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, SettingProblem
 from mqgateway.gateway.cli.boot import BootLine
 from mqgateway.gateway.cli.starting import apply_given, say_ready, settings_to_run
 
@@ -32,7 +32,7 @@ class Settings:
         self.options = OptionSet(RemotingOptions())
 
 
-def read(given: dict[str, Any]) -> tuple[Settings, list[Problem]]:
+def read(given: dict[str, Any]) -> tuple[Settings, list[SettingProblem]]:
     settings = Settings()
     return settings, apply_given(settings.options, given, {"listenPort": given.get("port")})
 
@@ -71,7 +71,7 @@ def test_wrong_settings_end_the_process_if_they_are_strict(
 
 
 def test_settings_that_cannot_be_read_end_the_process(capsys: pytest.CaptureFixture[str]) -> None:
-    def refuse(given: dict[str, Any]) -> tuple[Settings, list[Problem]]:
+    def refuse(given: dict[str, Any]) -> tuple[Settings, list[SettingProblem]]:
         raise ConfigError("no such file")
 
     with pytest.raises(SystemExit) as ended:

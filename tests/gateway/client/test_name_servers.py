@@ -9,7 +9,7 @@ import pytest
 
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, Unreachable
-from mqgateway.gateway.client.name_servers import NameServers
+from mqgateway.gateway.client.name_servers import NameServerList
 from mqgateway.gateway.codec.command import RemotingCommand
 from tests.support.gateway.client.cluster import NAMESRV, Cluster
 
@@ -20,7 +20,7 @@ DEAD = "10.0.0.1:4"
 def test_next_name_server_is_queried_after_a_failure(seed: int) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
-        servers = NameServers([DEAD, NAMESRV], cluster.client().asking, Random(seed))
+        servers = NameServerList([DEAD, NAMESRV], cluster.client().asking, Random(seed))
         for _ in range(3):
             route = cluster.run(as_deferred(servers.route)("T"))
             assert route is not None and route.queue_datas[0].broker_name == "broker-a"
@@ -32,17 +32,17 @@ def test_next_name_server_is_queried_after_a_failure(seed: int) -> None:
 
 def test_unknown_topic_has_no_route() -> None:
     with Cluster() as cluster:
-        servers = NameServers([NAMESRV], cluster.client().asking, Random(1))
+        servers = NameServerList([NAMESRV], cluster.client().asking, Random(1))
         assert cluster.run(as_deferred(servers.route)("Nowhere")) is None
 
 
 def test_when_none_answers_all_reasons_are_given() -> None:
     with Cluster() as cluster:
-        servers = NameServers([DEAD, "10.0.0.1:5"], cluster.client().asking, Random(1))
+        servers = NameServerList([DEAD, "10.0.0.1:5"], cluster.client().asking, Random(1))
         with pytest.raises(Unreachable, match=r"no name server answers: .*; "):
             cluster.run(as_deferred(servers.route)("T"))
         with pytest.raises(BadArgument, match="no name server is configured"):
-            cluster.run(as_deferred(NameServers([], cluster.client().asking, Random(1)).route)("T"))
+            cluster.run(as_deferred(NameServerList([], cluster.client().asking, Random(1)).route)("T"))
 
 
 def test_a_refusal_is_an_answer() -> None:
@@ -55,6 +55,6 @@ def test_a_refusal_is_an_answer() -> None:
 
     asking: Any = Refusing()
     outcome: list[Any] = []
-    servers = NameServers([NAMESRV, DEAD], asking, Random(1))
+    servers = NameServerList([NAMESRV, DEAD], asking, Random(1))
     as_deferred(servers.route)("T").addErrback(outcome.append)
     assert outcome[0].check(BrokerError) and asking.asked == 1

@@ -13,7 +13,7 @@ import pytest
 
 from mqgateway.gateway.client.blocking import Producer
 from mqgateway.gateway.client.message import Message
-from mqgateway.gateway.client.signals import Gate, on_sigterm
+from mqgateway.gateway.client.signals import OneTimeEvent, on_sigterm
 from mqgateway.gateway.testing import Server
 from tests.house.source import ROOT
 
@@ -104,7 +104,7 @@ def default_sigterm() -> Iterator[None]:
 
 
 def test_gate_stays_open() -> None:
-    gate = Gate()
+    gate = OneTimeEvent()
     assert not gate.wait(0) and not gate.wait(-1)
     gate.open()
     gate.open()
@@ -113,7 +113,7 @@ def test_gate_stays_open() -> None:
 
 @pytest.mark.usefixtures("default_sigterm")
 def test_sigterm_ends_the_waiting_and_nothing_else() -> None:
-    gate = Gate()
+    gate = OneTimeEvent()
     with on_sigterm(gate.open):
         os.kill(os.getpid(), signal.SIGTERM)
         assert gate.wait(10)

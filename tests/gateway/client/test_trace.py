@@ -13,7 +13,7 @@ from mqgateway.gateway.client.listening import Consumed
 from mqgateway.gateway.client.message import Message, TransactionState
 from mqgateway.gateway.client.options import ProducerOptions
 from mqgateway.gateway.client.producer import traced
-from mqgateway.gateway.client.trace import Record, Tracer, _parts
+from mqgateway.gateway.client.trace import KeyedTraceRecord, Tracer, _parts
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.gateway.client.test_message import received
 from tests.gateway.client.test_push import Inbox, begin, refuse
@@ -154,5 +154,5 @@ def test_excess_records_are_dropped_and_unsendable_ones_lost(
 
 
 def test_messages_of_records_have_a_limit() -> None:
-    records = [Record("T", "x" * 50_000, frozenset("k")) for _ in range(5)]
+    records = [KeyedTraceRecord("T", "x" * 50_000, frozenset("k")) for _ in range(5)]
     assert [len(part) for part in _parts(records)] == [2, 2, 1]

@@ -16,7 +16,7 @@ from mqgateway.gateway.client.errors import (
     Unreachable,
 )
 from mqgateway.gateway.client.message import Message, SendStatus
-from mqgateway.gateway.client.sending import Prepared
+from mqgateway.gateway.client.sending import PreparedSend
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import Cluster, queue_of, requests_seen
 
@@ -55,7 +55,7 @@ def test_sent_messages_are_freed_without_the_collector() -> None:
             for number in range(3):
                 cluster.run(producer.send(Message("T", f"{number}")))
                 cluster.run(producer.send_batch([Message("T", "a"), Message("T", "b")]))
-            assert not [one for one in gc.get_objects() if isinstance(one, Prepared)]
+            assert not [one for one in gc.get_objects() if isinstance(one, PreparedSend)]
         finally:
             gc.enable()
 

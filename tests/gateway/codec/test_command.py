@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
+from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.fields import Header, Int
 
 JSON = SerializeType.JSON
@@ -114,7 +114,7 @@ def test_number_in_a_json_header_in_any_form_is_read_as_rocketmq_reads_it(name: 
     for form, number in NUMBERS.items():
         assert getattr(decode_command(payload(f'{{"{name}":{form}}}'.encode())), name) == number, form
     for form in NO_NUMBERS:
-        with pytest.raises(CodecError, match="32-bit"):
+        with pytest.raises(ProtocolError, match="32-bit"):
             decode_command(payload(f'{{"{name}":{form}}}'.encode()))
 
 
@@ -183,25 +183,25 @@ def test_scalar_field_values_become_text_and_nulls_go() -> None:
     ],
 )
 def test_wrong_types_are_refused(header: dict[str, Any]) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(orjson.dumps(header)))
 
 
 @pytest.mark.parametrize("header", [b"", b"[]", b"1", b"null", b"{", b'{"code":}', b"\xff\xfe", b"NaN"])
 def test_header_that_is_no_json_object_is_refused(header: bytes) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(header))
 
 
 @pytest.mark.parametrize("header", [b"[" * 100_000, b'{"a":' * 100_000, b'{"extFields":' + b"[" * 100_000])
 def test_deep_json_is_refused(header: bytes) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(header))
 
 
 def test_a_huge_number_is_refused() -> None:
     """More digits than Python converts without being asked."""
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(b'{"code":' + b"9" * 10_000 + b"}"))
 
 
@@ -214,7 +214,7 @@ def test_text_that_is_no_utf8_is_read_as_java_reads_it() -> None:
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\x05{}", b"\x02\0\0\x02{}", b"\xff\0\0\x02{}"])
 def test_a_header_word_that_lies_is_refused(data: bytes) -> None:
     """Too short, longer than the frame, or of an unknown form."""
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(data)
 
 
@@ -251,7 +251,7 @@ def test_binary_header_is_read_as_tolerantly_as_rocketmq_reads_it(
 @pytest.mark.parametrize("length", range(len(TOPIC)))
 def test_binary_header_whose_last_field_leads_out_of_it_is_refused(length: int) -> None:
     header = BINARY + struct.pack(">ii", 0, max(1, length)) + TOPIC[:length]
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(header, form=1, body=TOPIC))
 
 
@@ -271,18 +271,18 @@ def test_binary_header_whose_last_field_leads_out_of_it_is_refused(length: int) 
     ],
 )
 def test_binary_lengths_that_lead_out_are_refused(rest: bytes) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         decode_command(payload(BINARY + rest, form=1))
 
 
 def test_large_codes_do_not_fit_into_the_binary_form() -> None:
     command = RemotingCommand(RequestCode.POP_MESSAGE, serialize_type=ROCKETMQ)
-    with pytest.raises(CodecError, match="200050"):
+    with pytest.raises(ProtocolError, match="200050"):
         encode_command(command)
 
 
 def test_a_header_of_16_mib_does_not_fit() -> None:
-    with pytest.raises(CodecError, match="24 bits"):
+    with pytest.raises(ProtocolError, match="24 bits"):
         encode_command(RemotingCommand(1, ext_fields={"a": "x" * 2**24}))
 
 
@@ -381,7 +381,7 @@ def test_the_order_of_the_official_client_is_known() -> None:
 
 def test_a_large_header_without_a_number_to_answer_to_is_an_error() -> None:
     header = b'{"code":10,"extFields":{"a":"%s"}}' % (b"x" * 300_000)
-    with pytest.raises(CodecError, match="no opaque") as caught:
+    with pytest.raises(ProtocolError, match="no opaque") as caught:
         decode_command(payload(header))
     assert not isinstance(caught.value, HeaderTooLarge)
 

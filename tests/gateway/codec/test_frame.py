@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.frame import FRAME_LIMIT, FrameCutter
 
 payloads = st.lists(st.binary(min_size=4, max_size=200), max_size=6)
@@ -60,7 +60,7 @@ def test_impossible_lengths_are_refused(length: int, bytewise: bool) -> None:
     """Also a length word of 2 GiB: refused when the word is there, nothing is buffered for it."""
     word = struct.pack(">i", length)
     cutter = FrameCutter()
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         if bytewise:
             for value in word:
                 cutter.feed(bytes([value]))
@@ -76,7 +76,7 @@ def test_the_longest_frame_passes() -> None:
 
 def test_the_limit_is_a_parameter() -> None:
     assert FrameCutter(limit=12).feed(frame(b"12345678")) == [b"12345678"]
-    with pytest.raises(CodecError, match="13 bytes is longer than the 12 that frameMaxLength allows"):
+    with pytest.raises(ProtocolError, match="13 bytes is longer than the 12 that frameMaxLength allows"):
         FrameCutter(limit=12).feed(frame(b"123456789"))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.codec.schema import FRAME, dump_frame, parse_frame
 from tests.gateway.codec.test_command import commands
@@ -89,11 +89,11 @@ def test_a_damaged_binary_header_is_refused_by_both_or_by_none(
     frame[place] = data.draw(st.integers(0, 255))
     try:
         found = parsed(bytes(frame))
-    except CodecError:
+    except ProtocolError:
         found = None
     try:
         ours = members(decode_command(bytes(frame[4:])))
-    except CodecError:
+    except ProtocolError:
         assert found is None
     else:
         assert found in (ours, None)  # malformed UTF-8 is read by us alone
@@ -103,7 +103,7 @@ def test_a_damaged_binary_header_is_refused_by_both_or_by_none(
     "frame", [b"", b"\0\0\0\1a", struct.pack(">iI", 6, 2) + b"[]", struct.pack(">iI", 4, 2 << 24)]
 )
 def test_invalid_frame_is_a_codec_error(frame: bytes) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         parse_frame(frame)
 
 

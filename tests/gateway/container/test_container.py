@@ -14,8 +14,8 @@ from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsOpt
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.container.container import Container, NotStarted
-from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
-from mqgateway.gateway.container.supervision import State
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerRejected
+from mqgateway.gateway.container.supervision import ChildState
 from tests.support.gateway.container.fakes import FakeLaunch
 
 A = BrokerIdentity("DefaultCluster", "a", 0)
@@ -76,7 +76,7 @@ def test_a_broker_is_added_once_it_is_up(world: World) -> None:
     assert added[0].identity == A
     charge = world.container.supervision.get(A)
     assert charge is not None
-    assert (charge.state, charge.address, charge.pid) == (State.UP, "10.0.0.1:20911", 100)
+    assert (charge.state, charge.address, charge.pid) == (ChildState.UP, "10.0.0.1:20911", 100)
 
 
 def test_a_broker_is_told_what_all_share_and_what_the_container_decides(world: World) -> None:
@@ -217,7 +217,7 @@ def test_stopping_stops_all_and_takes_nobody(world: World) -> None:
     world.launch.children[0].end("killed by SIGKILL")
     stopped = results(world.container.stop())
     assert [child.stops for child in world.launch.children] == [0, 1]
-    assert isinstance(world.add("c")[0], Refusal)
+    assert isinstance(world.add("c")[0], BrokerRejected)
     world.launch.children[1].end("exit code 0")
     assert len(stopped) == 1
     assert world.waits[-1] is None

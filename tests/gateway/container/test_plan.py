@@ -6,7 +6,13 @@ import pytest
 
 from mqgateway.engine.options import Setting
 from mqgateway.engine.real_disk import RealDisk
-from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Refusal, plan_of, settings_of_broker
+from mqgateway.gateway.container.plan import (
+    CONNECTION,
+    BrokerIdentity,
+    BrokerRejected,
+    plan_of,
+    settings_of_broker,
+)
 
 
 def plan(folder: Path, text: str) -> tuple[BrokerIdentity, int]:
@@ -43,7 +49,7 @@ def test_what_a_file_does_not_say_is_as_for_any_broker(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_refused(tmp_path: Path, text: str, remark: str) -> None:
-    with pytest.raises(Refusal, match=f"^{remark}$"):
+    with pytest.raises(BrokerRejected, match=f"^{remark}$"):
         plan(tmp_path, text)
 
 
@@ -56,7 +62,7 @@ def test_a_file_that_is_refused(tmp_path: Path, text: str, remark: str) -> None:
     ],
 )
 def test_no_file(path: str | None, remark: str) -> None:
-    with pytest.raises(Refusal, match=f"^{remark}$"):
+    with pytest.raises(BrokerRejected, match=f"^{remark}$"):
         plan_of(path, RealDisk(), "host")
 
 

@@ -4,12 +4,12 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options.container import ContainerOptions
-from mqgateway.gateway.container.plan import BrokerIdentity, Plan, Refusal
-from mqgateway.gateway.container.supervision import Act, Charge, End, State, Supervision
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
+from mqgateway.gateway.container.supervision import Charge, ChildAction, ChildState, End, Supervision
 
 
-def plan(name: str = "a", broker_id: int = 0) -> Plan:
-    return Plan(BrokerIdentity("c", name, broker_id), f"/{name}.conf", 10911)
+def plan(name: str = "a", broker_id: int = 0) -> BrokerPlan:
+    return BrokerPlan(BrokerIdentity("c", name, broker_id), f"/{name}.conf", 10911)
 
 
 class World:
@@ -34,7 +34,7 @@ class World:
         self.clock.advance(round(wait * 1000) - 1)
         assert self.all.due() == []
         self.clock.advance(1)
-        assert self.all.due() == [(charge, Act.START)]
+        assert self.all.due() == [(charge, ChildAction.START)]
         assert self.all.due() == []
         self.all.launched(charge, 8)
         return wait
@@ -81,10 +81,10 @@ def test_a_broker_that_was_never_up_is_forgotten(world: World) -> None:
 
 def test_the_same_broker_twice_is_refused_in_the_standards_words(world: World) -> None:
     charge = world.up()
-    with pytest.raises(Refusal, match=r"^c_a_0 has already been added to current broker container$"):
+    with pytest.raises(BrokerRejected, match=r"^c_a_0 has already been added to current broker container$"):
         world.all.add(plan())
     world.all.ended(charge, "exit code 1")
-    with pytest.raises(Refusal, match="already"):
+    with pytest.raises(BrokerRejected, match="already"):
         world.all.add(plan())
     world.all.add(plan("a", 1))
 
@@ -92,14 +92,14 @@ def test_the_same_broker_twice_is_refused_in_the_standards_words(world: World) -
 def test_a_container_has_its_limit(world: World) -> None:
     world.options.max_brokers = 1
     world.up()
-    with pytest.raises(Refusal, match="maxBrokers"):
+    with pytest.raises(BrokerRejected, match="maxBrokers"):
         world.all.add(plan("b"))
 
 
 def test_a_broker_that_is_removed_may_end(world: World) -> None:
     charge = world.up()
     assert world.all.remove(charge)
-    assert charge.state is State.STOPPING
+    assert charge.state is ChildState.STOPPING
     world.clock.advance(1000)
     assert world.all.remove(charge), "asked twice"
     assert world.all.wait() == pytest.approx(59)
@@ -111,7 +111,7 @@ def test_a_broker_that_does_not_stop_is_killed_once(world: World) -> None:
     charge = world.up()
     world.all.remove(charge)
     world.clock.advance(60_000)
-    assert world.all.due() == [(charge, Act.KILL)]
+    assert world.all.due() == [(charge, ChildAction.KILL)]
     world.clock.advance(60_000)
     assert world.all.due() == []
     assert world.all.ended(charge, "killed by SIGKILL") is End.WANTED
@@ -129,13 +129,13 @@ def test_that_it_is_up_says_nothing_about_one_that_stops(world: World) -> None:
     world.all.launched(charge, 7)
     world.all.remove(charge)
     world.all.up(charge, "here:1")
-    assert charge.state is State.STOPPING
+    assert charge.state is ChildState.STOPPING
     assert world.all.ended(charge, "exit code 0") is End.WANTED
 
 
 def test_a_container_that_stops_takes_nobody(world: World) -> None:
     world.all.stop()
-    with pytest.raises(Refusal, match="stops"):
+    with pytest.raises(BrokerRejected, match="stops"):
         world.all.add(plan())
 
 
@@ -155,6 +155,6 @@ def test_several_brokers_are_due_in_their_own_time(world: World) -> None:
     world.all.ended(second, "x")
     assert world.all.wait() == pytest.approx(0.5)
     world.clock.advance(500)
-    assert world.all.due() == [(first, Act.START)]
+    assert world.all.due() == [(first, ChildAction.START)]
     world.clock.advance(500)
-    assert world.all.due() == [(second, Act.START)]
+    assert world.all.due() == [(second, ChildAction.START)]

@@ -10,17 +10,17 @@ import pytest
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.controller import etcd
-from mqgateway.gateway.controller.etcd import Endpoint, endpoints_of
+from mqgateway.gateway.controller.etcd import EtcdEndpoint, endpoints_of
 
 HEADER = '"header":{"cluster_id":"32","member_id":"33","revision":"2","raft_term":"2"}'
 
@@ -28,9 +28,9 @@ HEADER = '"header":{"cluster_id":"32","member_id":"33","revision":"2","raft_term
 def test_endpoints_are_parsed() -> None:
     found = endpoints_of("http://10.0.0.1:2379; https://etcd-b:2380/ ;http://[::1]:1;")
     assert found == [
-        Endpoint(False, "10.0.0.1", 2379),
-        Endpoint(True, "etcd-b", 2380),
-        Endpoint(False, "::1", 1),
+        EtcdEndpoint(False, "10.0.0.1", 2379),
+        EtcdEndpoint(True, "etcd-b", 2380),
+        EtcdEndpoint(False, "::1", 1),
     ]
     assert [one.url for one in found] == ["http://10.0.0.1:2379", "https://etcd-b:2380", "http://[::1]:1"]
 
@@ -45,7 +45,9 @@ def test_invalid_endpoint_is_refused(text: str) -> None:
 
 
 def test_transaction_is_encoded() -> None:
-    wanted = Transaction({"a": 5, "b": 0}, [Put("a", b"b", 7), Delete("b")], [Range("a"), Range("a", "b", 9)])
+    wanted = Transaction(
+        {"a": 5, "b": 0}, [Put("a", b"b", 7), Delete("b")], [KeyRange("a"), KeyRange("a", "b", 9)]
+    )
     a, b = b64encode(b"a").decode(), b64encode(b"b").decode()
     assert etcd.transaction(wanted) == {
         "compare": [

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 
-from mqgateway.engine.controller.key_values import Kept, Lease, Outcome, Put, Range, Transaction, Unanswered
+from mqgateway.engine.controller.key_values import (
+    Kept,
+    KeyRange,
+    Lease,
+    Outcome,
+    Put,
+    Transaction,
+    Unanswered,
+)
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.controller.etcd import endpoints_of
 from mqgateway.gateway.controller.etcd_client import EtcdClient
@@ -16,7 +24,7 @@ from tests.support.engine.controller.etcd_model import EtcdModel
 from tests.support.gateway.controller.etcd_server import EtcdServer
 from tests.support.gateway.remoting.pair import Net
 
-LOOK = Transaction({}, [Range("a")])
+LOOK = Transaction({}, [KeyRange("a")])
 
 
 class World:
@@ -49,7 +57,7 @@ def test_calls_are_answered_on_one_connection() -> None:
     world.net.settle()
     lease = told.pop()
     assert lease == Lease(101, 5)
-    client.transact(Transaction({"a": 0}, [Put("a", b"1", lease.number)], [Range("a")]), told.append)
+    client.transact(Transaction({"a": 0}, [Put("a", b"1", lease.number)], [KeyRange("a")]), told.append)
     world.net.settle()
     assert told.pop() == Outcome(True, 2, [], "s0")
     found = world.look()

@@ -4,12 +4,16 @@ import pytest
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options.controller import ControllerOptions
-from mqgateway.gateway.controller.peers import Peer, own_peer, peers_of, shown
+from mqgateway.gateway.controller.peers import ControllerPeer, own_peer, peers_of, shown
 
 
 def test_peers_are_parsed_and_formatted_as_by_rocketmq() -> None:
     peers = peers_of("n0-127.0.0.1:9877;n1-host-b:9878; n2-::1:9879;")
-    assert peers == [Peer("n0", "127.0.0.1", 9877), Peer("n1", "host-b", 9878), Peer("n2", "::1", 9879)]
+    assert peers == [
+        ControllerPeer("n0", "127.0.0.1", 9877),
+        ControllerPeer("n1", "host-b", 9878),
+        ControllerPeer("n2", "::1", 9879),
+    ]
     assert shown(peers[:2]) == "n0:127.0.0.1:9877;n1:host-b:9878;"
 
 
@@ -24,12 +28,12 @@ def test_duplicate_id_is_refused() -> None:
         peers_of("n0-a:1;n0-b:2")
 
 
-def own(peers: str, self_id: str = "") -> Peer:
+def own(peers: str, self_id: str = "") -> ControllerPeer:
     return own_peer(ControllerOptions(controller_d_leger_peers=peers, controller_d_leger_self_id=self_id))
 
 
 def test_own_peer_is_found() -> None:
-    assert own("n0-a:1", "n0") == own("n0-a:1") == Peer("n0", "a", 1)
+    assert own("n0-a:1", "n0") == own("n0-a:1") == ControllerPeer("n0", "a", 1)
     assert own("n0-a:1").leader == ("n0", "a:1")
 
 
@@ -40,7 +44,7 @@ def test_several_controllers_require_store_and_own_id() -> None:
     with pytest.raises(ConfigError, match="no such id"):
         own_peer(options)
     options.controller_d_leger_self_id = "n1"
-    assert own_peer(options) == Peer("n1", "b", 2)
+    assert own_peer(options) == ControllerPeer("n1", "b", 2)
 
 
 @pytest.mark.parametrize(

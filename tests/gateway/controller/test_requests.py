@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.controller.decisions import Reason
+from mqgateway.engine.controller.decisions import ControllerReason
 from mqgateway.engine.worker import MemoryWorker
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -25,8 +25,11 @@ def refused(answer: RemotingCommand) -> tuple[int, str | None]:
 
 
 def test_every_reason_has_its_code() -> None:
-    assert set(CODES) == set(Reason)
-    assert CODES[Reason.FENCED_MASTER_EPOCH] == 2000 and CODES[Reason.BROKER_ID_INVALID] == 2014
+    assert set(CODES) == set(ControllerReason)
+    assert (
+        CODES[ControllerReason.FENCED_MASTER_EPOCH] == 2000
+        and CODES[ControllerReason.BROKER_ID_INVALID] == 2014
+    )
 
 
 def test_metadata_is_returned_to_any_caller() -> None:

@@ -12,36 +12,45 @@ from mqgateway.gateway.doctor.checks import (
     Finding,
     examine,
 )
-from mqgateway.gateway.doctor.evidence import Group, Held, Member, Place, Queue, Rates, Sample, Topic
+from mqgateway.gateway.doctor.evidence import (
+    ConnectedMember,
+    ConsumedQueue,
+    DiagnosedGroup,
+    Held,
+    QueueKey,
+    Rates,
+    Sample,
+    SubscribedTopic,
+)
 
 AT = 1_700_000_000_000
-PLACE = Place("Orders", "broker-a", 0)
+PLACE = QueueKey("Orders", "broker-a", 0)
 HELD = Held(cached=5, last_pull=AT - 10, last_consume=AT - 10)
-MEMBER = Member(
+MEMBER = ConnectedMember(
     "one", "JAVA", wants={"Orders": "*"}, holds={PLACE: HELD}, rates={"Orders": Rates(20.0, 0.0, 3.0)}
 )
-QUEUE = Queue(PLACE, 0, 100, 40, pulled=45, sample=Sample(32, 32))
-TOPIC = Topic("Orders", incoming=10.0)
-WELL = Group("billing", AT, members=[MEMBER], topics={"Orders": TOPIC}, queues=[QUEUE])
+QUEUE = ConsumedQueue(PLACE, 0, 100, 40, pulled=45, sample=Sample(32, 32))
+TOPIC = SubscribedTopic("Orders", incoming=10.0)
+WELL = DiagnosedGroup("billing", AT, members=[MEMBER], topics={"Orders": TOPIC}, queues=[QUEUE])
 
 
-def _held(**changes: int | bool) -> Group:
+def _held(**changes: int | bool) -> DiagnosedGroup:
     return replace(WELL, members=[replace(MEMBER, holds={PLACE: replace(HELD, **changes)})])
 
 
-def _topic(**changes: object) -> Group:
+def _topic(**changes: object) -> DiagnosedGroup:
     return replace(WELL, topics={"Orders": replace(TOPIC, **changes)})
 
 
-def _queue(**changes: object) -> Group:
+def _queue(**changes: object) -> DiagnosedGroup:
     return replace(WELL, queues=[replace(QUEUE, **changes)])
 
 
-def _second(**changes: object) -> Group:
+def _second(**changes: object) -> DiagnosedGroup:
     return replace(WELL, members=[MEMBER, replace(MEMBER, client_id="two", **changes)])
 
 
-def _rates(rates: Rates, topic: Topic = TOPIC) -> Group:
+def _rates(rates: Rates, topic: SubscribedTopic = TOPIC) -> DiagnosedGroup:
     return replace(WELL, members=[replace(MEMBER, rates={"Orders": rates})], topics={"Orders": topic})
 
 
@@ -59,7 +68,7 @@ ILL = [
     (_queue(least=50), "offset-lost"),
     (_queue(consumed=101), "offset-ahead"),
     (
-        replace(WELL, members=[replace(MEMBER, holds={Place("Orders", "broker-a", 1): HELD})]),
+        replace(WELL, members=[replace(MEMBER, holds={QueueKey("Orders", "broker-a", 1): HELD})]),
         "queue-without-owner",
     ),
     (_held(lacks_lock=True), "lock-held"),
@@ -85,7 +94,7 @@ ILL = [
 
 
 @pytest.mark.parametrize(("group", "check"), ILL, ids=[check for _, check in ILL])
-def test_a_check_finds_its_cause_and_says_what_helps(group: Group, check: str) -> None:
+def test_a_check_finds_its_cause_and_says_what_helps(group: DiagnosedGroup, check: str) -> None:
     (found,) = examine(group)
     assert found.check == check
     assert "{" not in found.what + found.cure, "every value is filled in"
@@ -95,7 +104,7 @@ def test_every_finding_that_can_be_told_is_found_somewhere() -> None:
     assert {check for _, check in ILL} == TOLD.keys()
 
 
-UNKNOWN = Member("one")
+UNKNOWN = ConnectedMember("one")
 SOUND = [
     pytest.param(WELL, id="nothing is the matter"),
     pytest.param(_held(last_consume=AT - IDLE_MILLIS), id="a listener that takes its time"),
@@ -115,7 +124,7 @@ SOUND = [
 
 
 @pytest.mark.parametrize("group", SOUND)
-def test_nothing_is_found_where_nothing_is_the_matter(group: Group) -> None:
+def test_nothing_is_found_where_nothing_is_the_matter(group: DiagnosedGroup) -> None:
     assert examine(group) == []
 
 
@@ -132,12 +141,12 @@ def test_causes_come_before_warnings() -> None:
 
 
 def test_of_a_group_that_nobody_knows_nothing_else_is_told() -> None:
-    group = Group("typo", AT, is_known=False, topics={"Orders": replace(TOPIC, has_route=False)})
+    group = DiagnosedGroup("typo", AT, is_known=False, topics={"Orders": replace(TOPIC, has_route=False)})
     assert [one.check for one in examine(group)] == ["unknown-group"]
 
 
 def test_many_queues_are_counted() -> None:
-    queues = [Queue(Place("Orders", "broker-a", number), 0, 9, 10) for number in range(4)]
+    queues = [ConsumedQueue(QueueKey("Orders", "broker-a", number), 0, 9, 10) for number in range(4)]
     (found,) = examine(replace(WELL, queues=queues))
     assert found.values["queues"] == "broker-a:0, broker-a:1, broker-a:2, ... (4)"
     (found,) = examine(replace(WELL, queues=queues[:2]))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mqgateway.gateway.doctor.evidence import Group, Place, Queue, examined
+from mqgateway.gateway.doctor.evidence import ConsumedQueue, DiagnosedGroup, QueueKey, examined
 
-PLACE = Place("Orders", "broker-a", 0)
+PLACE = QueueKey("Orders", "broker-a", 0)
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,14 @@ PLACE = Place("Orders", "broker-a", 0)
     ],
 )
 def test_what_waits_is_what_can_still_be_read(least: int, end: int, consumed: int, behind: int) -> None:
-    assert Queue(PLACE, least, end, consumed).behind == behind
+    assert ConsumedQueue(PLACE, least, end, consumed).behind == behind
 
 
 def test_a_group_is_behind_by_all_its_queues() -> None:
-    assert Group("g", 0, queues=[Queue(PLACE, 0, 10, 4), Queue(PLACE, 0, 3, 0)]).behind == 9
+    assert (
+        DiagnosedGroup("g", 0, queues=[ConsumedQueue(PLACE, 0, 10, 4), ConsumedQueue(PLACE, 0, 3, 0)]).behind
+        == 9
+    )
 
 
 def test_topics_for_retries_and_dead_letters_are_not_examined() -> None:

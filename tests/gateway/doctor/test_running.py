@@ -6,7 +6,7 @@ from mqgateway.gateway.codec.bodies import (
     ProcessQueueInfo,
     SubscriptionData,
 )
-from mqgateway.gateway.doctor.evidence import Held, Place, Rates
+from mqgateway.gateway.doctor.evidence import Held, QueueKey, Rates
 from mqgateway.gateway.doctor.running import member
 
 
@@ -23,7 +23,7 @@ def test_what_a_member_says_is_evidence() -> None:
     found = member("c", "JAVA", told)
     assert (found.client_id, found.language, found.is_ordered, found.wants) == ("c", "JAVA", True, {"T": "a"})
     assert found.holds == {
-        Place("T", "b", 0): Held(cached=3, cached_mib=1, lacks_lock=True),
-        Place("T", "b", 1): Held(cached=2, last_pull=9),
+        QueueKey("T", "b", 0): Held(cached=3, cached_mib=1, lacks_lock=True),
+        QueueKey("T", "b", 1): Held(cached=2, last_pull=9),
     }
     assert found.rates == {"T": Rates(2.0, 1.0, 5.0)}

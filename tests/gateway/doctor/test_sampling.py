@@ -1,14 +1,14 @@
 import pytest
 
 from mqgateway.gateway.codec.bodies import SubscriptionData
-from mqgateway.gateway.doctor.evidence import Place, Queue, Sample
+from mqgateway.gateway.doctor.evidence import ConsumedQueue, QueueKey, Sample
 from mqgateway.gateway.doctor.sampling import SAMPLED_QUEUES, TopicSampler
 
 WANTED = SubscriptionData("T", "TagA", code_set=[1, 2])
 
 
-def queue(number: int = 0, consumed: int = 4) -> Queue:
-    return Queue(Place("T", "broker-a", number), 3, 10, consumed)
+def queue(number: int = 0, consumed: int = 4) -> ConsumedQueue:
+    return ConsumedQueue(QueueKey("T", "broker-a", number), 3, 10, consumed)
 
 
 @pytest.mark.parametrize(("consumed", "offset"), [(4, 4), (-1, 3), (1, 3), (10, None), (12, None)])

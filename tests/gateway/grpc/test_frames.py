@@ -7,7 +7,7 @@ from mqgateway.gateway.grpc import frames
 from mqgateway.gateway.grpc.frames import (
     FRAME_HEAD,
     HEAD,
-    ErrorCode,
+    Http2Code,
     Http2Error,
     frame_of,
     unpadded,
@@ -45,4 +45,4 @@ def test_padding_is_removed() -> None:
 def test_padding_longer_than_frame_raises(payload: bytes) -> None:
     with pytest.raises(Http2Error) as caught:
         unpadded(payload)
-    assert caught.value.code is ErrorCode.PROTOCOL_ERROR
+    assert caught.value.code is Http2Code.PROTOCOL_ERROR

@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.front_end import Surroundings
+from mqgateway.gateway.front_end import FrontEndEnvironment
 from mqgateway.gateway.grpc import front_end
 from mqgateway.gateway.grpc.front_end import GRPC
 from mqgateway.gateway.metrics.spans import MessageSpans
@@ -20,7 +20,7 @@ SEND, ROUTE = (f"/apache.rocketmq.v2.MessagingService/{name}" for name in ("Send
 
 def methods(world: World, **more: Any) -> Any:
     service = world.service
-    around = Surroundings(
+    around = FrontEndEnvironment(
         operations=service.operations,
         server=service.server,
         reactor=world.net,

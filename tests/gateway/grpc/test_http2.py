@@ -27,7 +27,7 @@ from hyperframe.frame import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqgateway.gateway.grpc.frames import FRAME_SIZE, PREFACE, ErrorCode
+from mqgateway.gateway.grpc.frames import FRAME_SIZE, PREFACE, Http2Code
 from mqgateway.gateway.grpc.http2 import Http2, Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 from tests.support.gateway.grpc.client import Client, framed
@@ -87,7 +87,7 @@ def sent(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[Http2,
     return http2, listener
 
 
-def over(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[ErrorCode, str]:
+def over(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[Http2Code, str]:
     """Return the code and reason with which these frames end the connection."""
     http2, _ = sent(frames, limits)
     assert http2.is_over and http2.open_streams == 0 and http2.buffered == 0
@@ -95,7 +95,7 @@ def over(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[ErrorC
     at = said.rindex(http2.complaint.encode()) - 4
     http2.receive(PingFrame(0, b"12345678").serialize())
     assert http2.take() == b"", "something is said after the end"
-    return ErrorCode(int.from_bytes(said[at : at + 4], "big")), http2.complaint
+    return Http2Code(int.from_bytes(said[at : at + 4], "big")), http2.complaint
 
 
 def request(
@@ -118,44 +118,44 @@ def resets(http2: Http2) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
-        (Raw(0, 0, b"x"), ErrorCode.PROTOCOL_ERROR),
-        (DataFrame(1, b"x"), ErrorCode.PROTOCOL_ERROR),
-        (request(2), ErrorCode.PROTOCOL_ERROR),
-        (HeadersFrame(1, b"\xff\xff\xff\xff", flags=["END_HEADERS"]), ErrorCode.COMPRESSION_ERROR),
-        (ContinuationFrame(1, b"", flags=["END_HEADERS"]), ErrorCode.PROTOCOL_ERROR),
-        (RstStreamFrame(1, 8), ErrorCode.PROTOCOL_ERROR),
-        (WindowUpdateFrame(1, 1), ErrorCode.PROTOCOL_ERROR),
-        (WindowUpdateFrame(0, 2**31 - 1), ErrorCode.FLOW_CONTROL_ERROR),
-        (SettingsFrame(0, {4: 2**31}), ErrorCode.FLOW_CONTROL_ERROR),
-        (SettingsFrame(0, {5: 100}), ErrorCode.PROTOCOL_ERROR),
-        (SettingsFrame(0, {2: 2}), ErrorCode.PROTOCOL_ERROR),
-        (PushPromiseFrame(1, 2, b"", flags=["END_HEADERS"]), ErrorCode.PROTOCOL_ERROR),
-        (Raw(0, 0, bytes(FRAME_SIZE + 1)), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(6, 0, b"short"), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(6, 1, b"12345678"), ErrorCode.PROTOCOL_ERROR),
-        (Raw(3, 1, b""), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(3, 0, bytes(4)), ErrorCode.PROTOCOL_ERROR),
-        (Raw(4, 0, b"12345"), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(4, 0, bytes(6), flag_byte=1), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(4, 1, b""), ErrorCode.PROTOCOL_ERROR),
-        (Raw(7, 0, b"1234"), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(7, 1, b"12345678"), ErrorCode.PROTOCOL_ERROR),
-        (Raw(8, 0, b"123"), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(8, 0, bytes(4)), ErrorCode.PROTOCOL_ERROR),
-        (Raw(2, 1, b"1"), ErrorCode.FRAME_SIZE_ERROR),
-        (Raw(2, 0, bytes(5)), ErrorCode.PROTOCOL_ERROR),
-        (Raw(1, 1, b"\x09abc", 0xC), ErrorCode.PROTOCOL_ERROR),
-        (Raw(1, 1, b"abc", 0x24), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(0, 0, b"x"), Http2Code.PROTOCOL_ERROR),
+        (DataFrame(1, b"x"), Http2Code.PROTOCOL_ERROR),
+        (request(2), Http2Code.PROTOCOL_ERROR),
+        (HeadersFrame(1, b"\xff\xff\xff\xff", flags=["END_HEADERS"]), Http2Code.COMPRESSION_ERROR),
+        (ContinuationFrame(1, b"", flags=["END_HEADERS"]), Http2Code.PROTOCOL_ERROR),
+        (RstStreamFrame(1, 8), Http2Code.PROTOCOL_ERROR),
+        (WindowUpdateFrame(1, 1), Http2Code.PROTOCOL_ERROR),
+        (WindowUpdateFrame(0, 2**31 - 1), Http2Code.FLOW_CONTROL_ERROR),
+        (SettingsFrame(0, {4: 2**31}), Http2Code.FLOW_CONTROL_ERROR),
+        (SettingsFrame(0, {5: 100}), Http2Code.PROTOCOL_ERROR),
+        (SettingsFrame(0, {2: 2}), Http2Code.PROTOCOL_ERROR),
+        (PushPromiseFrame(1, 2, b"", flags=["END_HEADERS"]), Http2Code.PROTOCOL_ERROR),
+        (Raw(0, 0, bytes(FRAME_SIZE + 1)), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(6, 0, b"short"), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(6, 1, b"12345678"), Http2Code.PROTOCOL_ERROR),
+        (Raw(3, 1, b""), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(3, 0, bytes(4)), Http2Code.PROTOCOL_ERROR),
+        (Raw(4, 0, b"12345"), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(4, 0, bytes(6), flag_byte=1), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(4, 1, b""), Http2Code.PROTOCOL_ERROR),
+        (Raw(7, 0, b"1234"), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(7, 1, b"12345678"), Http2Code.PROTOCOL_ERROR),
+        (Raw(8, 0, b"123"), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(8, 0, bytes(4)), Http2Code.PROTOCOL_ERROR),
+        (Raw(2, 1, b"1"), Http2Code.FRAME_SIZE_ERROR),
+        (Raw(2, 0, bytes(5)), Http2Code.PROTOCOL_ERROR),
+        (Raw(1, 1, b"\x09abc", 0xC), Http2Code.PROTOCOL_ERROR),
+        (Raw(1, 1, b"abc", 0x24), Http2Code.FRAME_SIZE_ERROR),
     ],
 )
-def test_protocol_error_ends_connection(frame: Sendable, code: ErrorCode) -> None:
+def test_protocol_error_ends_connection(frame: Sendable, code: Http2Code) -> None:
     assert over([frame])[0] is code
 
 
 def test_interrupted_header_list_is_protocol_error() -> None:
     begun = HeadersFrame(1, Encoder().encode(REQUEST))
-    assert over([begun, PingFrame(0, b"12345678")])[0] is ErrorCode.PROTOCOL_ERROR
-    assert over([begun, ContinuationFrame(3, b"")])[0] is ErrorCode.PROTOCOL_ERROR
+    assert over([begun, PingFrame(0, b"12345678")])[0] is Http2Code.PROTOCOL_ERROR
+    assert over([begun, ContinuationFrame(3, b"")])[0] is Http2Code.PROTOCOL_ERROR
 
 
 def test_header_list_in_chunks_with_padding_and_priority() -> None:
@@ -186,9 +186,9 @@ def test_stream_error_ends_that_stream_only() -> None:
     )
     assert not http2.is_over and http2.open_streams == 0
     assert resets(http2) == [
-        (1, ErrorCode.STREAM_CLOSED),
-        (3, ErrorCode.PROTOCOL_ERROR),
-        (5, ErrorCode.FLOW_CONTROL_ERROR),
+        (1, Http2Code.STREAM_CLOSED),
+        (3, Http2Code.PROTOCOL_ERROR),
+        (5, Http2Code.FLOW_CONTROL_ERROR),
     ]
     assert [event for event in listener.events if event[0] == "broken"] == [
         ("broken", 1),
@@ -202,7 +202,7 @@ def test_streams_above_limit_are_refused() -> None:
     http2, listener = sent(
         [request(1), request(3), request(5), DataFrame(5, b"x"), DataFrame(1, b"x")], limits
     )
-    assert resets(http2) == [(5, ErrorCode.REFUSED_STREAM)]
+    assert resets(http2) == [(5, Http2Code.REFUSED_STREAM)]
     assert listener.events[-1] == ("received", 1, b"x")
     assert http2.open_streams == 2
 
@@ -229,7 +229,7 @@ def test_rapid_reset_ends_connection() -> None:
     for number in range(600):
         frames += [request(2 * number + 1, "END_STREAM"), RstStreamFrame(2 * number + 1, 8)]
     code, reason = over(frames, limits)
-    assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxIdleFrames" in reason
+    assert code is Http2Code.ENHANCE_YOUR_CALM and "grpcMaxIdleFrames" in reason
 
 
 def test_idle_frames_are_counted_per_period() -> None:
@@ -275,15 +275,15 @@ def test_pings_after_sent_data_are_not_counted() -> None:
 )
 def test_frame_floods_end_connection(frame: Sendable) -> None:
     limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
-    assert over([request(1), *[frame] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
+    assert over([request(1), *[frame] * 600], limits)[0] is Http2Code.ENHANCE_YOUR_CALM
 
 
 def test_continuation_flood_ends_connection() -> None:
     begun = HeadersFrame(1, Encoder().encode(REQUEST))
     code, reason = over([begun, *[ContinuationFrame(1, bytes(1000))] * 100])
-    assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxMetadataSize" in reason
+    assert code is Http2Code.ENHANCE_YOUR_CALM and "grpcMaxMetadataSize" in reason
     limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
-    assert over([begun, *[ContinuationFrame(1, b"")] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
+    assert over([begun, *[ContinuationFrame(1, b"")] * 600], limits)[0] is Http2Code.ENHANCE_YOUR_CALM
 
 
 def test_header_bomb_ends_connection() -> None:
@@ -292,7 +292,7 @@ def test_header_bomb_ends_connection() -> None:
     block = encoder.encode([("x-big", "y" * 3000)]) + encoder.encode([("x-big", "y" * 3000)]) * 10_000
     frame = HeadersFrame(1, block, flags=["END_HEADERS"])
     code, _ = over([frame], Http2Limits(streams=100, header_list=16384, idle_frames=500))
-    assert code is ErrorCode.ENHANCE_YOUR_CALM
+    assert code is Http2Code.ENHANCE_YOUR_CALM
 
 
 def test_window_may_open_by_single_bytes() -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Use
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
 from mqgateway.gateway.kafka.rights import on_topic
 from tests.gateway.kafka.api.test_metadata import ACCESS
 from tests.support.gateway.kafka.client import KafkaScene, kafka_scene
 
 
-def call_in(scene: KafkaScene, client_id: str | None = None) -> Call:
+def call_in(scene: KafkaScene, client_id: str | None = None) -> KafkaCall:
     """Return a call of a client that is connected."""
     scene.client()
     scene.settle(0.1)
     [connection] = scene.connections()
-    return Call(RequestHeader(3, 13, 1, client_id), connection, Address("10.0.0.1", 1), scene.operations)
+    return KafkaCall(RequestHeader(3, 13, 1, client_id), connection, Address("10.0.0.1", 1), scene.operations)
 
 
 def test_a_call_has_its_version_client_and_time() -> None:

@@ -13,13 +13,13 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.kafka.api import Handlers
-from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersionsRequest
 from mqgateway.gateway.kafka.codec.messages.api_versions_response import ApiVersionsResponse
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest
 from mqgateway.gateway.kafka.codec.messages.metadata_response import MetadataResponse
 from mqgateway.gateway.kafka.connection import KafkaConnection
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from mqgateway.gateway.remoting.transport import EagerTransport
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
 
@@ -46,13 +46,13 @@ def held(
 
 def replace(monkeypatch: pytest.MonkeyPatch, handlers: Handlers) -> None:
     """Have servers carry out some requests by other functions."""
-    make: Callable[..., None] = Service.__init__
+    make: Callable[..., None] = KafkaService.__init__
 
-    def init(self: Service, *args: Any) -> None:
+    def init(self: KafkaService, *args: Any) -> None:
         make(self, *args)
         self.handlers = {**self.handlers, **handlers}
 
-    monkeypatch.setattr(Service, "__init__", init)
+    monkeypatch.setattr(KafkaService, "__init__", init)
 
 
 def numbers(frames: list[bytes]) -> list[int]:
@@ -111,13 +111,13 @@ def test_requests_that_wait_are_cancelled_when_the_connection_ends(monkeypatch: 
 def test_long_request_holds_up_those_behind_it_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[object] = []
 
-    def long(call: Call, request: object) -> Steps[MetadataResponse]:
+    def long(call: KafkaCall, request: object) -> Steps[MetadataResponse]:
         for step in range(100):
             order.append(step)
             yield
         return MetadataResponse()
 
-    def short(call: Call, request: object) -> ApiVersionsResponse:
+    def short(call: KafkaCall, request: object) -> ApiVersionsResponse:
         order.append(call.client_id)
         return ApiVersionsResponse()
 
@@ -134,7 +134,7 @@ def test_long_request_holds_up_those_behind_it_and_nobody_else(monkeypatch: pyte
 def test_long_request_of_a_lost_client_is_not_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[bool] = []
 
-    def endless(call: Call, request: object) -> Steps[MetadataResponse]:
+    def endless(call: KafkaCall, request: object) -> Steps[MetadataResponse]:
         try:
             while True:
                 yield

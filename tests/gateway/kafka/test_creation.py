@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.options import StoreOptions
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.creation import Creation, Refusal, check_configs, limits_of
+from mqgateway.gateway.kafka.creation import Creation, CreationRejected, check_configs, limits_of
 from mqgateway.gateway.kafka.topics import Topics
 from tests.gateway.kafka.api.test_metadata import ACCESS
 from tests.gateway.kafka.test_call import call_in
@@ -39,9 +39,11 @@ def test_a_topic_that_cannot_be_made_gives_the_reason() -> None:
 
 def test_settings_are_checked_with_the_words_of_kafka() -> None:
     check_configs({"retention.ms": None, "segment.ms": "1"}, {})
-    with pytest.raises(Refusal, match="Unknown topic config name: x"):
+    with pytest.raises(CreationRejected, match="Unknown topic config name: x"):
         check_configs({"x": "1"}, {})
-    with pytest.raises(Refusal, match=r"Invalid value soon for configuration retention\.ms: Not a number"):
+    with pytest.raises(
+        CreationRejected, match=r"Invalid value soon for configuration retention\.ms: Not a number"
+    ):
         check_configs({"retention.ms": "soon"}, {})
 
 
@@ -49,8 +51,10 @@ def test_batch_size_above_max_message_size_is_refused() -> None:
     limits = limits_of(StoreOptions(max_message_size=100))
     check_configs({"max.message.bytes": "100"}, limits)
     check_configs({"max.message.bytes": None}, limits)
-    with pytest.raises(Refusal, match="must be no more than 100, the broker's maxMessageSize") as refused:
+    with pytest.raises(
+        CreationRejected, match="must be no more than 100, the broker's maxMessageSize"
+    ) as refused:
         check_configs({"max.message.bytes": "101"}, limits)
     assert refused.value.code is ErrorCode.INVALID_CONFIG
-    with pytest.raises(Refusal, match="Not a number"):
+    with pytest.raises(CreationRejected, match="Not a number"):
         check_configs({"max.message.bytes": "much"}, limits)

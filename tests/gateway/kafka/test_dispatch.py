@@ -8,12 +8,12 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.headers import RequestHeader, write_request_header
 from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRequest
 from mqgateway.gateway.kafka.codec.messages.heartbeat_response import HeartbeatResponse
 from mqgateway.gateway.kafka.codec.plans import encode_into
-from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
+from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 
 HEARTBEAT = 12
 
@@ -36,15 +36,17 @@ def dispatched(data: bytes, handler: Any, noted: Any = None) -> Any:
     """Return what a dispatcher makes of a frame."""
     operations: Any = Operations()
     times = iter(range(10))
-    dispatcher = Dispatcher(operations, {HEARTBEAT: handler}, seconds=lambda: float(next(times)), noted=noted)
+    dispatcher = KafkaDispatcher(
+        operations, {HEARTBEAT: handler}, seconds=lambda: float(next(times)), noted=noted
+    )
     connection: Any = None
     return dispatcher.dispatch(data, connection, Address("10.0.0.1", 9092))
 
 
 def test_a_handler_gets_the_call_and_its_request_and_the_answer_is_encoded() -> None:
-    seen: list[tuple[Call, HeartbeatRequest]] = []
+    seen: list[tuple[KafkaCall, HeartbeatRequest]] = []
 
-    def handler(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
+    def handler(call: KafkaCall, request: HeartbeatRequest) -> HeartbeatResponse:
         seen.append((call, request))
         return HeartbeatResponse(error_code=27)
 
@@ -70,5 +72,5 @@ def test_an_answer_may_come_later_or_never() -> None:
     "data", [b"", frame()[:-3], b"\0\3" + frame()[2:], frame()[:3] + b"\x7f" + frame()[4:]]
 )
 def test_a_frame_that_is_no_supported_request_is_refused(data: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(UnservableRequest):
         dispatched(data, lambda call, request: None)

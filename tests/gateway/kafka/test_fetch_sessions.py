@@ -17,11 +17,11 @@ from mqgateway.gateway.kafka.codec.messages.fetch_request import (
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.fetch_sessions import (
     EPOCH_MAX,
-    Context,
+    AnsweredOffsets,
+    FetchContext,
+    FetchSessions,
     Key,
-    Seen,
     SessionError,
-    Sessions,
     TopicName,
 )
 
@@ -44,12 +44,12 @@ def key(number: int) -> Key:
     return TopicName("a", NO_UUID), number
 
 
-def numbers(context: Context) -> list[int]:
+def numbers(context: FetchContext) -> list[int]:
     """Return the partitions of a context."""
     return [number for (_, number), _ in context.partitions]
 
 
-def begun(sessions: Sessions, *wanted: int) -> int:
+def begun(sessions: FetchSessions, *wanted: int) -> int:
     """Begin a session and return its id."""
     context = sessions.context(request(0, 0, *wanted), False, 0)
     assert context.session is not None and not context.is_incremental
@@ -57,14 +57,14 @@ def begun(sessions: Sessions, *wanted: int) -> int:
 
 
 def test_a_request_without_a_session_has_its_partitions_only() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     context = sessions.context(request(0, -1, 1, 2), False, 0)
     assert numbers(context) == [1, 2] and context.session is None and len(sessions) == 0
-    assert context.needs(key(1), Seen(0, 0), False)
+    assert context.needs(key(1), AnsweredOffsets(0, 0), False)
 
 
 def test_a_session_remembers_partitions_that_are_added_changed_and_forgotten() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     one = begun(sessions, 1, 2)
     assert numbers(sessions.context(request(one, 1), False, 0)) == [1, 2]
     context = sessions.context(request(one, 2, 3, 1, forgotten=(2,), offset=7), False, 0)
@@ -73,27 +73,27 @@ def test_a_session_remembers_partitions_that_are_added_changed_and_forgotten() -
 
 
 def test_an_answer_leaves_out_partitions_without_news() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     context = sessions.context(request(0, 0, 1), False, 0)
     assert context.session is not None
-    assert context.needs(key(1), Seen(5, 0), False)  # the first answer has all
+    assert context.needs(key(1), AnsweredOffsets(5, 0), False)  # the first answer has all
     later = sessions.context(request(context.session.id, 1), False, 0)
-    assert not later.needs(key(1), Seen(5, 0), False)
-    assert later.needs(key(1), Seen(5, 0), True)
-    assert later.needs(key(1), Seen(6, 0), False)
-    assert not later.needs(key(1), Seen(6, 0), False)
-    assert later.needs(key(1), Seen(6, 2), False)
+    assert not later.needs(key(1), AnsweredOffsets(5, 0), False)
+    assert later.needs(key(1), AnsweredOffsets(5, 0), True)
+    assert later.needs(key(1), AnsweredOffsets(6, 0), False)
+    assert not later.needs(key(1), AnsweredOffsets(6, 0), False)
+    assert later.needs(key(1), AnsweredOffsets(6, 2), False)
 
 
 def test_partitions_that_gave_records_come_last_next_time() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     one = begun(sessions, 1, 2, 3)
     sessions.context(request(one, 1), False, 0).last([key(1)])
     assert numbers(sessions.context(request(one, 2), False, 0)) == [2, 3, 1]
 
 
 def test_a_request_that_does_not_fit_is_refused() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     one = begun(sessions, 1)
     for session_id, epoch, by_id, code in (
         (one + 1, 1, False, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
@@ -107,7 +107,7 @@ def test_a_request_that_does_not_fit_is_refused() -> None:
 
 
 def test_a_session_ends_with_the_final_epoch_or_a_new_beginning() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     one = begun(sessions, 1)
     assert sessions.context(request(one, -1), False, 0).session is None and len(sessions) == 0
     two = begun(sessions, 1)
@@ -116,7 +116,7 @@ def test_a_session_ends_with_the_final_epoch_or_a_new_beginning() -> None:
 
 
 def test_the_epoch_begins_again_after_the_largest() -> None:
-    sessions = Sessions()
+    sessions = FetchSessions()
     context = sessions.context(request(0, 0, 1), False, 0)
     assert context.session is not None
     context.session.epoch = EPOCH_MAX
@@ -126,7 +126,7 @@ def test_the_epoch_begins_again_after_the_largest() -> None:
 
 def test_a_full_cache_gives_no_session_until_one_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "SESSIONS_MAX", 2)
-    sessions = Sessions(random.Random(1))
+    sessions = FetchSessions(random.Random(1))
     first, second = begun(sessions, 1), begun(sessions, 1)
     assert sessions.context(request(0, 0, 1), False, 1000).session is None
     sessions.context(request(first, 1), False, 119_000)
@@ -138,7 +138,7 @@ def test_a_full_cache_gives_no_session_until_one_is_idle(monkeypatch: pytest.Mon
 
 def test_a_full_cache_evicts_its_smallest_session_for_a_larger_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "SESSIONS_MAX", 2)
-    sessions = Sessions()
+    sessions = FetchSessions()
     large, small = begun(sessions, 0, 1), begun(sessions, 0)
     settled = fetch_sessions.EVICTION_MILLIS
     for one in (large, small):
@@ -153,7 +153,7 @@ def test_a_full_cache_evicts_its_smallest_session_for_a_larger_one(monkeypatch: 
 
 def test_partitions_of_all_sessions_together_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "PARTITIONS_MAX", 5)
-    sessions = Sessions(random.Random(1))
+    sessions = FetchSessions(random.Random(1))
     first, second = begun(sessions, 0, 1), begun(sessions, 0, 1)
     assert sessions.context(request(0, 0, 0, 1), False, 0).session is None
     sessions.context(request(first, 1, 2), False, 0)
@@ -168,7 +168,7 @@ def test_partitions_of_all_sessions_together_are_limited(monkeypatch: pytest.Mon
 
 def test_partitions_of_one_session_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "SESSION_PARTITIONS_MAX", 3)
-    sessions = Sessions()
+    sessions = FetchSessions()
     first = begun(sessions, 0, 1)
     assert numbers(sessions.context(request(first, 1, 2), False, 0)) == [0, 1, 2]
     with pytest.raises(SessionError) as refused:
@@ -181,7 +181,7 @@ def test_more_partitions_than_all_sessions_may_have_are_fetched_without_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fetch_sessions, "PARTITIONS_MAX", 2)
-    sessions = Sessions()
+    sessions = FetchSessions()
     context = sessions.context(request(0, 0, 0, 1, 2), False, 0)
     assert context.session is None
     assert numbers(context) == [0, 1, 2]

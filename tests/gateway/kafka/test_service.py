@@ -12,13 +12,13 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
     SyncGroupRequestAssignment,
 )
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from tests.support.gateway.kafka.client import kafka_scene
 
 
 def test_every_function_is_that_of_an_api_of_a_broker() -> None:
     with kafka_scene() as scene:
-        service = Service(scene.operations, Node(scene.operations, "10.0.0.1", 9092))
+        service = KafkaService(scene.operations, Node(scene.operations, "10.0.0.1", 9092))
         assert service.handlers.keys() <= APIS.keys()
         service.tick()
 

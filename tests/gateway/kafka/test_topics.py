@@ -11,7 +11,7 @@ from mqgateway.engine.names import validate_topic
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
 from mqgateway.gateway.kafka.rights import READING, VISIBLE, WRITING
@@ -57,9 +57,11 @@ def test_a_topic_that_is_created_again_has_its_new_configuration() -> None:
         assert first.setting("max.message.bytes") == "1048588"
 
 
-def asked(kafka: KafkaBroker) -> Call:
+def asked(kafka: KafkaBroker) -> KafkaCall:
     """Return a request of a client."""
-    return Call(RequestHeader(0, 0, 1, "tester"), kafka.peer, Address("10.0.0.1", 9092), kafka.operations)
+    return KafkaCall(
+        RequestHeader(0, 0, 1, "tester"), kafka.peer, Address("10.0.0.1", 9092), kafka.operations
+    )
 
 
 def test_topic_is_found_by_its_name_or_its_id_with_a_permit() -> None:

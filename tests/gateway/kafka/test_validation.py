@@ -22,15 +22,15 @@ from mqgateway.engine.record_batches.batches import (
     TRANSACTIONAL,
     build_batch,
 )
-from mqgateway.engine.record_batches.compression import LZ4_BLOCK, Compression
+from mqgateway.engine.record_batches.compression import LZ4_BLOCK, CompressionType
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked
+from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000
-RULES = Rules(1_048_588, 2**63 - 1, HOUR, False, None, False)
+RULES = BatchRules(1_048_588, 2**63 - 1, HOUR, False, None, False)
 RECORDS = [Record(b"k", b"value %d" % number, (), number, number) for number in range(3)]
 
 
@@ -52,7 +52,7 @@ def changed(at: int, layout: str, value: int) -> bytearray:
     return sealed(data)
 
 
-def code_of(data: bytes | bytearray, rules: Rules = RULES, version: int = 9) -> ErrorCode:
+def code_of(data: bytes | bytearray, rules: BatchRules = RULES, version: int = 9) -> ErrorCode:
     """Return the code with which a batch is refused."""
     with pytest.raises(BatchRefused) as refused:
         checked(memoryview(data), rules, version, NOW)
@@ -60,8 +60,8 @@ def code_of(data: bytes | bytearray, rules: Rules = RULES, version: int = 9) -> 
     return refused.value.code
 
 
-@pytest.mark.parametrize("kind", list(Compression))
-def test_a_batch_is_stored_as_it_was_sent(kind: Compression) -> None:
+@pytest.mark.parametrize("kind", list(CompressionType))
+def test_a_batch_is_stored_as_it_was_sent(kind: CompressionType) -> None:
     data = batch(compression=kind)
     stored = checked(memoryview(data), RULES, 9, NOW)
     assert bytes(stored.data) == data
@@ -102,7 +102,7 @@ def packed(**options: Any) -> bytearray:
     frame = lz4.frame.compress(plain[HEADER_SIZE:], block_size=LZ4_BLOCK, **options)
     data = plain[:HEADER_SIZE] + frame
     struct.pack_into(">i", data, LENGTH_AT, LENGTH_MIN + len(data) - HEADER_SIZE)
-    struct.pack_into(">h", data, 21, Compression.LZ4)
+    struct.pack_into(">h", data, 21, CompressionType.LZ4)
     return sealed(data)
 
 
@@ -112,8 +112,8 @@ def test_a_batch_that_is_wrong_is_refused_with_the_code_of_kafka(kind: str) -> N
     assert code_of(make()) is code
 
 
-@pytest.mark.parametrize("compression", [None, Compression.GZIP])
-def test_lz4_frame_of_dependent_blocks_is_refused_in_any_topic(compression: Compression | None) -> None:
+@pytest.mark.parametrize("compression", [None, CompressionType.GZIP])
+def test_lz4_frame_of_dependent_blocks_is_refused_in_any_topic(compression: CompressionType | None) -> None:
     rules = RULES._replace(compression=compression)
     assert code_of(packed(block_linked=True), rules) is ErrorCode.UNKNOWN_SERVER_ERROR
     assert checked(memoryview(packed(block_linked=False, content_checksum=True)), rules, 9, NOW)
@@ -124,13 +124,13 @@ def test_a_batch_that_is_larger_than_the_topic_allows_is_refused() -> None:
 
 
 def test_zstd_needs_version_7() -> None:
-    data = batch(compression=Compression.ZSTD)
+    data = batch(compression=CompressionType.ZSTD)
     assert code_of(data, version=6) is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert checked(memoryview(data), RULES, 7, NOW)
 
 
 def test_a_compressed_bomb_is_refused() -> None:
-    data = batch([Record(None, bytes(40_000_000))], compression=Compression.ZSTD)
+    data = batch([Record(None, bytes(40_000_000))], compression=CompressionType.ZSTD)
     assert len(data) < 100_000 and code_of(data) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -161,9 +161,9 @@ def test_a_time_type_that_a_producer_sets_is_cleared() -> None:
     assert not found.has_log_append_time and found.base_timestamp == NOW
 
 
-@given(st.sampled_from(list(Compression)), st.sampled_from(list(Compression)))
+@given(st.sampled_from(list(CompressionType)), st.sampled_from(list(CompressionType)))
 def test_a_topic_with_a_compression_of_its_own_has_all_batches_in_it(
-    sent: Compression, wanted: Compression
+    sent: CompressionType, wanted: CompressionType
 ) -> None:
     data = batch(compression=sent)
     found = checked(memoryview(data), RULES._replace(compression=wanted), 9, NOW)

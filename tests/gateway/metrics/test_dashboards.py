@@ -14,7 +14,7 @@ from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.dashboards import BOARDS, COLUMNS, EXPORTED, NATIVE, as_json, main
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
-from mqgateway.gateway.metrics.metric import Kind
+from mqgateway.gateway.metrics.metric import MetricKind
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
 from mqgateway.gateway.metrics.own_metrics import (
     OPENING_METRICS,
@@ -38,7 +38,7 @@ def served(metrics: object) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {"up": set()}
     for metric in metrics:  # type: ignore[attr-defined]
         names = [metric.suffixed_name]
-        if metric.kind is Kind.HISTOGRAM:
+        if metric.kind is MetricKind.HISTOGRAM:
             names = [f"{metric.suffixed_name}_{part}" for part in ("bucket", "count", "sum")]
         found |= {name: set(metric.labels) for name in names}
     return found

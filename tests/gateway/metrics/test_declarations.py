@@ -17,7 +17,7 @@ from mqgateway.gateway.metrics.declarations import (
     one,
     with_system,
 )
-from mqgateway.gateway.metrics.metric import Kind
+from mqgateway.gateway.metrics.metric import MetricKind
 
 
 def reading(**values: Any) -> BrokerReading:
@@ -27,7 +27,7 @@ def reading(**values: Any) -> BrokerReading:
 def test_kinds_of_metrics() -> None:
     read = one(lambda reading: 1)
     kinds = [kind("name", "meaning", read).kind for kind in (gauge, counter, histogram)]
-    assert kinds == [Kind.GAUGE, Kind.COUNTER, Kind.HISTOGRAM]
+    assert kinds == [MetricKind.GAUGE, MetricKind.COUNTER, MetricKind.HISTOGRAM]
 
 
 def test_single_values() -> None:

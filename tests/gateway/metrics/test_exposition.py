@@ -3,12 +3,17 @@ import pytest
 from mqgateway.engine.meters import Distribution
 from mqgateway.engine.steps import run
 from mqgateway.gateway.metrics.exposition import Exposition
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample
 
 
 def gauge(*samples: Sample | None, name: str = "m", labels: tuple[str, ...] = ("topic",)) -> Metric[None]:
     return Metric(
-        name=name, kind=Kind.GAUGE, meaning="What it is.", labels=labels, read=lambda _: samples, unit="bytes"
+        name=name,
+        kind=MetricKind.GAUGE,
+        meaning="What it is.",
+        labels=labels,
+        read=lambda _: samples,
+        unit="bytes",
     )
 
 
@@ -48,7 +53,7 @@ def test_a_distribution() -> None:
     distribution.counts, distribution.sum = [1, 0, 4], 77
     metric: Metric[None] = Metric(
         name="h",
-        kind=Kind.HISTOGRAM,
+        kind=MetricKind.HISTOGRAM,
         meaning="Sizes.",
         labels=("topic",),
         bounds=(1, 10_000_000),
@@ -85,7 +90,7 @@ def test_labels_are_made_once_and_shown_as_the_metric_says() -> None:
 
     metric: Metric[None] = Metric(
         name="m",
-        kind=Kind.GAUGE,
+        kind=MetricKind.GAUGE,
         meaning="",
         labels=("topic", "is_system"),
         read=lambda _: [(("a",), 1)],
@@ -126,7 +131,7 @@ def test_prometheus_reads_it() -> None:
 def test_samples_may_come_some_at_a_time() -> None:
     parts: list[list[Sample]] = [[(("a",), 1), (("b",), 2)], [], [(("c",), 3), (("d",), 4), (None, 5)]]
     metric: Metric[None] = Metric(
-        name="m", kind=Kind.COUNTER, meaning="", labels=("topic",), read=lambda _: parts
+        name="m", kind=MetricKind.COUNTER, meaning="", labels=("topic",), read=lambda _: parts
     )
     text, truncated = written(metric)
     assert text.splitlines()[2:] == [

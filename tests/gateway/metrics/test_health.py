@@ -3,8 +3,8 @@ from typing import Any, cast
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.container.container import Container
-from mqgateway.gateway.container.plan import BrokerIdentity, Plan
-from mqgateway.gateway.container.supervision import Charge, State
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan
+from mqgateway.gateway.container.supervision import Charge, ChildState
 from mqgateway.gateway.metrics.health import container_health, is_ready, name_server_health
 
 
@@ -16,10 +16,12 @@ def test_a_name_server_that_holds_routes_back_is_not_ready() -> None:
 
 
 def test_a_container_is_ready_when_all_its_brokers_are_up() -> None:
-    charge = Charge(Plan(BrokerIdentity("C", "a", 0), "/a.conf", 10911), state=State.UP, address="h:10911")
+    charge = Charge(
+        BrokerPlan(BrokerIdentity("C", "a", 0), "/a.conf", 10911), state=ChildState.UP, address="h:10911"
+    )
     container = cast(Container, SimpleNamespace(supervision=[charge]))
     assert is_ready(container_health(container))
-    charge.state = State.WAITING
+    charge.state = ChildState.WAITING
     found = container_health(container)
     assert not is_ready(found)
     assert found["C_a_0"].state.startswith("waiting to be started again")

@@ -1,9 +1,9 @@
 from mqgateway.engine.meters import Counter, Histogram
-from mqgateway.gateway.metrics.metric import Kind, Metric, common_labels, counted, distributed
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, common_labels, counted, distributed
 
 
 def named(name: str, unit: str = "") -> str:
-    return Metric(name=name, kind=Kind.GAUGE, meaning="", unit=unit, read=lambda _: ()).suffixed_name
+    return Metric(name=name, kind=MetricKind.GAUGE, meaning="", unit=unit, read=lambda _: ()).suffixed_name
 
 
 def test_names_end_in_their_units_once() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from mqgateway.engine.meters import Distribution
 from mqgateway.engine.steps import run
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample
-from mqgateway.gateway.metrics.points import OVERFLOW, Counts, Deltas, Family, Point, collect
+from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample
+from mqgateway.gateway.metrics.points import OVERFLOW, BucketCounts, Deltas, Family, Point, collect
 from tests.support.gateway.metrics import ExportingBroker
 
 
-def metric(*samples: Sample | None, kind: Kind = Kind.COUNTER) -> Metric[None]:
+def metric(*samples: Sample | None, kind: MetricKind = MetricKind.COUNTER) -> Metric[None]:
     named: dict[str, Any] = {"name": "m", "meaning": "What.", "labels": ("topic",), "unit": "bytes"}
     return Metric(kind=kind, read=lambda _: samples, **named)
 
@@ -21,7 +21,7 @@ def test_labels_of_all_and_of_each_are_attributes() -> None:
     (family,) = run(collect([metric(*samples), metric()], None, {"cluster": "c"}, 10))
     assert family == Family(
         "m",
-        Kind.COUNTER,
+        MetricKind.COUNTER,
         "What.",
         "bytes",
         (),
@@ -35,9 +35,9 @@ def test_labels_of_all_and_of_each_are_attributes() -> None:
 
 def test_a_distribution_is_taken_as_it_stands() -> None:
     distribution = Distribution(1)
-    (family,) = run(collect([metric((("a",), distribution), kind=Kind.HISTOGRAM)], None, {}, 10))
+    (family,) = run(collect([metric((("a",), distribution), kind=MetricKind.HISTOGRAM)], None, {}, 10))
     distribution.counts[0] += 1
-    assert family.points[0].value == Counts((0, 0), 0)
+    assert family.points[0].value == BucketCounts((0, 0), 0)
 
 
 def test_series_are_limited_and_read_in_steps() -> None:
@@ -51,9 +51,9 @@ def test_series_are_limited_and_read_in_steps() -> None:
 def test_counts_are_told_as_what_they_grew_by() -> None:
     def families(count: int, buckets: tuple[int, ...], state: int) -> list[Family]:
         return [
-            Family("c", Kind.COUNTER, "", "", (), [Point({"t": "a"}, count)]),
-            Family("h", Kind.HISTOGRAM, "", "", (1,), [Point({}, Counts(buckets, sum(buckets)))]),
-            Family("g", Kind.GAUGE, "", "", (), [Point({}, state)]),
+            Family("c", MetricKind.COUNTER, "", "", (), [Point({"t": "a"}, count)]),
+            Family("h", MetricKind.HISTOGRAM, "", "", (1,), [Point({}, BucketCounts(buckets, sum(buckets)))]),
+            Family("g", MetricKind.GAUGE, "", "", (), [Point({}, state)]),
         ]
 
     deltas = Deltas()

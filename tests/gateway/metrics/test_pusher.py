@@ -12,7 +12,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.worker import MemoryWorker
 from mqgateway.gateway.metrics import pusher
-from mqgateway.gateway.metrics.metric import Kind
+from mqgateway.gateway.metrics.metric import MetricKind
 from mqgateway.gateway.metrics.points import Family, Point
 from mqgateway.gateway.metrics.pusher import Pusher
 
@@ -28,7 +28,7 @@ class Counting:
         self.value += 1
         if self.value == 4:
             raise ValueError("a broken table")
-        return [Family("c", Kind.COUNTER, "", "", (), [Point({}, self.value)])]
+        return [Family("c", MetricKind.COUNTER, "", "", (), [Point({}, self.value)])]
 
 
 class Target:

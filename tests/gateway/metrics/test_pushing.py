@@ -15,14 +15,16 @@ from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2, metric
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.metrics.metric import Kind
-from mqgateway.gateway.metrics.points import Counts, Family, Point
+from mqgateway.gateway.metrics.metric import MetricKind
+from mqgateway.gateway.metrics.points import BucketCounts, Family, Point
 from mqgateway.gateway.metrics.pushing import LINE_MAX, ToCollector, target_of
 
 FAMILIES = [
-    Family("c_total", Kind.COUNTER, "Counted.", "", (), [Point({"topic": "a", "cluster": "c"}, 3)]),
-    Family("g", Kind.GAUGE, "A state.", "bytes", (), [Point({}, 2.5)]),
-    Family("h", Kind.HISTOGRAM, "Sizes.", "milliseconds", (1, 10), [Point({}, Counts((1, 0, 4), 77))]),
+    Family("c_total", MetricKind.COUNTER, "Counted.", "", (), [Point({"topic": "a", "cluster": "c"}, 3)]),
+    Family("g", MetricKind.GAUGE, "A state.", "bytes", (), [Point({}, 2.5)]),
+    Family(
+        "h", MetricKind.HISTOGRAM, "Sizes.", "milliseconds", (1, 10), [Point({}, BucketCounts((1, 0, 4), 77))]
+    ),
 ]
 BEGAN, NOW = 1_000, 61_000
 
@@ -85,7 +87,7 @@ def test_a_collector_is_sent_all(collector: tuple[Collector, str], in_delta: boo
 def test_what_is_much_is_sent_in_parts(collector: tuple[Collector, str]) -> None:
     stub, target = collector
     points = [Point({"topic": str(number)}, number) for number in range(25)]
-    many = [Family("g", Kind.GAUGE, "", "", (), points)]
+    many = [Family("g", MetricKind.GAUGE, "", "", (), points)]
     target_of(options(target, metrics_export_batch_max_data_points=10)).send(many, BEGAN, NOW)
     assert len(stub.requests) == 3
 
@@ -134,7 +136,7 @@ def test_lines_of_the_log_are_otlps_json(caplog: pytest.LogCaptureFixture) -> No
 def test_no_line_is_cut(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.metrics")
     points = [Point({"topic": "x" * 100, "number": str(number)}, number) for number in range(100)]
-    many = [Family("g", Kind.GAUGE, "", "", (), points)]
+    many = [Family("g", MetricKind.GAUGE, "", "", (), points)]
     target_of(BrokerOptions(metrics_exporter_type="3")).send(many, BEGAN, NOW)
     assert len(caplog.messages) > 3 and max(map(len, caplog.messages)) < LINE_MAX + 400
     parts = [json.loads(line)["scopeMetrics"][0]["metrics"][0]["gauge"] for line in caplog.messages]

@@ -15,7 +15,7 @@ from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.terms import client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
@@ -209,7 +209,9 @@ def test_what_no_read_brought_took_no_time() -> None:
 
 def test_a_connection_tells_of_its_reads() -> None:
     time, reads = Clock(), Reads()
-    link = Connection(client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None)
+    link = RemotingConnection(
+        client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
+    )
     transport = StringTransport()
     link.makeConnection(transport)
     link.dataReceived(encode_command(asking(CODE)) * 3)

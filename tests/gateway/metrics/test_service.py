@@ -9,7 +9,7 @@ from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.options.metrics import HealthOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.admin.health import Check, Health
-from mqgateway.gateway.metrics.metric import Kind
+from mqgateway.gateway.metrics.metric import MetricKind
 from mqgateway.gateway.metrics.points import Family, Point
 from mqgateway.gateway.metrics.service import MetricsService
 from tests.support.gateway.metrics import parsed
@@ -43,7 +43,7 @@ class Server:
 
     def points(self) -> Steps[list[Family]]:
         yield
-        return [Family("of_points", Kind.GAUGE, "", "", (), [Point({}, 1)])]
+        return [Family("of_points", MetricKind.GAUGE, "", "", (), [Point({}, 1)])]
 
 
 class Listening(Net):

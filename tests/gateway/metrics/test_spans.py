@@ -27,7 +27,7 @@ from mqgateway.gateway.codec.bodies import SubscriptionData
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.metrics.spans import About, MessageSpans, Seen, acknowledged
+from mqgateway.gateway.metrics.spans import About, MessageSpans, SeenMessages, acknowledged
 from mqgateway.gateway.remoting.call import Call
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.client.cluster import Cluster, queue_of
@@ -183,7 +183,7 @@ def test_a_batch_of_acknowledgements_names_each_message() -> None:
 
 def test_only_so_many_messages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mqgateway.gateway.metrics.spans.REMEMBERED", 2)
-    seen, about = Seen(), About("store", "T", "0", [])
+    seen, about = SeenMessages(), About("store", "T", "0", [])
     for name in ("a", "b", "c"):
         seen.note((name,), about)
     assert [bool(seen.find([(name,)])) for name in ("a", "b", "c")] == [False, True, True]

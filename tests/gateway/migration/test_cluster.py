@@ -3,11 +3,11 @@
 import pytest
 
 from mqgateway.gateway.migration import cluster
-from mqgateway.gateway.migration.cluster import Tables
+from mqgateway.gateway.migration.cluster import TableContents
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.migration.clusters import NEW, OLD, FakeCluster
 
-TABLES = Tables({"T": {"perm": 6}}, {"G": {}}, {"T@G": {"0": 7}}, {"T": ["G"]})
+TABLES = TableContents({"T": {"perm": 6}}, {"G": {}}, {"T@G": {"0": 7}}, {"T": ["G"]})
 
 
 def test_who_is_who() -> None:
@@ -34,7 +34,7 @@ def test_versions(text: str, version: tuple[int, ...]) -> None:
 
 
 def test_nothing_is_lacking_where_all_is_there_or_farther() -> None:
-    farther = Tables(
+    farther = TableContents(
         {**TABLES.topics, "more": {}}, TABLES.groups, {"T@G": {"0": 9, "1": 1}, "x@y": {"0": 1}}, TABLES.modes
     )
     assert cluster.lacks(farther, TABLES) == ""
@@ -44,17 +44,20 @@ def test_nothing_is_lacking_where_all_is_there_or_farther() -> None:
     ("has", "said"),
     [
         (
-            Tables({"T": {"perm": 4}}, TABLES.groups, TABLES.offsets, TABLES.modes),
+            TableContents({"T": {"perm": 4}}, TABLES.groups, TABLES.offsets, TABLES.modes),
             "topics T are not the same (1)",
         ),
-        (Tables(TABLES.topics, {}, TABLES.offsets, TABLES.modes), "groups G are not the same (1)"),
-        (Tables(TABLES.topics, TABLES.groups, TABLES.offsets, {}), "modes of T are not the same (1)"),
+        (TableContents(TABLES.topics, {}, TABLES.offsets, TABLES.modes), "groups G are not the same (1)"),
+        (TableContents(TABLES.topics, TABLES.groups, TABLES.offsets, {}), "modes of T are not the same (1)"),
         (
-            Tables(TABLES.topics, TABLES.groups, {"T@G": {"0": 6}}, TABLES.modes),
+            TableContents(TABLES.topics, TABLES.groups, {"T@G": {"0": 6}}, TABLES.modes),
             "offsets of T@G queue 0 are behind (1)",
         ),
-        (Tables(TABLES.topics, TABLES.groups, {}, TABLES.modes), "offsets of T@G queue 0 are behind (1)"),
+        (
+            TableContents(TABLES.topics, TABLES.groups, {}, TABLES.modes),
+            "offsets of T@G queue 0 are behind (1)",
+        ),
     ],
 )
-def test_what_is_lacking(has: Tables, said: str) -> None:
+def test_what_is_lacking(has: TableContents, said: str) -> None:
     assert cluster.lacks(has, TABLES) == said

@@ -4,8 +4,8 @@ import pytest
 
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.migration import moves
-from mqgateway.gateway.migration.handover import Act
-from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Plan, Way
+from mqgateway.gateway.migration.handover import ProcessAction
+from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, MigrationPlan, Way
 from tests.support.gateway.migration.clusters import (
     IDLE,
     LEADER,
@@ -29,17 +29,17 @@ GROUP = group_plan(Way.ELECT, drain=False)
 
 def run(world: FakeWorld, group: GroupPlan = GROUP) -> None:
     world.begin_again()
-    moves.run(world, Plan(["n"], [group], 35.0), [group], world.progress, ())
+    moves.run(world, MigrationPlan(["n"], [group], 35.0), [group], world.progress, ())
 
 
 def back(world: FakeWorld) -> None:
     world.begin_again()
-    moves.roll_back(world, Plan(["n"], [GROUP], 35.0), [GROUP], world.progress)
+    moves.roll_back(world, MigrationPlan(["n"], [GROUP], 35.0), [GROUP], world.progress)
 
 
 def test_there_and_back(world: FakeWorld) -> None:
     run(world)
-    assert world.acts == [(Act.BEGIN_SLAVE, NEW)]
+    assert world.acts == [(ProcessAction.BEGIN_SLAVE, NEW)]
     assert world.cluster.asked == [
         (OLD, "{'allAckInSyncStateSet': 'true', 'minInSyncReplicas': '2'}"),
         (NEW, "elected"),
@@ -47,7 +47,7 @@ def test_there_and_back(world: FakeWorld) -> None:
     ]
     assert world.cluster.members == {0: NEW, 1: OLD}
     back(world)
-    assert world.acts == [(Act.BEGIN_SLAVE, NEW)]
+    assert world.acts == [(ProcessAction.BEGIN_SLAVE, NEW)]
     assert world.cluster.members == {0: OLD, 1: NEW}
     rows = list(moves.verify(world.servers, [GROUP], world.progress))
     assert [(row["moved"], row["wrong"]) for row in rows] == [(False, "")]
@@ -71,7 +71,7 @@ def test_before_the_election_all_can_be_undone(world: FakeWorld, monkeypatch: py
     back(world)
     assert world.cluster.old.settings["allAckInSyncStateSet"] == "false"
     assert world.cluster.members == {0: OLD}
-    assert world.acts == [(Act.BEGIN_SLAVE, NEW), (Act.END, NEW)]
+    assert world.acts == [(ProcessAction.BEGIN_SLAVE, NEW), (ProcessAction.END, NEW)]
 
 
 def test_without_a_leader_nothing_goes_on(world: FakeWorld) -> None:

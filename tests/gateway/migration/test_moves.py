@@ -7,8 +7,8 @@ import pytest
 
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.migration import moves
-from mqgateway.gateway.migration.handover import Act
-from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Plan, Way
+from mqgateway.gateway.migration.handover import ProcessAction
+from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, MigrationPlan, Way
 from tests.support.gateway.migration.clusters import NEW, OLD, FakeCluster, FakeWorld, group_plan
 
 
@@ -20,13 +20,13 @@ def world() -> FakeWorld:
 def run(world: FakeWorld, group: GroupPlan | None = None, accepted: tuple[str, ...] = ()) -> None:
     group = group or group_plan()
     world.begin_again()
-    moves.run(world, Plan(["n"], [group], 35.0), [group], world.progress, accepted)
+    moves.run(world, MigrationPlan(["n"], [group], 35.0), [group], world.progress, accepted)
 
 
 def back(world: FakeWorld, group: GroupPlan | None = None) -> None:
     group = group or group_plan()
     world.begin_again()
-    moves.roll_back(world, Plan(["n"], [group], 35.0), [group], world.progress)
+    moves.roll_back(world, MigrationPlan(["n"], [group], 35.0), [group], world.progress)
 
 
 def verified(world: FakeWorld) -> dict[str, Any]:
@@ -36,10 +36,10 @@ def verified(world: FakeWorld) -> dict[str, Any]:
 def test_a_group_moves_and_comes_back(world: FakeWorld) -> None:
     run(world)
     assert world.acts == [
-        (Act.BEGIN_SLAVE, NEW),
-        (Act.END, OLD),
-        (Act.END, NEW),
-        (Act.BEGIN_MASTER, NEW),
+        (ProcessAction.BEGIN_SLAVE, NEW),
+        (ProcessAction.END, OLD),
+        (ProcessAction.END, NEW),
+        (ProcessAction.BEGIN_MASTER, NEW),
     ]
     assert world.cluster.members == {0: NEW}
     assert world.cluster.asked == [
@@ -52,10 +52,10 @@ def test_a_group_moves_and_comes_back(world: FakeWorld) -> None:
     world.acts.clear()
     back(world)
     assert world.acts == [
-        (Act.BEGIN_SLAVE, OLD),
-        (Act.END, NEW),
-        (Act.END, OLD),
-        (Act.BEGIN_MASTER, OLD),
+        (ProcessAction.BEGIN_SLAVE, OLD),
+        (ProcessAction.END, NEW),
+        (ProcessAction.END, OLD),
+        (ProcessAction.BEGIN_MASTER, OLD),
     ]
     assert world.cluster.members == {0: OLD}
     assert world.cluster.old.log[1] == 5000
@@ -109,8 +109,8 @@ def test_a_run_that_was_ended_goes_on(world: FakeWorld, end_at: int) -> None:
 def test_the_master_is_not_stopped_before_the_slave_has_everything(world: FakeWorld) -> None:
     cluster = world.cluster
 
-    def on_act(act: Act, address: str) -> None:
-        if (act, address) == (Act.END, OLD):
+    def on_act(act: ProcessAction, address: str) -> None:
+        if (act, address) == (ProcessAction.END, OLD):
             assert cluster.new.log[1] == cluster.old.log[1]
             assert cluster.new.offsets == cluster.old.offsets
             assert cluster.old.settings["inSyncReplicas"] == "2"
@@ -124,7 +124,7 @@ def test_it_waits_as_long_as_something_is_missing(world: FakeWorld) -> None:
     world.cluster.old.log[1] = 100 << 20
     with pytest.raises(AssertionError, match="waits for ever: catch-up: waits: 104857600 bytes"):
         run(world)
-    assert (Act.END, OLD) not in world.acts
+    assert (ProcessAction.END, OLD) not in world.acts
 
 
 def test_a_slave_that_has_not_the_whole_log_is_refused(world: FakeWorld) -> None:
@@ -165,10 +165,10 @@ def test_compaction_topics_move_in_place_only(world: FakeWorld) -> None:
     with pytest.raises(MigrationError, match="would be lost"):
         run(world)
     run(world, group_plan(Way.IN_PLACE))
-    assert world.acts == [(Act.END, OLD), (Act.BEGIN_MASTER, OLD)]
+    assert world.acts == [(ProcessAction.END, OLD), (ProcessAction.BEGIN_MASTER, OLD)]
     world.acts.clear()
     back(world, group_plan(Way.IN_PLACE))
-    assert world.acts == [(Act.END, OLD), (Act.BEGIN_MASTER, OLD)]
+    assert world.acts == [(ProcessAction.END, OLD), (ProcessAction.BEGIN_MASTER, OLD)]
 
 
 def test_verify_finds_what_is_missing(world: FakeWorld) -> None:
@@ -184,4 +184,4 @@ def test_verify_finds_what_is_missing(world: FakeWorld) -> None:
 
 def test_a_group_that_the_plan_does_not_have() -> None:
     with pytest.raises(MigrationError, match="no group z"):
-        moves.chosen(Plan(["n"], [group_plan()]), ["z"])
+        moves.chosen(MigrationPlan(["n"], [group_plan()]), ["z"])

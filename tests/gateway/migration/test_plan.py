@@ -5,7 +5,7 @@ import pytest
 from mqgateway.gateway.migration.plan import (
     GroupPlan,
     MigrationError,
-    Plan,
+    MigrationPlan,
     Progress,
     Side,
     Way,
@@ -14,7 +14,7 @@ from mqgateway.gateway.migration.plan import (
     shared_settings,
 )
 
-PLAN = Plan(
+PLAN = MigrationPlan(
     ["10.0.0.1:9876"],
     [GroupPlan("a", "C", Way.IN_PLACE, Side("h:1", end="systemctl stop"), Side("h:2"), drain=False)],
     5.0,

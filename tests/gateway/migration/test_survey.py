@@ -4,15 +4,15 @@ import pytest
 
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.migration.plan import Way
-from mqgateway.gateway.migration.survey import Found, survey
+from mqgateway.gateway.migration.survey import SurveyedGroup, survey
 from tests.support.gateway.migration.clusters import OLD, FakeCluster
 
 
-def look(cluster: FakeCluster, way: Way = Way.REPLICATE) -> Found:
+def look(cluster: FakeCluster, way: Way = Way.REPLICATE) -> SurveyedGroup:
     return survey(cluster, "a", way)  # type: ignore[arg-type]
 
 
-def codes(found: Found) -> dict[str, bool]:
+def codes(found: SurveyedGroup) -> dict[str, bool]:
     return {one.code: one.fatal for one in found.problems}
 
 

@@ -10,7 +10,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.client.errors import NoBroker, Unreachable
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.mqadmin.cluster_status import Status, as_text, cluster_status
+from mqgateway.gateway.mqadmin.cluster_status import ClusterStatus, as_text, cluster_status
 from mqgateway.gateway.mqadmin.connection import Connections
 from mqgateway.gateway.mqadmin.servers import Servers
 from tests.support.gateway.mqadmin.answers import body, fields
@@ -90,7 +90,7 @@ class World:
 
         return Servers(("n:1",), Connections(connect, ManualClock()), 5.0)
 
-    def status(self, *controllers: str, cluster: str | None = None) -> Status:
+    def status(self, *controllers: str, cluster: str | None = None) -> ClusterStatus:
         return cluster_status(self.servers(), controllers, cluster)
 
 

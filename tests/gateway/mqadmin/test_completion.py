@@ -10,7 +10,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.mqadmin.commands import PLACES
 from mqgateway.gateway.mqadmin.completion import Candidate, offered
-from mqgateway.gateway.mqadmin.declaration import Given, Known, every
+from mqgateway.gateway.mqadmin.declaration import GivenOptions, NameKind, every
 from tests.support.gateway.client.cluster import Cluster
 from tests.support.gateway.mqadmin.tool import MemoryTool, ScriptedTool
 
@@ -63,14 +63,14 @@ def test_values_are_words_or_names() -> None:
 
 
 def test_whom_to_ask_is_what_was_given_so_far() -> None:
-    asked: list[tuple[Known, str | None]] = []
+    asked: list[tuple[NameKind, str | None]] = []
 
-    def ask(kind: Known, given: Given) -> list[str]:
+    def ask(kind: NameKind, given: GivenOptions) -> list[str]:
         asked.append((kind, given.text("n")))
         return []
 
     offered(["consumerProgress", "-n", "a:1", "-g"], "", ask)
-    assert asked == [(Known.GROUP, "a:1")]
+    assert asked == [(NameKind.GROUP, "a:1")]
 
 
 def test_names_are_those_of_the_name_server() -> None:
@@ -113,4 +113,4 @@ def test_without_an_answer_there_are_no_names() -> None:
 )
 def test_what_is_a_name_is_declared_as_one(long: str) -> None:
     options = [(command.name, one) for command in every() for one in command.options if one.long == long]
-    assert [name for name, one in options if one.takes_value and not isinstance(one.values, Known)] == []
+    assert [name for name, one in options if one.takes_value and not isinstance(one.values, NameKind)] == []

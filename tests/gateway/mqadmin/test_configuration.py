@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.mqadmin.configuration import configured
-from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+from mqgateway.gateway.mqadmin.declaration import GivenOptions, UsageError
 
 
 def _configured(given: dict[str, str], environment: dict[str, str], **files: str):  # type: ignore[no-untyped-def]
-    return configured(Given(given), environment, lambda path: files.get(path.rsplit("/", 1)[1][:-4]))
+    return configured(GivenOptions(given), environment, lambda path: files.get(path.rsplit("/", 1)[1][:-4]))
 
 
 def test_what_is_given_counts_before_the_environment() -> None:

@@ -11,7 +11,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.client.errors import ClientError, TimedOut, Unreachable
 from mqgateway.gateway.codec.command import RESPONSE_FLAG, RemotingCommand, decode_command, encode_command
-from mqgateway.gateway.mqadmin.connection import Connection, Connections, encrypted, plain
+from mqgateway.gateway.mqadmin.connection import Connections, ServerConnection, encrypted, plain
 
 
 class Stream:
@@ -45,7 +45,7 @@ def answer(opaque: int, remark: str = "", *, is_response: bool = True) -> bytes:
 
 def ask(*pieces: bytes | Exception) -> RemotingCommand:
     stream = Stream(*pieces)
-    return Connection("a:1", lambda *where: stream, ManualClock()).ask(RemotingCommand.request(105), 5)
+    return ServerConnection("a:1", lambda *where: stream, ManualClock()).ask(RemotingCommand.request(105), 5)
 
 
 def test_an_answer_may_come_in_pieces_and_among_others() -> None:
@@ -71,7 +71,7 @@ def test_failures_are_errors_of_the_client(piece: bytes | Exception, kind: type[
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:x"])
 def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(ClientError, match="write HOST:PORT"):
-        Connection(address, plain, ManualClock())
+        ServerConnection(address, plain, ManualClock())
 
 
 def test_nobody_listening_is_told() -> None:
@@ -79,7 +79,7 @@ def test_nobody_listening_is_told() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(Unreachable, match="connect to"):
-        Connection(f"127.0.0.1:{port}", plain, ManualClock())
+        ServerConnection(f"127.0.0.1:{port}", plain, ManualClock())
 
 
 def test_a_broken_connection_is_opened_anew() -> None:
@@ -124,5 +124,5 @@ def test_tls_without_a_server_that_speaks_it_is_told() -> None:
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(Unreachable, match="connect to"):
-            Connection(f"127.0.0.1:{server.getsockname()[1]}", encrypted(None), ManualClock())
+            ServerConnection(f"127.0.0.1:{server.getsockname()[1]}", encrypted(None), ManualClock())
         thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import Command, Given, UsageError, every, find, flag
+from mqgateway.gateway.mqadmin.declaration import Command, GivenOptions, UsageError, every, find, flag
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.usage import help_of
 
@@ -36,7 +36,7 @@ def test_a_command_can_be_called_and_explained(command: Command) -> None:
 
 
 def test_values_are_read_as_java_reads_them() -> None:
-    given = Given({"t": " topic ", "r": " 8 ", "o": "TRUE", "x": "yes"})
+    given = GivenOptions({"t": " topic ", "r": " 8 ", "o": "TRUE", "x": "yes"})
     assert given.need("t") == "topic"
     assert given.number("r", 1) == 8 and given.number("w", 3) == 3
     assert given.truth("o") and not given.truth("x") and given.truth("missing", True)
@@ -45,9 +45,9 @@ def test_values_are_read_as_java_reads_them() -> None:
 
 def test_what_cannot_be_read_is_told() -> None:
     with pytest.raises(UsageError, match="not a whole number: 'four'"):
-        Given({"r": "four"}).number("r", 8)
+        GivenOptions({"r": "four"}).number("r", 8)
     with pytest.raises(UsageError, match="missing: -t"):
-        Given({}).need("t")
+        GivenOptions({}).need("t")
 
 
 def test_options_without_letters_go_by_their_long_name() -> None:

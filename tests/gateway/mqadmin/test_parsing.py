@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.mqadmin.declaration import Option, UsageError, flag
+from mqgateway.gateway.mqadmin.declaration import CommandOption, UsageError, flag
 from mqgateway.gateway.mqadmin.parsing import parse
 
 OPTIONS = (
-    Option("t", "topic", "x", required=True),
-    Option("b", "brokerId", "x"),
-    Option("bn", "brokerName", "x"),
-    Option("o", "offset", "x"),
+    CommandOption("t", "topic", "x", required=True),
+    CommandOption("b", "brokerId", "x"),
+    CommandOption("bn", "brokerName", "x"),
+    CommandOption("o", "offset", "x"),
     flag("l", "list", "x"),
-    Option("", "attributes", "x"),
+    CommandOption("", "attributes", "x"),
 )
 
 
@@ -56,7 +56,10 @@ def test_what_is_wrong_is_told(line: str, why: str) -> None:
 
 
 def test_of_a_group_exactly_one_is_given() -> None:
-    where = (Option("b", "brokerAddr", "x", group="where"), Option("c", "clusterName", "x", group="where"))
+    where = (
+        CommandOption("b", "brokerAddr", "x", group="where"),
+        CommandOption("c", "clusterName", "x", group="where"),
+    )
     assert parse(["-b", "x"], where).values == {"b": "x"}
     with pytest.raises(UsageError, match=r"missing: -b .* or -c "):
         parse([], where)
@@ -70,4 +73,4 @@ def test_with_help_nothing_need_be_complete() -> None:
 
 def test_a_commands_own_n_stands_for_the_common_one() -> None:
     with pytest.raises(UsageError, match="missing: -n"):
-        parse([], (Option("n", "nameserverAddr", "x", required=True),))
+        parse([], (CommandOption("n", "nameserverAddr", "x", required=True),))

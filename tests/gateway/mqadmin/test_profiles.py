@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.mqadmin.configuration import Configuration, configured
-from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+from mqgateway.gateway.mqadmin.configuration import AdminConfiguration, configured
+from mqgateway.gateway.mqadmin.declaration import GivenOptions, UsageError
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
 
 PATH = "/home/me/.config/mqgateway/profiles.toml"
@@ -22,9 +22,9 @@ tls-ca = "ca.pem"
 """
 
 
-def _configured(given: dict[str, str], **environment: str) -> Configuration:
+def _configured(given: dict[str, str], **environment: str) -> AdminConfiguration:
     files = {PATH: TEXT}
-    return configured(Given(given), {"HOME": "/home/me", **environment}, files.get)
+    return configured(GivenOptions(given), {"HOME": "/home/me", **environment}, files.get)
 
 
 def test_where_they_lie() -> None:
@@ -48,7 +48,7 @@ def test_a_profile_that_is_not_there() -> None:
     with pytest.raises(UsageError, match=f"{PATH} has no profile 'tset'; there are: live, test"):
         _configured({"profile": "tset"})
     with pytest.raises(UsageError, match="there are: none"):
-        configured(Given({"profile": "x"}), {"HOME": "/h"}, lambda path: None)
+        configured(GivenOptions({"profile": "x"}), {"HOME": "/h"}, lambda path: None)
     assert Profiles("p", None, {}).chosen(None) == Profile()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import jsonschema
 import pytest
 
-from mqgateway.gateway.mqadmin.declaration import Command, Option, every
+from mqgateway.gateway.mqadmin.declaration import Command, CommandOption, every
 from mqgateway.gateway.mqadmin.main import USAGE
 from mqgateway.gateway.mqadmin.schema import schema
 from tests.house.source import ROOT
@@ -99,7 +99,7 @@ def _line(command: Command) -> list[str]:
     return words
 
 
-def _given(option: Option) -> list[str]:
+def _given(option: CommandOption) -> list[str]:
     value = VALUES.get(option.long.strip(), "1")
     name = f"-{option.letters}" if option.letters else f"--{option.long}"
     return [name, value] if option.takes_value else [name]

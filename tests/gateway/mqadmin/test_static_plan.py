@@ -10,7 +10,7 @@ import pytest
 
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.static_plan import MOVED, Placed, Plan, created, moved, round_up
+from mqgateway.gateway.mqadmin.static_plan import MOVED, Placed, StaticTopicPlan, created, moved, round_up
 
 NOW = 1_700_000_000_000
 
@@ -26,7 +26,7 @@ def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def settled(plan: Plan, end: int = 0) -> dict[str, Placed]:
+def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, Placed]:
     """The brokers after a move, when each queue ended there."""
     for broker in sorted(plan.out_of):
         for number, _, _ in list(plan.moving(broker)):
@@ -115,7 +115,7 @@ def test_a_plan_is_read_as_it_is_written() -> None:
     told = json.loads(json.dumps(plan.to_json()))
     assert told["brokerToMapIn"] == ["b", "c"] and told["brokerToMapOut"] == ["a"]
     assert told["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
-    assert Plan.from_json(told) == plan
+    assert StaticTopicPlan.from_json(told) == plan
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_a_plan_is_read_as_it_is_written() -> None:
 )
 def test_what_is_no_plan_is_refused(told: Any) -> None:
     with pytest.raises(ClientError, match="not a mapping file"):
-        Plan.from_json(told)
+        StaticTopicPlan.from_json(told)
 
 
 def test_a_plan_names_brokers_that_it_describes() -> None:
     told = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
     with pytest.raises(ClientError, match="missing in the mapping: x"):
-        Plan.from_json(told)
+        StaticTopicPlan.from_json(told)
 
 
 def test_all_brokers_of_the_cluster_know_of_the_topic() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.namesrv.claims import SILENT_MILLIS
-from mqgateway.gateway.namesrv.registration import BrokerKey, Refused
+from mqgateway.gateway.namesrv.registration import BrokerKey, RegistrationRefused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, says, version
 
@@ -34,7 +34,7 @@ def tables() -> RouteTables:
 )
 def test_other_host_cannot_claim_id_or_address(tables: RouteTables, said: dict[str, object]) -> None:
     before = (dict(tables.brokers), set(tables.live), dict(tables.topic_queues))
-    with pytest.raises(Refused, match=HOME):
+    with pytest.raises(RegistrationRefused, match=HOME):
         tables.register(says("new", host=AWAY, **said), NOW + SILENT_MILLIS)  # type: ignore[arg-type]
     assert (dict(tables.brokers), set(tables.live), dict(tables.topic_queues)) == before
 
@@ -62,7 +62,7 @@ def test_same_or_unknown_host_may_claim_as_in_rocketmq(tables: RouteTables) -> N
 def test_slave_has_own_id(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE, host=AWAY), NOW)
     assert tables.brokers["b1"].broker_addrs == {0: MASTER, 1: SLAVE}
-    with pytest.raises(Refused):
+    with pytest.raises(RegistrationRefused):
         tables.register(says(broker_id=1, address=OTHER, host="10.0.0.3"), NOW)
 
 
@@ -70,7 +70,7 @@ def test_controller_decision_transfers_master_id(tables: RouteTables) -> None:
     tables.register(says(host=HOME, data_version=version(6, state=1)), NOW)
     tables.register(says(broker_id=2, address=SLAVE, host="10.0.0.2", data_version=version(1, state=1)), NOW)
     after = version(2, state=2)
-    with pytest.raises(Refused):
+    with pytest.raises(RegistrationRefused):
         tables.register(says(address=OTHER, host=AWAY, data_version=after), NOW)
     tables.register(says(address=SLAVE, host="10.0.0.2", data_version=after), NOW)
     assert tables.brokers["b1"].broker_addrs == {0: SLAVE}
@@ -102,6 +102,6 @@ def test_outdated_master_is_ignored_without_error(tables: RouteTables) -> None:
     tables.register(says(host=HOME, data_version=version(6, state=3)), NOW)
     registered = tables.register(says(address=OTHER, host=AWAY, data_version=version(9, state=2)), NOW)
     assert (registered.master_address, tables.brokers["b1"].broker_addrs) == (None, {0: MASTER})
-    with pytest.raises(Refused):
+    with pytest.raises(RegistrationRefused):
         said = says(address=OTHER, host=AWAY, cluster="another", data_version=version(9, state=2))
         tables.register(said, NOW)

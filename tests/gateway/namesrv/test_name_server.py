@@ -9,7 +9,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.namesrv.name_server import NameServer
-from mqgateway.gateway.namesrv.registration import Leaving, Notice
+from mqgateway.gateway.namesrv.registration import Leaving, MinBrokerIdNotice
 from tests.support.gateway.namesrv.brokers import MASTER, NOW, OTHER, SLAVE, key, says
 
 
@@ -23,7 +23,7 @@ class Bench:
         self.clock = ManualClock(NOW)
         self.disk = CrashDisk()
         self.later: list[Callable[[], None]] = []
-        self.notices: list[Notice] = []
+        self.notices: list[MinBrokerIdNotice] = []
         self.namesrv = NameServer(
             self.options,
             settings=OptionSet(self.options),
@@ -107,7 +107,7 @@ def test_a_loss_is_told() -> None:
         )
     bench.namesrv.leave_soon(Leaving(key(), "b1", 0))
     bench.turn()
-    assert bench.notices == [Notice((SLAVE,), "b1", 1, SLAVE, MASTER, None)]
+    assert bench.notices == [MinBrokerIdNotice((SLAVE,), "b1", 1, SLAVE, MASTER, None)]
 
 
 def test_it_is_ready_at_once_unless_it_is_to_wait() -> None:

@@ -6,7 +6,12 @@ import pytest
 
 from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.bodies import QueueData
-from mqgateway.gateway.namesrv.registration import Refused, check_texts, read_mappings, read_queues
+from mqgateway.gateway.namesrv.registration import (
+    RegistrationRefused,
+    check_texts,
+    read_mappings,
+    read_queues,
+)
 from tests.support.gateway.namesrv.brokers import mapping, says, topic
 
 
@@ -21,7 +26,7 @@ def test_missing_members_have_defaults_of_rocketmq() -> None:
 @pytest.mark.parametrize("value", ["6", None, 6.0, True, [6], 2**31, -(2**31) - 1])
 @pytest.mark.parametrize("member", ["perm", "readQueueNums", "writeQueueNums", "topicSysFlag"])
 def test_topic_with_wrong_number_is_refused(member: str, value: object) -> None:
-    with pytest.raises(Refused, match="topic T1 cannot be read"):
+    with pytest.raises(RegistrationRefused, match="topic T1 cannot be read"):
         read_queues("b1", "T1", topic("T1") | {member: value})
 
 
@@ -47,7 +52,7 @@ def test_mapping_of_other_broker_is_skipped() -> None:
     ],
 )
 def test_malformed_mapping_is_refused(wrong: Any) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RegistrationRefused):
         run(read_mappings(says(mappings={"T1": wrong})))
 
 
@@ -57,14 +62,14 @@ def test_length_of_names_and_addresses_is_limited(member: str) -> None:
     setattr(said, member, "n" * 1024)
     check_texts(said, ["T1"])
     setattr(said, member, "n" * 1025)
-    with pytest.raises(Refused, match="1024 characters"):
+    with pytest.raises(RegistrationRefused, match="1024 characters"):
         check_texts(said, ["T1"])
 
 
 def test_length_of_topics_and_filter_servers_is_limited() -> None:
-    with pytest.raises(Refused, match="1024 characters"):
+    with pytest.raises(RegistrationRefused, match="1024 characters"):
         check_texts(says(), ["n" * 1025])
-    with pytest.raises(Refused, match="1024 characters"):
+    with pytest.raises(RegistrationRefused, match="1024 characters"):
         check_texts(says(filter_servers=["n" * 1025]), [])
-    with pytest.raises(Refused, match="100 filter servers"):
+    with pytest.raises(RegistrationRefused, match="100 filter servers"):
         check_texts(says(filter_servers=["f"] * 101), [])

@@ -6,7 +6,7 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
-from mqgateway.gateway.namesrv.registration import Leaving, Notice, Refused
+from mqgateway.gateway.namesrv.registration import Leaving, MinBrokerIdNotice, RegistrationRefused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     HA,
@@ -107,7 +107,7 @@ def test_single_changed_topic_of_known_broker_is_added(tables: RouteTables) -> N
 
 
 def test_single_topic_of_unknown_broker_is_refused(tables: RouteTables) -> None:
-    with pytest.raises(Refused, match="register broker failed"):
+    with pytest.raises(RegistrationRefused, match="register broker failed"):
         tables.register(says("T1"), NOW)
     assert not tables.brokers and not tables.clusters and not tables.live and not tables.topic_queues
 
@@ -257,7 +257,7 @@ def test_new_minimum_id_is_notified_to_other_members(tables: RouteTables) -> Non
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
     tables.register(says(broker_id=2, address=OTHER, enable_acting_master=True), NOW)
     registered = tables.register(says(enable_acting_master=True), NOW)
-    assert registered.notices == [Notice((SLAVE, OTHER), "b1", 0, MASTER, None, HA)]
+    assert registered.notices == [MinBrokerIdNotice((SLAVE, OTHER), "b1", 0, MASTER, None, HA)]
 
 
 def test_first_registration_sends_no_notice(tables: RouteTables) -> None:
@@ -279,7 +279,9 @@ def test_no_notices_unless_configured(tables: RouteTables, options: NamesrvOptio
 def test_loss_of_minimum_id_is_notified_to_all_members(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE, OTHER)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
-    assert tables.leave(leaving(tables, MASTER)) == [Notice((SLAVE, OTHER), "b1", 1, SLAVE, MASTER, None)]
+    assert tables.leave(leaving(tables, MASTER)) == [
+        MinBrokerIdNotice((SLAVE, OTHER), "b1", 1, SLAVE, MASTER, None)
+    ]
 
 
 def test_loss_of_other_id_sends_no_notice(tables: RouteTables) -> None:
@@ -450,7 +452,7 @@ def test_single_topic_with_unknown_broker_is_ignored(tables: RouteTables) -> Non
 
 def test_single_topic_with_oversized_name_is_refused(tables: RouteTables) -> None:
     tables.register(says(), NOW)
-    with pytest.raises(Refused, match="characters"):
+    with pytest.raises(RegistrationRefused, match="characters"):
         tables.put_topic("T" * 2000, [queues("b1")])
 
 

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.namesrv.lookup import encoded_route, find_route
-from mqgateway.gateway.namesrv.registration import Leaving, Refused, Registered, Registration
+from mqgateway.gateway.namesrv.registration import (
+    Leaving,
+    Registration,
+    RegistrationRefused,
+    RegistrationResult,
+)
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     NOW,
@@ -89,7 +94,7 @@ def test_the_same_words_are_only_a_sign_of_life(tables: RouteTables) -> None:
     said = copy_of(says())
     tables.register(said, NOW)
     assert said.fingerprint is not None
-    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW + 5) == Registered()
+    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW + 5) == RegistrationResult()
     assert (tables.live[key()].last_update, tables.live[key()].peer) == (NOW + 5, "peer")
     assert tables.register_again(key(), 0, said.fingerprint + 1, "peer", "", NOW + 5) is None
     assert tables.register_again(key(OTHER), 0, said.fingerprint, "peer", "", NOW + 5) is None
@@ -125,7 +130,7 @@ def test_the_same_words_stay_a_sign_of_life_whatever_happens_to_others(tables: R
         lambda: tables.leave([Leaving(other.key, "b2", 0)]),
     ):
         change()
-        assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) == Registered()
+        assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) == RegistrationResult()
 
 
 def test_the_same_words_of_a_group_that_was_gone_are_looked_at(tables: RouteTables) -> None:
@@ -199,7 +204,7 @@ def test_kept_route_equals_a_new_one(
                 break
             try:
                 next(going)
-            except (Refused, StopIteration):
+            except (RegistrationRefused, StopIteration):
                 going = None
         if not isinstance(step, Registration):
             step(tables)
@@ -219,7 +224,7 @@ def test_repeated_registration_equals_a_full_one(
 ) -> None:
     quick, slow = RouteTables(NamesrvOptions()), RouteTables(NamesrvOptions())
     for now, step in enumerate(steps):
-        answers: list[Registered | str] = []
+        answers: list[RegistrationResult | str] = []
         for tables in (quick, slow):
             if not isinstance(step, Registration):
                 step(tables)
@@ -231,7 +236,7 @@ def test_repeated_registration_equals_a_full_one(
                 answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, "", now)
             try:
                 answers.append(answer or tables.register(said, now))
-            except Refused as refused:
+            except RegistrationRefused as refused:
                 answers.append(str(refused))
         assert len(set(map(repr, answers))) <= 1
         assert (quick.topic_queues, quick.brokers) == (slow.topic_queues, slow.brokers)

@@ -12,13 +12,13 @@ from mqgateway.engine.raft.messages import (
     GetAnswer,
     HeartBeat,
     HeartBeatAnswer,
-    Metadata,
+    LeadershipTransfer,
     MetadataAnswer,
     Push,
     PushAnswer,
     PushType,
+    RaftMetadata,
     Request,
-    Transfer,
     TransferAnswer,
     Vote,
     VoteAnswer,
@@ -75,7 +75,7 @@ REQUESTS: list[tuple[RaftCode, Request, str]] = [
     ),
     (
         RaftCode.LEADERSHIP_TRANSFER,
-        Transfer("n1", "n2", 3, 47),
+        LeadershipTransfer("n1", "n2", 3, 47),
         '{"code":200,"group":"dlg","leaderId":"n1","localId":"n1","remoteId":"n2",'
         '"takeLeadershipLedgerIndex":47,"term":3,"transferId":"n1","transfereeId":"n2"}',
     ),
@@ -101,7 +101,7 @@ ANSWERS: list[tuple[Request, Answer, str]] = [
         '{"beginIndex":0,"code":200,"count":0,"endIndex":47,"group":"dlg","term":2}',
     ),
     (
-        Transfer("n1", "n2", 3, 47),
+        LeadershipTransfer("n1", "n2", 3, 47),
         TransferAnswer(Code.TAKE_LEADERSHIP_FAILED, 3),
         '{"code":418,"term":3}',
     ),
@@ -137,7 +137,7 @@ def test_requests_of_clients() -> None:
             (RaftCode.GET, ""),
         ]
     ]
-    assert found == [Metadata(), Append(b"record"), Get(47), Get(-1)]
+    assert found == [RaftMetadata(), Append(b"record"), Get(47), Get(-1)]
 
 
 def test_answers_to_clients() -> None:

@@ -9,8 +9,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.link import Link, connects_to
-from mqgateway.gateway.remoting.protocol import Connection
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.protocol import RemotingConnection
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 
@@ -43,7 +43,7 @@ def new_link(net: Net, gone: list[Link]) -> Link:
     return Link(
         net,
         "10.0.0.1:9876",
-        terms=Terms(net, 1 << 20, 8, 8, 1 << 20, 1 << 22),
+        terms=ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22),
         dispatcher=Dispatcher(None, {}, {}, clock=ManualClock()),
         tls=None,
         connect_timeout=3.0,
@@ -63,7 +63,7 @@ def test_link_connects_on_demand_and_ends_with_its_connection() -> None:
     net.listenTCP(9876, Host())
     gone: list[Link] = []
     link = new_link(net, gone)
-    made: list[Connection] = []
+    made: list[RemotingConnection] = []
     link.connected().addCallback(made.append)
     link.connected().addCallback(made.append)
     net.settle()
@@ -109,8 +109,8 @@ def test_connection_is_retired_once() -> None:
 def test_connection_of_other_link_is_not_retired() -> None:
     net = Net()
     link = new_link(net, [])
-    terms = Terms(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)
-    stranger = Connection(terms, Dispatcher(None, {}, {}, clock=ManualClock()), print, print)
+    terms = ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)
+    stranger = RemotingConnection(terms, Dispatcher(None, {}, {}, clock=ManualClock()), print, print)
     Pair(Talker(), stranger)
     link.retire(stranger)
     assert stranger.is_open

@@ -17,8 +17,8 @@ from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
-from mqgateway.gateway.remoting.protocol import Connection
-from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.remoting.protocol import RemotingConnection
+from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.remoting.pair import Pair, Talker
 
@@ -40,7 +40,7 @@ class Scene:
             "high_water_mark": 256 * 1024,
             "unsent_limit": 4 << 20,
         } | limits
-        self.terms = Terms(reactor=self.clock, turn=self.turn, **sizes)
+        self.terms = ConnectionSettings(reactor=self.clock, turn=self.turn, **sizes)
         table = {
             ECHO: lambda scene, call: Reply(body=call.body),
             HOLD: Scene.hold,
@@ -54,8 +54,8 @@ class Scene:
         self.held.append(Deferred(lambda _: self.events.append("dropped")))
         return self.held[-1]
 
-    def connect(self) -> tuple[Connection, Talker, Pair]:
-        connection = Connection(
+    def connect(self) -> tuple[RemotingConnection, Talker, Pair]:
+        connection = RemotingConnection(
             self.terms,
             self.dispatcher,
             lambda peer: self.events.append("made"),
@@ -330,8 +330,8 @@ def test_cancelled_request_frees_its_slot() -> None:
 def test_both_sides_request_at_once() -> None:
     """Two real ends, each with functions and requests: their opaque numbers do not mix."""
     scene = Scene()
-    other = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
-    mine = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
+    other = RemotingConnection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
+    mine = RemotingConnection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
     pair = Pair(other, mine)
     outcomes = [outcome_of(mine.request(echo(0, b"%d" % n), 3.0)) for n in range(5)]
     answers = [outcome_of(other.request(echo(0, b"%d" % -n), 3.0)) for n in range(5)]

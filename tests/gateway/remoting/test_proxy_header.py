@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.gateway.codec.errors import CodecError
+from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.remoting.proxy_header import (
     INCOMPLETE,
     V2_SIGNATURE,
@@ -68,7 +68,7 @@ def test_every_prefix_is_incomplete(data: bytes, source: object) -> None:
     ],
 )
 def test_malformed_header_is_refused(data: bytes) -> None:
-    with pytest.raises(CodecError):
+    with pytest.raises(ProtocolError):
         read_proxy_header(data)
 
 
@@ -84,7 +84,7 @@ def test_random_bytes_give_header_or_codec_error(rest: bytes, start: bytes) -> N
     data = start + rest
     try:
         header = read_proxy_header(data)
-    except CodecError:
+    except ProtocolError:
         return
     assert header is None or header is INCOMPLETE or header.size <= len(data)
 
@@ -92,5 +92,5 @@ def test_random_bytes_give_header_or_codec_error(rest: bytes, start: bytes) -> N
 def test_oversized_header_is_refused() -> None:
     start = V2_SIGNATURE + bytes([0x21, 0x11]) + struct.pack(">H", 4096 - 16)
     assert read_proxy_header(start) is INCOMPLETE
-    with pytest.raises(CodecError, match="4097 bytes"):
+    with pytest.raises(ProtocolError, match="4097 bytes"):
         read_proxy_header(V2_SIGNATURE + bytes([0x21, 0x11]) + struct.pack(">H", 4096 - 15))

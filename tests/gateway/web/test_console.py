@@ -1,11 +1,11 @@
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.web import console as module
-from mqgateway.gateway.web.call import Call, Caller
+from mqgateway.gateway.web.call import Caller, WebCall
 from mqgateway.gateway.web.route import Role
 from tests.support.gateway.console import ConsoleWorld
 
-CALL = Call(Caller("alice", Role.ADMIN, "10.0.0.9"), 5)
+CALL = WebCall(Caller("alice", Role.ADMIN, "10.0.0.9"), 5)
 
 
 def test_figures_are_rates_since_the_counts_before() -> None:
@@ -50,7 +50,7 @@ def test_offsets_that_were_changed_are_kept_up_to_a_number() -> None:
 
 def test_writes_are_noted() -> None:
     console = ConsoleWorld().console
-    console.note(Call(CALL.caller, 7, before=1, after=2), "PUT /x", {"about": {}}, "")
+    console.note(WebCall(CALL.caller, 7, before=1, after=2), "PUT /x", {"about": {}}, "")
     console.note(CALL, "PUT /y", {"about": {}}, "no")
     assert [(entry["action"], entry["refusal"], entry.get("before")) for entry in console.audit] == [
         ("PUT /x", "", 1),

@@ -1,12 +1,12 @@
 import pytest
 
-from mqgateway.gateway.web.route import ApiError, Field, Role, Route, match, read_body, read_query
+from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField, match, read_body, read_query
 
 FIELDS = (
-    Field("name", str, "A name."),
-    Field("limit", int, "How many.", 10, least=1, most=50),
-    Field("all", bool, "All?", False),
-    Field("sort", str, "By what.", "a", choices=("a", "b")),
+    RouteField("name", str, "A name."),
+    RouteField("limit", int, "How many.", 10, least=1, most=50),
+    RouteField("all", bool, "All?", False),
+    RouteField("sort", str, "By what.", "a", choices=("a", "b")),
 )
 
 

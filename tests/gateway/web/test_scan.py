@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web.route import ApiError
-from mqgateway.gateway.web.scan import Found, QueueSource, Wanted, scan
+from mqgateway.gateway.web.scan import QueueSource, SearchCriteria, SearchResult, scan
 from tests.support.gateway.console import ConsoleWorld
 
 
@@ -28,8 +28,8 @@ def world() -> ConsoleWorld:
 
 
 def look(
-    world: ConsoleWorld, wanted: Wanted, limit: int = 100, budget: int = 1000, cursor: str = ""
-) -> Found:
+    world: ConsoleWorld, wanted: SearchCriteria, limit: int = 100, budget: int = 1000, cursor: str = ""
+) -> SearchResult:
     async def breathe() -> None: ...
 
     operations = world.console.operations
@@ -37,19 +37,19 @@ def look(
     steps = scan(source, wanted, limit=limit, budget=budget, cursor=cursor, breathe=breathe)
     found: list[Any] = []
     Deferred.fromCoroutine(steps).addBoth(found.append)
-    if not isinstance(found[0], Found):
+    if not isinstance(found[0], SearchResult):
         found[0].raiseException()
-    result: Found = found[0]
+    result: SearchResult = found[0]
     return result
 
 
-def bodies(found: Found) -> list[int]:
+def bodies(found: SearchResult) -> list[int]:
     return [int(message.body[1:]) for message in found.messages]
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_messages_come_in_the_order_of_time_from_all_queues(world: ConsoleWorld, newest_first: bool) -> None:
-    found = look(world, Wanted("T", newest_first=newest_first))
+    found = look(world, SearchCriteria("T", newest_first=newest_first))
     assert bodies(found) == sorted(range(60), reverse=newest_first)
     assert (found.scanned, found.left, found.cursor) == (60, 0, "")
 
@@ -59,7 +59,7 @@ def test_messages_come_in_the_order_of_time_from_all_queues(world: ConsoleWorld,
 def test_it_goes_on_where_it_stopped(
     world: ConsoleWorld, newest_first: bool, limit: int, budget: int
 ) -> None:
-    wanted = Wanted("T", newest_first=newest_first, tag="even")
+    wanted = SearchCriteria("T", newest_first=newest_first, tag="even")
     cursor, all_found, scanned = "", [], 0
     while True:
         found = look(world, wanted, limit, budget, cursor)
@@ -77,17 +77,17 @@ def test_it_goes_on_where_it_stopped(
 def test_criteria_select_messages(world: ConsoleWorld) -> None:
     begin = world.memory.clock.millis() - 60_000
     for wanted, expected in (
-        (Wanted("T", key="k5"), [5]),
-        (Wanted("T", property="x=33"), [33]),
-        (Wanted("T", property="y"), []),
-        (Wanted("T", text="m59"), [59]),
-        (Wanted("T", queue_id=1), [number for number in range(59, -1, -1) if number * 7 % 3 == 1]),
-        (Wanted("T", queue_id=9), []),
-        (Wanted("T", begin=begin + 55_000), [59, 58, 57, 56, 55]),
-        (Wanted("T", end=begin + 2_000), [2, 1, 0]),
-        (Wanted("T", begin=begin + 10_000, end=begin + 12_500), [12, 11, 10]),
-        (Wanted("T", end=begin - 1), []),
-        (Wanted("unknown"), []),
+        (SearchCriteria("T", key="k5"), [5]),
+        (SearchCriteria("T", property="x=33"), [33]),
+        (SearchCriteria("T", property="y"), []),
+        (SearchCriteria("T", text="m59"), [59]),
+        (SearchCriteria("T", queue_id=1), [number for number in range(59, -1, -1) if number * 7 % 3 == 1]),
+        (SearchCriteria("T", queue_id=9), []),
+        (SearchCriteria("T", begin=begin + 55_000), [59, 58, 57, 56, 55]),
+        (SearchCriteria("T", end=begin + 2_000), [2, 1, 0]),
+        (SearchCriteria("T", begin=begin + 10_000, end=begin + 12_500), [12, 11, 10]),
+        (SearchCriteria("T", end=begin - 1), []),
+        (SearchCriteria("unknown"), []),
     ):
         assert bodies(look(world, wanted)) == expected, wanted
 
@@ -95,4 +95,4 @@ def test_criteria_select_messages(world: ConsoleWorld) -> None:
 def test_another_cursor_is_refused(world: ConsoleWorld) -> None:
     for cursor in ("nonsense", "W10x", "bnVsbA==", "WzFd"):
         with pytest.raises(ApiError):
-            look(world, Wanted("T"), cursor=cursor)
+            look(world, SearchCriteria("T"), cursor=cursor)

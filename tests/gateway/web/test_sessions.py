@@ -1,11 +1,11 @@
 from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.web import sessions
-from mqgateway.gateway.web.sessions import Attempts, Sessions
+from mqgateway.gateway.web.sessions import Attempts, LoginSessions
 
 
 def test_a_session_ends_when_nobody_uses_it() -> None:
     clock = ManualClock()
-    made = Sessions(clock)
+    made = LoginSessions(clock)
     session = made.open("alice", 60)
     clock.advance(50_000)
     assert made.find(session.id) is session
@@ -17,7 +17,7 @@ def test_a_session_ends_when_nobody_uses_it() -> None:
 
 def test_one_without_an_end_does_not() -> None:
     clock = ManualClock()
-    made = Sessions(clock)
+    made = LoginSessions(clock)
     session = made.open("", None)
     clock.advance(10**10)
     assert made.find(session.id) is session
@@ -26,14 +26,14 @@ def test_one_without_an_end_does_not() -> None:
 
 
 def test_ids_cannot_be_guessed() -> None:
-    made = Sessions(ManualClock())
+    made = LoginSessions(ManualClock())
     ids = {part for _ in range(50) for one in [made.open("", None)] for part in (one.id, one.csrf)}
     assert len(ids) == 100 and all(len(one) >= 43 for one in ids)
 
 
 def test_there_are_never_very_many() -> None:
     clock = ManualClock()
-    made = Sessions(clock)
+    made = LoginSessions(clock)
     first = made.open("first", None)
     for _ in range(sessions.SESSIONS_MAX):
         clock.advance(1_000)

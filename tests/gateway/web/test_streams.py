@@ -5,7 +5,7 @@ from typing import Any
 from twisted.internet.task import Clock
 
 from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.web.streams import SILENCE_SECONDS, Events, Source, Stream
+from mqgateway.gateway.web.streams import SILENCE_SECONDS, Events, EventSource, EventStream
 
 
 class Asked:
@@ -34,11 +34,11 @@ class World:
 
     def __init__(self) -> None:
         self.clock, self.request, self.events = Clock(), Asked(), [("a", 1)]
-        self.ended: list[Stream] = []
+        self.ended: list[EventStream] = []
         self.is_alive = True
-        self.stream = Stream(
+        self.stream = EventStream(
             self.request,
-            Source(1.0, self._next),
+            EventSource(1.0, self._next),
             Schedule(self.clock),
             lambda: self.is_alive,
             self.ended.append,

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserType
@@ -60,7 +60,7 @@ class ConsoleWorld:
         if users:
             tables = AccessTables(CrashDisk(), "/config", self.memory.clock, None)
             tables.load()
-            access = Administration(tables, self.memory.options)
+            access = AccessAdministration(tables, self.memory.options)
             access.create_user("", "root", "root", UserType.SUPER, None)
             for user in users:
                 access.create_user("", user, user, None, None)

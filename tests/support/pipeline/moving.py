@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -62,7 +62,7 @@ class Moving:
     def _tell(self) -> None:
         self._epoch += 1
         for name in PORTS:
-            mapping = TopicMapping(TOPIC, name, 1, self._epoch)
+            mapping = TopicQueueMappingDetail(TOPIC, name, 1, self._epoch)
             if any(piece.broker_name == name for piece in self.pieces):
                 mapping = replace(mapping, queues={0: self.pieces})
             header = topic_header(TOPIC, 8)

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.producers.batch import ProducerBatch
-from mqgateway.engine.producers.state import Duplicate, Refusal, Verdict
+from mqgateway.engine.producers.state import BatchRefusal, Duplicate, Verdict
 from mqgateway.engine.store.message_store import MessageStore
 from tests.support.engine.store.producing import put_mapped, put_whole
 from tests.support.engine.store.stores import Bench
@@ -28,7 +28,7 @@ def test_batch_is_known_before_it_is_dispatched(flush: FlushDiskType) -> None:
     assert (check(bench.store, 2), check(bench.store, 4), check(bench.store, 6)) == (
         2,
         None,
-        Refusal.OUT_OF_ORDER,
+        BatchRefusal.OUT_OF_ORDER,
     )
     bench.store.dispatch()
     assert (check(bench.store, 2), check(bench.store, 4)) == (2, None)
@@ -102,7 +102,7 @@ def test_truncation_brings_older_batches_back() -> None:
         put_whole(bench.store, ProducerBatch(7, 0, 2 * number, 2))
         bench.store.dispatch()
         ends.append(bench.store.max_physical_offset)
-    assert check(bench.store, 0) is Refusal.OUT_OF_ORDER
+    assert check(bench.store, 0) is BatchRefusal.OUT_OF_ORDER
     assert bench.store.cut(ends[2])
     assert (check(bench.store, 0), check(bench.store, 4), check(bench.store, 6)) == (0, 4, None)
 

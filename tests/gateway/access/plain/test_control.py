@@ -20,7 +20,7 @@ from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.control import PlainControl
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.policies import Action, topic
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
@@ -54,7 +54,7 @@ class Served:
         made_of = BrokerOptions(rocketmq_home="/rmq", **options)
         disk, clock = CrashDisk(), ManualClock()
         write_table(disk, "/rmq/conf/plain_acl.yml", ACCOUNTS)
-        keeper = Keeper(made_of, disk, InlineWorker(), clock)
+        keeper = AclRulesKeeper(made_of, disk, InlineWorker(), clock)
         keeper.load()
         self.control = control = PlainControl(keeper, made_of, clock, self._wait)
         self.calls = 0

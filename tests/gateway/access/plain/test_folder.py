@@ -12,7 +12,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 from mqgateway.gateway.access.plain import folder
-from mqgateway.gateway.access.plain.folder import Files, Folder
+from mqgateway.gateway.access.plain.folder import AclFolder, Files
 
 MAIN = "/rmq/conf/plain_acl.yml"
 
@@ -27,7 +27,7 @@ class Place:
     def __init__(self, **files: bytes) -> None:
         self.clock = ManualClock()
         self.disk = CrashDisk(millis=self.clock.millis)
-        self.folder = Folder(self.disk, BrokerOptions(rocketmq_home="/rmq"), self.clock)
+        self.folder = AclFolder(self.disk, BrokerOptions(rocketmq_home="/rmq"), self.clock)
         self.write(MAIN, account("main-account"))
 
     def write(self, path: str, text: bytes) -> None:
@@ -67,7 +67,7 @@ def test_every_file_below_conf_acl_counts_and_the_main_one_last() -> None:
 def test_the_main_file_may_be_another_and_may_be_missing() -> None:
     place = Place()
     options = BrokerOptions(rocketmq_home="/rmq", acl_plain_file="conf/acl/mine.yml")
-    other = Folder(place.disk, options, place.clock)
+    other = AclFolder(place.disk, options, place.clock)
     assert other.read({}) == ({}, [])
     place.write("/rmq/conf/acl/mine.yml", account("my-account"))
     assert accounts(other.read({})[0]) == {"/rmq/conf/acl/mine.yml": ["my-account"]}
@@ -142,7 +142,7 @@ def test_a_change_or_what_was_before_outlives_a_power_cut(seed: int) -> None:
             done = True
         except PowerCut:
             done = False
-        after = Folder(place.disk.crash(seed), BrokerOptions(rocketmq_home="/rmq"), place.clock)
+        after = AclFolder(place.disk.crash(seed), BrokerOptions(rocketmq_home="/rmq"), place.clock)
         files, problems = after.read({})
         assert problems == []
         outcomes.add((done, tuple(accounts(files)[MAIN])))

@@ -15,7 +15,7 @@ from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import MemoryWorker
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.codec.version_4 import AclDataVersion, PlainAccessConfig
 
 MAIN = "/rmq/conf/plain_acl.yml"
@@ -32,7 +32,7 @@ class Kept:
         if text is not None:
             self.write(text)
         self.worker = MemoryWorker()
-        self.keeper = Keeper(BrokerOptions(rocketmq_home="/rmq"), self.disk, self.worker, self.clock)
+        self.keeper = AclRulesKeeper(BrokerOptions(rocketmq_home="/rmq"), self.disk, self.worker, self.clock)
 
     def write(self, text: bytes, path: str = MAIN) -> None:
         self.clock.advance(1)
@@ -127,7 +127,7 @@ def test_a_change_is_in_the_file_and_in_force_when_it_is_answered(kept: Kept) ->
     assert kept.names() == ["account-1"] and not done.called
     assert kept.outcome(done) == ""
     assert kept.names() == ["account-1", "account-2"]
-    again = Keeper(BrokerOptions(rocketmq_home="/rmq"), kept.disk, kept.worker, kept.clock)
+    again = AclRulesKeeper(BrokerOptions(rocketmq_home="/rmq"), kept.disk, kept.worker, kept.clock)
     again.load()
     assert sorted(again.rules.path_of) == ["account-1", "account-2"]
     assert kept.outcome(kept.keeper.delete_account("account-1")) == ""

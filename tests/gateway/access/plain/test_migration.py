@@ -7,27 +7,27 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.plain.accounts import Permission, account_of
 from mqgateway.gateway.access.plain.documents import read_document
-from mqgateway.gateway.access.plain.folder import Known
+from mqgateway.gateway.access.plain.folder import KnownFile
 from mqgateway.gateway.access.plain.migration import migrate, policies_of
-from mqgateway.gateway.access.plain.rules import Rules
+from mqgateway.gateway.access.plain.rules import AclRules
 from mqgateway.gateway.access.policies import Acl, Action, group, topic
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User, UserType
 from mqgateway.gateway.codec.version_4 import PlainAccessConfig
 
 
-def rules(text: str) -> Rules:
-    return Rules({"f.yml": Known((0, 0), read_document("f.yml", text.encode(), 1, BrokerOptions()))})
+def rules(text: str) -> AclRules:
+    return AclRules({"f.yml": KnownFile((0, 0), read_document("f.yml", text.encode(), 1, BrokerOptions()))})
 
 
-def tables() -> tuple[AccessTables, Administration]:
+def tables() -> tuple[AccessTables, AccessAdministration]:
     made = AccessTables(CrashDisk(), "/config", ManualClock(), None)
     made.load()
-    return made, Administration(made, BrokerOptions(max_users=3))
+    return made, AccessAdministration(made, BrokerOptions(max_users=3))
 
 
 ACCOUNTS = """

@@ -13,7 +13,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
-from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.plain.requests import BrokerNames, requests
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
 from mqgateway.gateway.remoting.dispatch import Dispatcher
@@ -30,7 +30,7 @@ class Served:
         self.disk = CrashDisk(millis=self.clock.millis)
         write_table(self.disk, MAIN, b"accounts: [{accessKey: account-1, secretKey: secret-1, admin: true}]")
         options = BrokerOptions(rocketmq_home="/rmq")
-        self.keeper = Keeper(options, self.disk, InlineWorker(), self.clock)
+        self.keeper = AclRulesKeeper(options, self.disk, InlineWorker(), self.clock)
         self.keeper.load()
         table = requests(self.keeper, BrokerNames("b1", "10.0.0.1:10911", "c1"))
         self._port = Dispatcher(None, table, {}, clock=self.clock)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.access.plain.accounts import Permission
 from mqgateway.gateway.access.plain.documents import read_document
-from mqgateway.gateway.access.plain.folder import Known
-from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, Rules, refused_need, shown
+from mqgateway.gateway.access.plain.folder import KnownFile
+from mqgateway.gateway.access.plain.rules import TRACES, AclRules, PlainNeed, refused_need, shown
 from mqgateway.gateway.access.policies import group, topic
 
 
-def rules(**texts: str) -> Rules:
+def rules(**texts: str) -> AclRules:
     options = BrokerOptions()
     files = {
-        path: Known((0, 0), read_document(path, text.encode(), 1, options)) for path, text in texts.items()
+        path: KnownFile((0, 0), read_document(path, text.encode(), 1, options))
+        for path, text in texts.items()
     }
-    return Rules(files)
+    return AclRules(files)
 
 
 def test_the_first_file_with_an_access_key_counts() -> None:

@@ -16,7 +16,7 @@ from mqgateway.gateway.broker.clients.outgoing import (
     Outgoing,
     PushedReply,
 )
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumerData, MessageQueue
 from tests.support.gateway.broker.admin import AdminBroker, consumer
@@ -68,7 +68,7 @@ def memory() -> AdminBroker:
 
 def join(memory: AdminBroker, outgoing: Outgoing, client_id: str = "me", port: int = 1) -> None:
     data: ConsumerData = consumer("g", "T")
-    client = Client(FakePeer(f"10.0.0.1:{port}"), client_id, "JAVA", 513, outgoing)
+    client = GroupClient(FakePeer(f"10.0.0.1:{port}"), client_id, "JAVA", 513, outgoing)
     memory.broker.clients.register_consumer(data, client)
 
 

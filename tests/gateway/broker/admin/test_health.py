@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind
 from mqgateway.gateway.broker.admin.health import Health, broker_health
 from tests.support.gateway.broker.helpers import MemoryBroker
 
@@ -47,7 +47,7 @@ def test_broker_that_one_name_server_knows_is_healthy() -> None:
 def test_slave_that_follows_or_acts_is_healthy() -> None:
     host = MemoryBroker()
     broker: Any = host.broker
-    broker.role = Role(RoleKind.SLAVE, 1)
+    broker.role = ReplicationRole(RoleKind.SLAVE, 1)
     assert health(host)["role"] == (False, "slave, id 1, without its master")
     broker.replication = SimpleNamespace(follows=True)
     assert health(host)["role"] == (True, "slave, id 1, follows its master")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin.static_topics import update_static_topic
@@ -19,7 +19,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from tests.support.gateway.broker.clusters import TOPIC, Cluster
 
-GOOD = TopicMapping(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)]}).to_json()
+GOOD = TopicQueueMappingDetail(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)]}).to_json()
 
 
 def test_topic_and_mapping_are_stored_together() -> None:
@@ -37,7 +37,7 @@ def test_topic_and_mapping_are_stored_together() -> None:
 
 def test_operation_updates_a_static_topic() -> None:
     broker = Cluster("a")["a"].broker
-    mapping = TopicMapping.from_json(GOOD)
+    mapping = TopicQueueMappingDetail.from_json(GOOD)
     for config, reason in (
         (TopicConfig("other"), Reason.SYSTEM_ERROR),
         (TopicConfig("no such name!"), Reason.INVALID_PARAMETER),

@@ -27,7 +27,7 @@ def test_page_size_is_the_smaller_limit(
     memory: AdminBroker, start: int, size: int | None, taken: int
 ) -> None:
     names = sorted(memory.broker.tables.groups.names())
-    page = tables.Page(start, size, memory.broker.tables.groups.data_version)
+    page = tables.TableRange(start, size, memory.broker.tables.groups.data_version)
     found = tables.all_groups(memory.broker, page)
     assert list(found.configs) == names[max(0, start) :][:taken]
     assert found.total == len(names)
@@ -37,7 +37,7 @@ def test_page_size_is_the_smaller_limit(
 def test_a_page_of_another_version_starts_at_the_first_name(
     memory: AdminBroker, version: DataVersion | None
 ) -> None:
-    found = tables.all_topics(memory.broker, tables.Page(2, None, version))
+    found = tables.all_topics(memory.broker, tables.TableRange(2, None, version))
     assert list(found.configs) == sorted(memory.broker.tables.topics.names())[:3]
 
 

@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.clients import heartbeats
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
@@ -237,7 +237,7 @@ def test_operations_need_no_command(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", [ProducerData("p")], [consumer("g", "t")], heartbeat_fingerprint=7)
     steps = heartbeats.heart_beat(
-        broker.broker, peer, heartbeat, lambda name: Client(peer, name, "RUST", 513)
+        broker.broker, peer, heartbeat, lambda name: GroupClient(peer, name, "RUST", 513)
     )
     assert run(steps) is False
     assert heartbeats.consumer_ids(broker.broker, "g") == ["me"]
@@ -254,7 +254,7 @@ def test_client_lost_during_its_heartbeat_is_not_registered(broker: AdminBroker)
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", consumer_data_set=[consumer("g", "t"), consumer("h", "t")])
     steps = heartbeats.heart_beat(
-        broker.broker, peer, heartbeat, lambda name: Client(peer, name, "RUST", 513)
+        broker.broker, peer, heartbeat, lambda name: GroupClient(peer, name, "RUST", 513)
     )
     next(steps)
     peer.lose()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
-from mqgateway.gateway.broker.clients.table import BROADCASTING, Client, ClientTable, TooManyClients
+from mqgateway.gateway.broker.clients.table import BROADCASTING, ClientTable, GroupClient, TooManyClients
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
@@ -32,8 +32,8 @@ def data(
     )
 
 
-def client(peer: FakePeer, client_id: str = "") -> Client:
-    return Client(peer, client_id or peer.address, "JAVA", CURRENT_VERSION)
+def client(peer: FakePeer, client_id: str = "") -> GroupClient:
+    return GroupClient(peer, client_id or peer.address, "JAVA", CURRENT_VERSION)
 
 
 class Tables:
@@ -265,14 +265,14 @@ def test_a_producer_is_found_by_its_client_id(tables: Tables) -> None:
     name = one.address
     found = tables.table.producer(name)
     assert found is not None and found.peer is one
-    tables.table.register_producer("p", Client(two, name, "JAVA", 1))
+    tables.table.register_producer("p", GroupClient(two, name, "JAVA", 1))
     found = tables.table.producer(name)
     assert found is not None and found.peer is two
     tables.table.lost(two)
     tables.table.unregister_producer("p", one)
     found = tables.table.producer(name)
     assert found is not None and found.peer is one
-    tables.table.register_producer("q", Client(one, "renamed", "JAVA", 1))
+    tables.table.register_producer("q", GroupClient(one, "renamed", "JAVA", 1))
     assert tables.table.producer(name) is None
     assert tables.table.producer("renamed") is not None
     tables.table.lost(one)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.cluster import announcement
@@ -36,7 +36,7 @@ def test_permission_of_topics_is_limited_by_the_broker() -> None:
 def test_static_topics_are_announced_with_queues_led_here(compressed: bool) -> None:
     world = World(compressed_register=compressed)
     queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
-    world.mappings.update(TopicMapping("static", "b", 2, 7, queues=queues))
+    world.mappings.update(TopicQueueMappingDetail("static", "b", 2, 7, queues=queues))
     world.started()
     world.change("static", "plain")
     (told,) = world.one().told.topic_queue_mapping_info_map.values()

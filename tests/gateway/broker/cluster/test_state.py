@@ -4,13 +4,13 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.ha.role import Role
+from mqgateway.engine.ha.role import ReplicationRole
 from mqgateway.engine.options import BrokerOptions, BrokerRole, StoreOptions
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.cluster.state import ClusterState
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.tables import Tables
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -23,12 +23,12 @@ class Scene:
         options = BrokerOptions(namesrv_addr=namesrv_addr, broker_name="b", broker_ip1="10.0.0.1")
         store_options = StoreOptions(store_path_root_dir="/store")
         disk, clock, worker = CrashDisk(), ManualClock(), InlineWorker()
-        environment = Environment(options, store_options, disk, clock, worker, 10911, 10912)
+        environment = BrokerEnvironment(options, store_options, disk, clock, worker, 10911, 10912)
         self.asked: list[RemotingCommand] = []
         self.answers: list[Deferred[RemotingCommand]] = []
         self.time = Clock()
         self.tables = Tables(environment)
-        role = Role.initial(BrokerRole.ASYNC_MASTER, 0)
+        role = ReplicationRole.initial(BrokerRole.ASYNC_MASTER, 0)
         self.cluster = ClusterState(environment, self.tables, role, self, self.time)
 
     def request(

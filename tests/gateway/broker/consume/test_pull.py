@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.gateway.broker.consume.pull import pull
-from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullOutcomeStatus
 from mqgateway.gateway.broker.errors import FAQ
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.cold import ColdStore
@@ -662,7 +662,11 @@ def test_a_pull_needs_no_header_and_gives_an_outcome(memory: MemoryBroker) -> No
     memory.send(body=b"x")
     outcome = pull(memory.broker, pull_request(), FakePeer())
     assert isinstance(outcome, PullOutcome)
-    assert (outcome.status, outcome.found, outcome.next_offset) == (PullStatus.FOUND, GetStatus.FOUND, 1)
+    assert (outcome.status, outcome.found, outcome.next_offset) == (
+        PullOutcomeStatus.FOUND,
+        GetStatus.FOUND,
+        1,
+    )
     assert [message.body for message in split_records(outcome.body)] == [b"x"]
     with pytest.raises(PullForbidden, match="lite pull consumer"):
         memory.options.lite_pull_message_enable = False
@@ -684,7 +688,9 @@ def test_waiting_caller_gets_the_outcome_later_and_none_after_cancelling(
     waiting[0].cancel()
     cold.bring()
     assert len(seen) == 2
-    assert [outcome.status for outcome in seen if isinstance(outcome, PullOutcome)] == [PullStatus.FOUND]
+    assert [outcome.status for outcome in seen if isinstance(outcome, PullOutcome)] == [
+        PullOutcomeStatus.FOUND
+    ]
 
 
 LIGHT = {"enable_lmq": True, "enable_multi_dispatch": True}

@@ -5,7 +5,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
     ForbiddenType,
     PullForbidden,
     PullOutcome,
-    PullStatus,
+    PullOutcomeStatus,
 )
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.codes import ResponseCode
@@ -38,12 +38,12 @@ def test_a_forbidden_pull_says_what_forbids_it() -> None:
 
 
 def test_an_outcome_says_where_to_go_on() -> None:
-    outcome = PullOutcome(PullStatus.FOUND, GetStatus.FOUND, b"x", 1, 0, 9, 0, 0, 0)
+    outcome = PullOutcome(PullOutcomeStatus.FOUND, GetStatus.FOUND, b"x", 1, 0, 9, 0, 0, 0)
     outcome.next_offset = 2
     assert outcome.offsets == (2, 0, 9)
     assert repr(outcome) == "PullOutcome(FOUND, 1 bytes, offsets (2, 0, 9))"
 
 
 def test_statuses_are_called_as_the_codes_of_their_answers() -> None:
-    names = {f"PULL_{status.name}" for status in PullStatus if status is not PullStatus.FOUND}
+    names = {f"PULL_{status.name}" for status in PullOutcomeStatus if status is not PullOutcomeStatus.FOUND}
     assert names == {code.name for code in ResponseCode if code.name.startswith("PULL_")}

@@ -15,7 +15,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
     ForbiddenType,
     PullForbidden,
     PullOutcome,
-    PullStatus,
+    PullOutcomeStatus,
 )
 from mqgateway.gateway.broker.consume.requests import forbidden, forbidden_later, pulled
 from mqgateway.gateway.broker.operations import offsets
@@ -64,7 +64,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Elsewhere:
 
 def test_an_outcome_of_a_pull_becomes_fields() -> None:
     too_small = GetStatus.OFFSET_TOO_SMALL
-    reply = pulled(PullOutcome(PullStatus.OFFSET_MOVED, too_small, b"", 5, 4, 9, 1, 2, 3, 100))
+    reply = pulled(PullOutcome(PullOutcomeStatus.OFFSET_MOVED, too_small, b"", 5, 4, 9, 1, 2, 3, 100))
     assert (reply.code, reply.remark) == (21, "OFFSET_TOO_SMALL")
     assert reply.ext == {
         "suggestWhichBrokerId": "1",
@@ -75,7 +75,7 @@ def test_an_outcome_of_a_pull_becomes_fields() -> None:
         "groupSysFlag": "3",
         "offsetDelta": "100",
     }
-    nowhere = pulled(PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 5, 4, 9, 1, 2, 3))
+    nowhere = pulled(PullOutcome(PullOutcomeStatus.RETRY_IMMEDIATELY, None, b"", 5, 4, 9, 1, 2, 3))
     assert (nowhere.code, nowhere.remark, "offsetDelta" in (nowhere.ext or {})) == (20, None, False)
 
 

@@ -9,14 +9,14 @@ from mqgateway.engine.store.results import GetStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.pull import pull
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus
 from mqgateway.gateway.broker.consume.slave_pulls import as_slave
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
 from tests.support.gateway.broker.pulls import pull_request
 
-FOUND, NOT_FOUND = PullStatus.FOUND, PullStatus.NOT_FOUND
-RETRY, MOVED = PullStatus.RETRY_IMMEDIATELY, PullStatus.OFFSET_MOVED
+FOUND, NOT_FOUND = PullOutcomeStatus.FOUND, PullOutcomeStatus.NOT_FOUND
+RETRY, MOVED = PullOutcomeStatus.RETRY_IMMEDIATELY, PullOutcomeStatus.OFFSET_MOVED
 
 
 class Scene:
@@ -30,8 +30,8 @@ class Scene:
         self.group = SubscriptionGroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
 
     def answer(
-        self, status: PullStatus, found: GetStatus = GetStatus.FOUND, *, is_far_behind: bool = False
-    ) -> tuple[PullStatus, int, int]:
+        self, status: PullOutcomeStatus, found: GetStatus = GetStatus.FOUND, *, is_far_behind: bool = False
+    ) -> tuple[PullOutcomeStatus, int, int]:
         """Status, suggested broker and next offset after a pull from 900 that found the queue to end at 3."""
         outcome = PullOutcome(status, found, b"", 3, 0, 3, 1, 0, 0)
         as_slave(self.broker, outcome, 900, self.group, is_far_behind)

@@ -1,7 +1,7 @@
 """Reports of a controller, parsed from its answers."""
 
 from mqgateway.gateway.broker.controlled.told import (
-    Told,
+    ReportedMaster,
     by_election,
     by_notice,
     by_question,
@@ -13,7 +13,7 @@ from mqgateway.gateway.codec.headers import NotifyBrokerRoleChangedRequestHeader
 
 MASTER = {"masterBrokerId": "2", "masterAddress": "a:1", "masterEpoch": "4", "syncStateSetEpoch": "7"}
 SET = b'{"syncStateSet":[1,2],"syncStateSetEpoch":7}'
-EXPECTED = Told(2, "a:1", 4, frozenset({1, 2}), 7)
+EXPECTED = ReportedMaster(2, "a:1", 4, frozenset({1, 2}), 7)
 
 
 def answer(ext: dict[str, str], body: bytes = b"") -> RemotingCommand:
@@ -33,7 +33,7 @@ def test_all_answers_are_read_alike() -> None:
 
 
 def test_a_set_without_a_master() -> None:
-    nobody = Told(None, "", 0, frozenset(), 0)
+    nobody = ReportedMaster(None, "", 0, frozenset(), 0)
     assert by_registration(answer({"brokerName": "b1"})) == nobody
-    assert by_question(answer({"masterEpoch": "3"}, SET)) == Told(None, "", 3, frozenset({1, 2}), 7)
+    assert by_question(answer({"masterEpoch": "3"}, SET)) == ReportedMaster(None, "", 3, frozenset({1, 2}), 7)
     assert by_election(answer({})) == nobody

@@ -3,18 +3,22 @@
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.lite.subscriptions import Subscriber, SubscriptionStart
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, Receipt
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
 from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, ReceiveLite, pop_lite
-from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
+from mqgateway.gateway.broker.lite.subscriptions import (
+    LiteTopicChange,
+    SubscriptionChange,
+    change_subscriptions,
+)
 from mqgateway.gateway.broker.polling import PollingStatus
 from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.liting import INVISIBLE, PARENT, LiteBroker, queue
 from tests.support.gateway.broker.pop_requests import RECEIVE_LITE, delivery, receive_lite
 
-ALL = Start("POLICY", 1)
+ALL = SubscriptionStart("POLICY", 1)
 
 
 class Client:
@@ -29,7 +33,7 @@ class Client:
 
 def change(
     broker: LiteBroker,
-    action: Action,
+    action: LiteTopicChange,
     *names: str,
     client_id: str = "c1",
     group: str = "G",
@@ -55,7 +59,7 @@ def bodies(outcome: PopLiteOutcome) -> list[bytes]:
 
 def subscribed(*names: str) -> LiteBroker:
     broker = LiteBroker()
-    assert change(broker, Action.PARTIAL_ADD, *names) == [None]
+    assert change(broker, LiteTopicChange.PARTIAL_ADD, *names) == [None]
     return broker
 
 
@@ -111,8 +115,8 @@ def test_client_that_loses_a_lite_topic_is_notified_by_its_own_method() -> None:
     broker = LiteBroker()
     broker.bind("E", model="Exclusive")
     first, second = Client(), Client()
-    change(broker, Action.PARTIAL_ADD, "a", group="E", client=first)
-    change(broker, Action.PARTIAL_ADD, "a", group="E", client_id="c2", client=second)
+    change(broker, LiteTopicChange.PARTIAL_ADD, "a", group="E", client=first)
+    change(broker, LiteTopicChange.PARTIAL_ADD, "a", group="E", client_id="c2", client=second)
     assert (first.lost, second.lost) == ([(Subscriber("c1", "E"), "a")], [])
 
 
@@ -121,7 +125,7 @@ def test_refusal_of_a_subscription_has_a_reason() -> None:
     broker.bind("W", wildcard="true")
     reasons = []
     for name, group in (("a", "W"), ("x" * 99_999, "G"), ("a", "G"), ("b", "G")):
-        (outcome,) = change(broker, Action.PARTIAL_ADD, name, group=group)
+        (outcome,) = change(broker, LiteTopicChange.PARTIAL_ADD, name, group=group)
         reasons.append(outcome.reason if isinstance(outcome, OperationError) else outcome)
     assert reasons == [
         Reason.ILLEGAL_OPERATION,

@@ -16,8 +16,8 @@ from mqgateway.gateway.broker.operations import (
     Appended,
     BatchTooLarge,
     OperationError,
-    Position,
     ReadBatches,
+    ReadPosition,
     Reason,
     Use,
 )
@@ -48,7 +48,7 @@ class Scene(OperatedBroker):
     def fetch(
         self, offset: int, topic: str = "K", wait: int = 0, min_bytes: int = 1
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
-        positions = [Position(topic, 0, offset, 1 << 20)]
+        positions = [ReadPosition(topic, 0, offset, 1 << 20)]
         return self.operations.batches.fetch(self.permit(Use.PULL), positions, min_bytes, 1 << 20, wait)
 
 
@@ -93,7 +93,7 @@ def test_fetch_waits_for_bytes_that_are_not_in_memory(monkeypatch: pytest.Monkey
     scene = Scene()
     scene.append(kafka_batch(b"a"))
     cold = ColdStore(scene.broker.store, monkeypatch, ROUNDS + 1)
-    positions = [Position("K", 0, 2, 1 << 20)] + [Position("K", 0, 0, 1 << 20)] * count
+    positions = [ReadPosition("K", 0, 2, 1 << 20)] + [ReadPosition("K", 0, 0, 1 << 20)] * count
     arrived = later(scene.operations.batches.fetch(scene.permit(Use.PULL), positions, 1, 1 << 20, 0))
     assert arrived == [] and cold.bring() == ROUNDS
     assert cold.waits
@@ -112,7 +112,7 @@ def test_spans_are_borrowed_only_of_reads_that_are_made_at_once(
     scene = Scene(disk=RealDisk(), store_options={"store_path_root_dir": str(tmp_path)})
     data = kafka_batch(bytes(5000))
     scene.append(data)
-    batches, positions = scene.operations.batches, [Position("K", 0, 0, 1 << 20)] * count
+    batches, positions = scene.operations.batches, [ReadPosition("K", 0, 0, 1 << 20)] * count
     outcome = batches.fetch(scene.permit(Use.PULL), positions, 1, 1 << 20, 0, may_borrow=may_borrow)
     [span] = (later(outcome)[0] if isinstance(outcome, Deferred) else outcome)[0].spans
     assert (type(span) is memoryview and isinstance(span.obj, mmap.mmap)) == (may_borrow and count == 1)

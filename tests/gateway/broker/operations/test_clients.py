@@ -9,8 +9,8 @@ from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     GRPC,
-    Action,
-    Client,
+    GroupClient,
+    LiteTopicChange,
     OperationError,
     Reason,
     SubscriptionChange,
@@ -37,9 +37,9 @@ def registered(operated: OperatedBroker, peer: FakePeer) -> None:
         producer_data_set=[ProducerData("P")],
     )
 
-    def client(client_id: str) -> Client:
+    def client(client_id: str) -> GroupClient:
         outgoing: object = None
-        return Client(peer, client_id, "OTHER", CURRENT_VERSION, outgoing, GRPC)  # type: ignore[arg-type]
+        return GroupClient(peer, client_id, "OTHER", CURRENT_VERSION, outgoing, GRPC)  # type: ignore[arg-type]
 
     operated.operations.clients.register(operated.permit(Use.CONNECT), peer, heartbeat, client)
 
@@ -56,7 +56,7 @@ def test_registered_client_is_a_member_until_it_leaves() -> None:
 
 def test_lite_subscriptions_of_a_client_are_removed() -> None:
     operated = OperatedBroker()
-    change = SubscriptionChange(Action.COMPLETE_REMOVE, Subscriber("c1", "G"), "T", ())
+    change = SubscriptionChange(LiteTopicChange.COMPLETE_REMOVE, Subscriber("c1", "G"), "T", ())
     client: object = None
     permit = operated.permit(Use.CONNECT)
     done = operated.operations.clients.change_lite_subscriptions(permit, [change], client)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.operations import Operations, PullOutcome, PullRequest, PullStatus, Use
+from mqgateway.gateway.broker.operations import Operations, PullOutcome, PullOutcomeStatus, PullRequest, Use
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
 from tests.support.gateway.broker.helpers import split_records
@@ -28,7 +28,7 @@ def test_pull_returns_stored_messages() -> None:
     operated.send(b"a")
     operated.send(b"b")
     found = outcome_of(operated.operations.consume.pull(operated.permit(Use.PULL), fetch(1)))
-    assert (found.status, bodies(found), found.next_offset) == (PullStatus.FOUND, [b"b"], 2)
+    assert (found.status, bodies(found), found.next_offset) == (PullOutcomeStatus.FOUND, [b"b"], 2)
 
 
 def test_pull_at_the_end_waits_for_the_next_message() -> None:
@@ -53,7 +53,11 @@ def test_pull_from_a_moved_queue_is_mapped() -> None:
     operations = Operations(broker, InlineRunner(brokers["a"]))
     permit = operations.gate.admit(principal(brokers["a"].consumer), Use.PULL)
     found = outcome_of(operations.consume.pull(permit, fetch(2 * BLOCK, TOPIC)))
-    assert (found.status, bodies(found), found.next_offset) == (PullStatus.FOUND, [b"new"], 2 * BLOCK + 1)
+    assert (found.status, bodies(found), found.next_offset) == (
+        PullOutcomeStatus.FOUND,
+        [b"new"],
+        2 * BLOCK + 1,
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import OrderKey, Receipt
 from mqgateway.gateway.broker.operations import (
-    BatchAck,
+    CheckpointAcks,
     Delivery,
     OperationError,
     Peek,
@@ -115,7 +115,7 @@ def test_several_deliveries_are_acknowledged_a_delivery_a_step(operated: Operate
     outcome = received(operated)
     times = outcome.pop_time, outcome.invisible_time
     receipt = Receipt(outcome.finds[0].start_offset, *times, outcome.revive_queue_id, "0", "broker-a")
-    given = BatchAck("T", "G", 0, receipt, [0, 1])
+    given = CheckpointAcks("T", "G", 0, receipt, [0, 1])
     steps = operated.operations.pop.acknowledging(operated.permit(Use.ACKNOWLEDGE), [given])
     assert operated.memory.in_turns(steps) is None
     again = delivery(outcome, 0)

@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.record_batches.batches import LOG_APPEND_TIME, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.broker.operations import OperationError, Reason, TimedOffset, Use
 from tests.gateway.broker.operations import test_batches
@@ -107,7 +107,7 @@ def test_records_with_append_time_have_the_time_of_their_batch() -> None:
 def test_compressed_batch_is_searched_for_its_first_record_of_a_time() -> None:
     scene = Scene()
     now = scene.broker.clock.millis()
-    scene.put(*range(now - 500, now), compression=Compression.GZIP)
+    scene.put(*range(now - 500, now), compression=CompressionType.GZIP)
     assert scene.at_time(now - 100) == TimedOffset(400, now - 100)
     assert scene.latest() == TimedOffset(499, now - 1)
 

@@ -8,7 +8,12 @@ from mqgateway.engine.pop import Receipt
 from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.pop.acks import BatchAck, acknowledge, acknowledge_batch, change_invisible_time
+from mqgateway.gateway.broker.pop.acks import (
+    CheckpointAcks,
+    acknowledge,
+    acknowledge_batch,
+    change_invisible_time,
+)
 from mqgateway.gateway.broker.pop.pop import PopOutcome, pop
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, notification, peek, polling_info
 from mqgateway.gateway.broker.pop.reading import Receive
@@ -101,7 +106,7 @@ def test_acknowledged_messages_are_not_redelivered(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c", b"d")
     outcome = popped(broker)
     assert acknowledge(broker.broker, acked(outcome, 0), broker.consumer) is None
-    batch = BatchAck("T", "G", 0, receipt_of(outcome), [1, 3, 99])
+    batch = CheckpointAcks("T", "G", 0, receipt_of(outcome), [1, 3, 99])
     assert run(acknowledge_batch(broker.broker, [batch], broker.consumer)) is None
     broker.pass_time(INVISIBLE + GRACE)
     assert bodies(popped(broker)) == [b"c"]

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.operations import Operations, Permit, Use
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
@@ -59,7 +59,7 @@ class Scripted:
         self.memory = MemoryBroker()
         self.context = self.memory.context
         broker = self.memory.broker
-        broker.role = Role(kind, 0 if kind is RoleKind.MASTER else 1)
+        broker.role = ReplicationRole(kind, 0 if kind is RoleKind.MASTER else 1)
         broker.store.gate = None if broker.role.is_master and is_ready else closed_gate(kind)
         if kind is RoleKind.ACTING:
             broker.pop.away = cast(Any, self)
@@ -67,7 +67,7 @@ class Scripted:
 
     def ask(self, needs: Needs) -> Reason | Any:
         """The reason of the refusal, or what the function was given of the broker's."""
-        (serve,) = of_all_roles({1: Request(lambda broker, call: call.header, needs)}).values()
+        (serve,) = of_all_roles({1: RequestDeclaration(lambda broker, call: call.header, needs)}).values()
         call = Call(RemotingCommand.request(1), self.header, b"", FakePeer(), 0)
         try:
             return serve(self.context, call)

@@ -15,7 +15,7 @@ from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
@@ -68,7 +68,7 @@ def test_pull_reads_the_brokers_own_queue(world: World) -> None:
     request = pull_request(queue_id=6, offset=3, expression="a")
     outcome = world.outcome(outgoing_requests.pull, PIECE, request)
     assert isinstance(outcome, PullOutcome)
-    assert (outcome.status, outcome.found, outcome.body) == (PullStatus.FOUND, GetStatus.FOUND, b"x")
+    assert (outcome.status, outcome.found, outcome.body) == (PullOutcomeStatus.FOUND, GetStatus.FOUND, b"x")
     assert (outcome.offsets, outcome.suggested_broker) == ((5, 0, 9), 1)
     (command,) = world.asked
     asked = command.ext_fields

@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable, resume_check
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
@@ -32,7 +32,7 @@ def test_clients_of_a_group_are_queried_in_turn() -> None:
     peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(3)]
     asked: list[tuple[str, int, str]] = []
     for peer in peers:
-        client = Client(peer, peer.address, "RUST", 1, Asked(peer, asked))
+        client = GroupClient(peer, peer.address, "RUST", 1, Asked(peer, asked))
         memory.broker.clients.register_producer("PG", client)
     peers[1].is_open = False
     check_back(memory.broker, [check(0), check(1), check(2), check(3, "nobody")])
@@ -54,7 +54,7 @@ def test_producer_without_permission_is_not_asked_about_a_topic() -> None:
     peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(2)]
     asked: list[tuple[str, int, str]] = []
     for peer, topic in zip(peers, ("T", "other"), strict=True):
-        client = Client(peer, peer.address, "RUST", 1, Asked(peer, asked), may_use=topic.__eq__)
+        client = GroupClient(peer, peer.address, "RUST", 1, Asked(peer, asked), may_use=topic.__eq__)
         memory.broker.clients.register_producer("PG", client)
     check_back(memory.broker, [check(0), check(1)])
     assert asked == [(peers[0].address, 0, "broker-a"), (peers[0].address, 1, "broker-a")]

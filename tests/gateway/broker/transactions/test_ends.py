@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction
@@ -29,7 +29,7 @@ class Talk(MemoryBroker):
     def join(self, peer: FakePeer, group: str = "PG") -> None:
         """Register a producer as its heartbeat does."""
         outgoing = RemotingOutgoing(peer, CURRENT_VERSION)
-        client = Client(peer, peer.address, "JAVA", CURRENT_VERSION, outgoing)
+        client = GroupClient(peer, peer.address, "JAVA", CURRENT_VERSION, outgoing)
         self.broker.clients.register_producer(group, client)
         peer.on_lost(self.broker.clients.lost)
 

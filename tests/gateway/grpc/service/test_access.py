@@ -10,13 +10,13 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.access.asker import Admission, Asker
+from mqgateway.gateway.access.asker import Asker, CallerAccess
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.access import needs_of
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 from tests.support.gateway.grpc.messaging import Service, message
 
 TIME = "20261124T235959Z"
@@ -32,7 +32,7 @@ class Guard:
         self.asked: list[tuple[Asker, list[Need]]] = []
 
     def admit(self, asker: Asker, needs: Any) -> None:
-        """As `Admission`."""
+        """As `CallerAccess`."""
         if asker.name != "alice" or not asker.proof("secret"):
             raise NotAdmitted("check signature failed.", self.until)
         self.asked.append((asker, list(needs())))
@@ -84,7 +84,7 @@ def test_signed_call_is_served() -> None:
 )
 def test_call_without_valid_signature_is_refused(headers: dict[str, str], what: str) -> None:
     """Before the client id is checked."""
-    guard: Admission = Guard()
+    guard: CallerAccess = Guard()
     answer = Service(guard).ask(v2.QueryRouteRequest(topic=T), "", **headers)
     assert (answer.status.code, answer.status.message) == (v2.Code.UNAUTHORIZED, what)
 
@@ -164,7 +164,7 @@ def test_needs_of_requests(request_: Any, standard: list[Need], strict: list[Nee
     ],
 )
 def test_a_request_that_does_not_say_what_it_is_about(request_: Any, what: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         needs_of(request_, False)
     assert refused.value.message == what
 

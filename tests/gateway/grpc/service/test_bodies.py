@@ -14,7 +14,7 @@ from mqgateway.engine.message import SysFlag
 from mqgateway.gateway.client.compression import Compression, compress, decompress
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.bodies import as_received, as_stored, check_digest, digest_of
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 
 MOST = 1 << 20
 GZIP, IDENTITY = v2.Encoding.GZIP, v2.Encoding.IDENTITY
@@ -85,7 +85,7 @@ def test_a_right_digest(kind: v2.DigestType, checksum: str) -> None:
 
 @pytest.mark.parametrize("kind", [v2.DigestType.MD5, v2.DigestType.SHA1, v2.DigestType.CRC32])
 def test_a_wrong_digest(kind: v2.DigestType) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         check_digest(b"a", v2.Digest(type=kind, checksum="00"))
     assert refused.value.code == v2.Code.MESSAGE_CORRUPTED
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.message import pack_host
-from mqgateway.gateway.grpc.call import Peer
-from mqgateway.gateway.grpc.service.caller import Caller, language_of
+from mqgateway.gateway.grpc.call import RpcPeer
+from mqgateway.gateway.grpc.service.caller import CallConnection, language_of
 from tests.support.gateway.grpc.messaging import FakeCall
 
 
@@ -32,12 +32,12 @@ def test_a_language_by_its_name_in_the_remoting_protocol(text: str, language: st
     [("10.0.0.9", pack_host("10.0.0.9", 5)), ("fe80::1%eth0", pack_host("fe80::1", 5)), ("?", bytes(8))],
 )
 def test_the_address_of_a_caller(host: str, packed: bytes) -> None:
-    assert Peer(host, 5, "", 0, False).host_bytes == packed
+    assert RpcPeer(host, 5, "", 0, False).host_bytes == packed
 
 
 def test_a_call_is_lost_once_when_it_is_over() -> None:
     call, lost = FakeCall("SendMessage"), list[Any]()
-    caller = Caller(call)
+    caller = CallConnection(call)
     caller.on_lost(lost.append)
     caller.on_lost(lost.append)
     assert caller.is_open and not lost

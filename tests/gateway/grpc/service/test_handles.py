@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.pop import Receipt
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 
 TEXT = "0 1795368445658 15000 0 0 broker-a 3 7 30083"
 HANDLE = Handle(Receipt(0, 1795368445658, 15000, 0, "0", "broker-a"), 3, 7, 30083)
@@ -37,7 +37,7 @@ def test_a_handle_without_its_place_in_the_log() -> None:
     "text", ["", "x", "a b c d e f g h", TEXT.replace(" 3 7", " x 7"), TEXT.replace("1795", "-x")]
 )
 def test_invalid_handle_is_refused(text: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         Handle.parse(text)
     assert refused.value.code == v2.Code.INTERNAL_SERVER_ERROR
 
@@ -46,7 +46,7 @@ def test_a_handle_names_the_topic_where_its_message_lies() -> None:
     assert HANDLE.topic("T", "G") == "T"
     again = HANDLE._replace(receipt=HANDLE.receipt._replace(kind="1"))
     assert again.topic("T", "G") == "%RETRY%G_T"
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         HANDLE._replace(receipt=HANDLE.receipt._replace(kind="9")).topic("T", "G")
 
 
@@ -61,13 +61,13 @@ def test_a_signed_handle_is_that_of_its_topic_and_group_only() -> None:
         (TEXT, "T", "G"),
         (text.replace("30083", "30084"), "T", "G"),
     ):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CallRefused) as refused:
             handles.read(other, topic, group)
         assert refused.value.code == v2.Code.INVALID_RECEIPT_HANDLE
 
 
 @pytest.mark.parametrize("name,now", [("broker-a", HANDLE.visible_at), ("broker-b", 0)])
 def test_a_handle_that_is_over_or_another_brokers(name: str, now: int) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         Handles(name, "").check_current(HANDLE, now)
     assert refused.value.code == v2.Code.INVALID_RECEIPT_HANDLE

@@ -14,17 +14,17 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.properties import (
     NOT_SHOWN,
     OF_THE_BROKER,
-    Sending,
+    SendContext,
     message_type_of,
     received_message,
     resource,
     stored_properties,
 )
-from mqgateway.gateway.grpc.service.status import Refused
+from mqgateway.gateway.grpc.service.status import CallRefused
 from tests.support.gateway.grpc.messaging import message
 
 NOW = 1_700_000_000_000
-SENDING = Sending(NOW, "10.0.0.9:5000", (1000, 5000))
+SENDING = SendContext(NOW, "10.0.0.9:5000", (1000, 5000))
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20)
 WORD = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=20)
 
@@ -101,7 +101,7 @@ def test_no_property_of_the_broker_is_shown_to_users() -> None:
 
 @pytest.mark.parametrize("name", sorted(OF_THE_BROKER))
 def test_users_set_no_property_of_the_broker(name: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CallRefused) as refused:
         stored_properties(message(user={name: "1"}), BrokerOptions(), SENDING)
     assert refused.value.code == v2.Code.ILLEGAL_MESSAGE_PROPERTY_KEY
 
@@ -116,7 +116,7 @@ def test_users_set_no_property_of_the_broker(name: str) -> None:
     ],
 )
 def test_ambiguous_values_are_refused(system: dict[str, Any]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         stored_properties(message(**system), BrokerOptions(max_delay_time_mills=0), SENDING)
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.caller import Caller
-from mqgateway.gateway.grpc.service.sessions import Session, Sessions
+from mqgateway.gateway.grpc.service.caller import CallConnection
+from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
 from tests.support.gateway.grpc.messaging import FakeCall
 
 
-def caller(client_id: str = "c1", **headers: str) -> Caller:
-    return Caller(FakeCall("Telemetry", client_id, **headers))
+def caller(client_id: str = "c1", **headers: str) -> CallConnection:
+    return CallConnection(FakeCall("Telemetry", client_id, **headers))
 
 
 def test_a_session_is_one_client_by_many_calls() -> None:
-    sessions = Sessions(BrokerOptions())
+    sessions = ClientSessions(BrokerOptions())
     session = sessions.of(caller(), 0)
     again = sessions.of(caller(**{"x-mq-client-version": "5.9.9"}), 7)
     assert again is session and session.heard_at == 7 and session.version == "5.9.9"
@@ -25,7 +25,7 @@ def test_a_session_is_one_client_by_many_calls() -> None:
 
 
 def test_a_session_is_lost_once() -> None:
-    sessions, lost = Sessions(BrokerOptions()), list[Any]()
+    sessions, lost = ClientSessions(BrokerOptions()), list[Any]()
     session = sessions.of(caller(), 0)
     session.on_lost(lost.append)
     session.close("silent")
@@ -36,7 +36,7 @@ def test_a_session_is_lost_once() -> None:
 
 
 def test_answers_find_their_questions() -> None:
-    session = Session(caller(), 0)
+    session = ClientSession(caller(), 0)
     stream = caller()
     session.speak_by(stream)
     found: list[Any] = []

@@ -9,7 +9,7 @@ from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.status import (
     OK,
-    Refused,
+    CallRefused,
     refused_by_proxy,
     status,
     status_of,
@@ -23,7 +23,7 @@ Code = v2.Code
 @pytest.mark.parametrize(
     "error,code,text",
     [
-        (Refused(Code.ILLEGAL_TOPIC, "no"), Code.ILLEGAL_TOPIC, "no"),
+        (CallRefused(Code.ILLEGAL_TOPIC, "no"), Code.ILLEGAL_TOPIC, "no"),
         (
             refused_by_proxy(Code.FORBIDDEN, "no"),
             Code.FORBIDDEN,

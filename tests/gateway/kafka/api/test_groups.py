@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import CLUSTERING, CONSUME_ACTIVELY, GRPC, Client, Use
+from mqgateway.gateway.broker.operations import CLUSTERING, CONSUME_ACTIVELY, GRPC, GroupClient, Use
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -65,9 +65,9 @@ def add_rocketmq_member(kafka: KafkaBroker, group: str = "g", peer: FakePeer | N
         "rocket", consumer_data_set=[ConsumerData(group, CONSUME_ACTIVELY, CLUSTERING, "", [subscribed])]
     )
 
-    def client(client_id: str) -> Client:
+    def client(client_id: str) -> GroupClient:
         outgoing: Any = None
-        return Client(connection, client_id, "JAVA", CURRENT_VERSION, outgoing, GRPC)
+        return GroupClient(connection, client_id, "JAVA", CURRENT_VERSION, outgoing, GRPC)
 
     kafka.operations.clients.register(
         kafka.operations.gate.internal(Use.CONNECT), connection, heartbeat, client

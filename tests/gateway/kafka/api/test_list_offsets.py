@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.record_batches.batches import build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -119,7 +119,7 @@ def test_time_gives_the_first_record_that_is_not_earlier() -> None:
         client = scene.client()
         create(client, "t")
         produce(client, BASE, BASE + 5, BASE + 2)
-        produce(client, BASE - 100, BASE + 9, BASE - 50, compression=Compression.GZIP)
+        produce(client, BASE - 100, BASE + 9, BASE - 50, compression=CompressionType.GZIP)
         assert looked_up(client, 0) == looked_up(client, BASE - 100) == (0, BASE, 0, 0)
         assert looked_up(client, BASE + 1) == looked_up(client, BASE + 5) == (0, BASE + 5, 1, 0)
         assert looked_up(client, BASE + 6) == (0, BASE + 9, 4, 0)

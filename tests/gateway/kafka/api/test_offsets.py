@@ -31,7 +31,7 @@ from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.coordinator import offsets_log
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from tests.gateway.kafka.api.test_groups import add_rocketmq_member, stable
 from tests.support.gateway.kafka.broker import KafkaBroker
 
@@ -280,7 +280,7 @@ def commit_many(offset: int, count: int) -> OffsetCommitRequest:
 def held(kafka: KafkaBroker) -> HeldRunner:
     """Return the runner of a service whose tasks are kept."""
     runner = kafka.operations.runner = HeldRunner()
-    kafka.service = Service(kafka.operations, Node(kafka.operations, "kafka.example", 9092))
+    kafka.service = KafkaService(kafka.operations, Node(kafka.operations, "kafka.example", 9092))
     kafka.service.tick()
     return runner
 

@@ -14,7 +14,7 @@ from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.operations import Operations
@@ -30,9 +30,9 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
 )
 from mqgateway.gateway.kafka.codec.plans import encode_into
 from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
-from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
+from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from tests.support.gateway.broker.helpers import InlineRunner
 from tests.support.gateway.broker.operating import OperatedBroker
 
@@ -83,11 +83,11 @@ class Side:
             self.put(name, {**KAFKA, **attributes})
         self.put(ROCKETMQ, {})
         operations = Operations(self.broker, InlineRunner(self.operated.memory), turn=OpenTurn())
-        self.service = Service(operations, Node(operations, "kafka.example", 9092))
+        self.service = KafkaService(operations, Node(operations, "kafka.example", 9092))
         self.repeats = 0
         self.noted: list[str] = []
         self.connection = Connection()
-        self.dispatcher = Dispatcher(
+        self.dispatcher = KafkaDispatcher(
             operations,
             self.service.handlers,
             seconds=self.clock.monotonic,
@@ -116,7 +116,7 @@ class Side:
         """Return the answer to a request, None for none, or why it ends its connection."""
         try:
             _, reply, _ = self.dispatcher.dispatch(frame, cast(Any, self.connection), HOST)
-        except Refused as refused:
+        except UnservableRequest as refused:
             return str(refused)
         found: list[Any] = []
         if isinstance(reply, Deferred):
@@ -173,7 +173,7 @@ def batch(draw: st.DrawFn, now: int) -> bytes:
     data = build_batch(
         given_records,
         base_timestamp=draw(st.sampled_from([now, now, -1, 0])),
-        compression=draw(st.sampled_from([Compression.NONE] * 5 + [Compression.GZIP])),
+        compression=draw(st.sampled_from([CompressionType.NONE] * 5 + [CompressionType.GZIP])),
         flags=draw(flags),
         base_offset=draw(st.sampled_from([0] * 9 + [1])),
         producer_id=producer,

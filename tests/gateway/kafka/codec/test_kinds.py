@@ -10,10 +10,10 @@ from mqgateway.gateway.kafka.codec.kinds import (
     Array,
     Bytes,
     Fixed,
-    Kind,
     Nullable,
-    Numbers,
+    NumberArray,
     RecordData,
+    SchemaType,
     String,
 )
 
@@ -33,12 +33,12 @@ TEXT = String(False, False, short=True)
         (Bytes(True, False), "ffffffff0f", "length 4294967294 is more than"),
         (Array(TEXT, False, False), "7fffffff0000", "2147483647 elements of 2 bytes or more"),
         (Array(TEXT, False, False), "00000002000161ffff", r"\[1\] at byte 7: null"),
-        (Numbers(Fixed("int32"), True, False), "0400000001", "3 elements of 4 bytes or more"),
+        (NumberArray(Fixed("int32"), True, False), "0400000001", "3 elements of 4 bytes or more"),
         (Nullable(TEXT), "02", "2 where 1"),
         (Fixed("int64"), "00000000000000", "8 bytes expected, 7 left"),
     ],
 )
-def test_malformed_bytes_are_refused(kind: Kind, data: str, reason: str) -> None:
+def test_malformed_bytes_are_refused(kind: SchemaType, data: str, reason: str) -> None:
     with pytest.raises(CodecError, match=reason):
         kind.read(Reader(bytes.fromhex(data)))
 
@@ -53,7 +53,7 @@ def test_malformed_bytes_are_refused(kind: Kind, data: str, reason: str) -> None
         (Array(TEXT, True, False), ["a", None], r"\[1\]: null"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(kind: Kind, value: Any, reason: str) -> None:
+def test_values_that_do_not_fit_are_refused(kind: SchemaType, value: Any, reason: str) -> None:
     with pytest.raises(CodecError, match=reason):
         kind.write(bytearray(), value)
 

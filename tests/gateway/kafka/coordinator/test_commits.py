@@ -6,8 +6,8 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import MemberIdentity
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
-from mqgateway.gateway.kafka.coordinator.group import State
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryLog, Records
+from mqgateway.gateway.kafka.coordinator.group import GroupState
+from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, Records
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from tests.support.gateway.kafka.groups import Groups, subscription
@@ -47,7 +47,7 @@ def test_commit_of_a_member_is_accepted_in_its_generation_only() -> None:
     groups.added()
     assert groups.commit_error(one, 1) == E.NONE
     groups.join(one)
-    assert groups.group().state is State.COMPLETING
+    assert groups.group().state is GroupState.COMPLETING
     assert groups.commit_error(one, 2) == E.REBALANCE_IN_PROGRESS
 
 
@@ -115,7 +115,7 @@ def test_offsets_of_a_stable_group_expire_in_topics_that_it_does_not_read() -> N
     groups = Groups(GroupSettings(max_session_timeout=100 * DAY))
     groups.shared.topics["other"] = groups.shared.topics["orders"]
     groups.added(protocols=[("range", subscription("orders"))], session=20 * DAY, rebalance=30_000)
-    groups.pass_until(State.COMPLETING)
+    groups.pass_until(GroupState.COMPLETING)
     leader = groups.group().leader or ""
     groups.sync(leader, None, {})
     groups.commit(0, 7)
@@ -237,7 +237,7 @@ def test_group_with_live_members_of_another_protocol_accepts_no_commit_and_no_de
     assert groups.coordinator.commits.delete_error("g", None) == E.NON_EMPTY_GROUP
 
 
-class CountingLog(MemoryLog):
+class CountingLog(MemoryOffsetsLog):
     """A log that knows how many records each write had."""
 
     def __init__(self) -> None:
@@ -285,7 +285,7 @@ def test_group_that_members_join_while_it_is_deleted_keeps_its_record() -> None:
     groups.stable()
     groups.run_held()
     assert result(deleted) == E.NON_EMPTY_GROUP
-    assert groups.restarted().group().state is State.STABLE
+    assert groups.restarted().group().state is GroupState.STABLE
 
 
 def test_deletion_waits_behind_a_long_commit_that_became_durable_before() -> None:

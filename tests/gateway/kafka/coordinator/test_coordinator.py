@@ -10,8 +10,8 @@ from twisted.python.failure import Failure
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import MemberIdentity
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
-from mqgateway.gateway.kafka.coordinator.group import State
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryLog, Records, Stored
+from mqgateway.gateway.kafka.coordinator.group import GroupState
+from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, Records, Stored
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from tests.gateway.kafka.coordinator.test_journal import SlowLog
@@ -29,7 +29,7 @@ def test_members_of_a_stable_group_survive_a_restart_without_a_rebalance() -> No
     assert again.sync(other)[0].assignment == other.encode()
     assert again.committed() == 7
     again.pass_time(11_000)
-    assert again.group().state is State.EMPTY
+    assert again.group().state is GroupState.EMPTY
 
 
 def test_empty_generation_survives_a_restart() -> None:
@@ -37,11 +37,11 @@ def test_empty_generation_survives_a_restart() -> None:
     [one] = groups.stable()
     groups.leave(MemberIdentity(one))
     again = groups.restarted()
-    assert (again.group().state, again.group().generation) == (State.EMPTY, 2)
+    assert (again.group().state, again.group().generation) == (GroupState.EMPTY, 2)
 
 
 def test_broken_record_is_skipped() -> None:
-    log = MemoryLog()
+    log = MemoryOffsetsLog()
     log.append(Records([(b"\0\x02\0\x01g", b"\0\x03"), (b"", b""), (b"\0\x09", b"new")]))
     groups = Groups(log=log)
     groups.commit(0, 7)
@@ -52,7 +52,7 @@ def test_unloaded_groups_are_forgotten_and_what_waits_is_answered() -> None:
     log = SlowLog()
     groups = Groups(log=log)
     _, joining = groups.added()
-    groups.pass_until(State.COMPLETING)
+    groups.pass_until(GroupState.COMPLETING)
     member = joining.one.member_id
     syncing = groups.sync(member, assignments={member: b"a"})
     batch = OffsetBatch()
@@ -72,12 +72,12 @@ def test_unloaded_groups_are_forgotten_and_what_waits_is_answered() -> None:
     assert log.end == written and not groups.coordinator.is_loaded
     for _ in groups.coordinator.load():
         pass
-    assert groups.group().state is State.STABLE
+    assert groups.group().state is GroupState.STABLE
     assert groups.committed() == 7
 
 
 def test_load_yields_while_it_waits_for_the_log() -> None:
-    class LateLog(MemoryLog):
+    class LateLog(MemoryOffsetsLog):
         def replay(self) -> Iterator[Stored | None]:
             yield None
             yield from super().replay()
@@ -189,11 +189,11 @@ class History(RuleBasedStateMachine):
             if group is None or not group.members:
                 return
             for member in tuple(group.members.values()):
-                if group.state is State.PREPARING and member.join is None:
+                if group.state is GroupState.PREPARING and member.join is None:
                     self._join(member.id, member.instance_id, member.protocols[0][1])
-                elif member.id in group.unsynced and group.state is not State.PREPARING:
+                elif member.id in group.unsynced and group.state is not GroupState.PREPARING:
                     self.sync_member(member.id)
-            if group.state is State.STABLE and not group.unsynced:
+            if group.state is GroupState.STABLE and not group.unsynced:
                 return
             self.groups.pass_time(1000, 500)
         raise AssertionError("the group does not become stable")
@@ -233,8 +233,8 @@ class History(RuleBasedStateMachine):
         assert set(group.static.values()) == {member.id for member in members if member.instance_id}
         assert (group.leader in group.members) if members else group.leader is None
         assert not group.unsynced - set(group.members) and not group.pending & set(group.members)
-        assert (not members) if group.state is State.EMPTY else True
-        if group.state is State.STABLE:
+        assert (not members) if group.state is GroupState.EMPTY else True
+        if group.state is GroupState.STABLE:
             assert not any(member.sync for member in members)
         tally = self.groups.coordinator.groups.tally
         assert tally.members == len(members) + len(group.pending)
@@ -258,7 +258,7 @@ class History(RuleBasedStateMachine):
 
         assert offsets(again) == offsets(ours)
         group, restored = ours.groups.get("g"), again.groups.get("g")
-        if group is not None and group.state is State.STABLE:
+        if group is not None and group.state is GroupState.STABLE:
             assert restored is not None and restored.generation == group.generation
             assert {m.id: m.assignment for m in restored.members.values() if m.id in group.members} == {
                 member.id: member.assignment for member in group.members.values()

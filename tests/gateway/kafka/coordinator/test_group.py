@@ -2,16 +2,16 @@
 
 import pytest
 
-from mqgateway.gateway.kafka.coordinator.group import INT_MAX, Group, State, Tally
-from mqgateway.gateway.kafka.coordinator.member import Client, Member, Protocols
+from mqgateway.gateway.kafka.coordinator.group import INT_MAX, Group, GroupState, MemberTally
+from mqgateway.gateway.kafka.coordinator.member import Member, Protocols, RequestSender
 from tests.support.gateway.kafka.groups import subscription
 
 
 def group_of(*members: Protocols, kind: str = "consumer") -> Group:
     """Return a group of members with these protocols."""
-    group = Group("g", 0, Tally())
+    group = Group("g", 0, MemberTally())
     for number, protocols in enumerate(members):
-        client = Client("c", "/h")
+        client = RequestSender("c", "/h")
         group.add(Member(f"m{number}", None, client, kind, protocols, rebalance_timeout=1, session_timeout=1))
     return group
 
@@ -35,15 +35,15 @@ def test_leader_that_leaves_is_followed_by_another_member() -> None:
 
 def test_generation_after_the_last_number_is_the_first() -> None:
     group = group_of((("a", b""),))
-    group.state, group.generation = State.PREPARING, INT_MAX
+    group.state, group.generation = GroupState.PREPARING, INT_MAX
     group.begin_generation(0)
     assert group.generation == 0
 
 
-@pytest.mark.parametrize("state", [State.COMPLETING, State.STABLE])
-def test_states_follow_one_another(state: State) -> None:
+@pytest.mark.parametrize("state", [GroupState.COMPLETING, GroupState.STABLE])
+def test_states_follow_one_another(state: GroupState) -> None:
     with pytest.raises(AssertionError):
-        Group("g", 0, Tally()).move(state, 0)
+        Group("g", 0, MemberTally()).move(state, 0)
 
 
 def test_subscriptions_that_can_be_read_decide_which_topics_are_subscribed() -> None:

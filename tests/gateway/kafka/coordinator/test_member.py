@@ -4,14 +4,16 @@ from mqgateway.gateway.kafka.codec.messages.join_group_request import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
 )
-from mqgateway.gateway.kafka.coordinator.member import Client, Member, names_of, protocols_of, size_of
+from mqgateway.gateway.kafka.coordinator.member import Member, RequestSender, names_of, protocols_of, size_of
 
 PROTOCOLS = (("range", b"r"), ("sticky", b"st"), ("range", b"again"))
 
 
 def member() -> Member:
     """Return a member with three protocols, two of one name."""
-    return Member("m", None, Client("c", "/h"), "consumer", PROTOCOLS, rebalance_timeout=2, session_timeout=1)
+    return Member(
+        "m", None, RequestSender("c", "/h"), "consumer", PROTOCOLS, rebalance_timeout=2, session_timeout=1
+    )
 
 
 def test_member_votes_for_the_candidate_that_it_names_first() -> None:

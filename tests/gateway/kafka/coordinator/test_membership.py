@@ -8,7 +8,7 @@ from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRe
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from mqgateway.gateway.kafka.codec.messages.leave_group_response import LeaveGroupResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupRequest
-from mqgateway.gateway.kafka.coordinator.group import State
+from mqgateway.gateway.kafka.coordinator.group import GroupState
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from tests.support.gateway.kafka.groups import Groups
 
@@ -69,7 +69,7 @@ def test_first_rebalance_waits_three_seconds_after_the_last_member() -> None:
     groups.pass_time(2900)
     _, other = groups.added()
     groups.pass_time(200)
-    assert answer == [] and groups.group().state is State.PREPARING
+    assert answer == [] and groups.group().state is GroupState.PREPARING
     groups.pass_time(3000)
     assert answer.one.generation_id == other.one.generation_id == 1
     assert answer.one.leader == other.one.leader == one
@@ -106,7 +106,7 @@ def test_sync_waits_for_the_leader_and_gives_each_its_assignment() -> None:
     [answer] = groups.sync(one, None, {one: b"1", other: b"2", "unknown": b"3"})
     assert (answer.assignment, waiting[0].assignment) == (b"1", b"2")
     assert (answer.protocol_type, answer.protocol_name) == ("consumer", "range")
-    assert groups.group().state is State.STABLE
+    assert groups.group().state is GroupState.STABLE
     assert groups.sync(other)[0].assignment == b"2"
 
 
@@ -156,14 +156,14 @@ def test_follower_that_joins_a_stable_group_again_unchanged_keeps_its_generation
     _, other = groups.stable(b"a", b"b")
     answer = groups.join(other, protocols=[("range", b"b")]).one
     assert (answer.error_code, answer.generation_id, answer.members) == (E.NONE, 1, ())
-    assert groups.group().state is State.STABLE
+    assert groups.group().state is GroupState.STABLE
 
 
 def test_follower_that_joins_with_changed_metadata_starts_a_rebalance() -> None:
     groups = Groups()
     one, other = groups.stable(b"a", b"b")
     waiting = groups.join(other, protocols=[("range", b"changed")])
-    assert waiting == [] and groups.group().state is State.PREPARING
+    assert waiting == [] and groups.group().state is GroupState.PREPARING
     groups.join(one, protocols=[("range", b"a")])
     assert waiting.one.generation_id == 2
 
@@ -172,7 +172,7 @@ def test_leader_that_joins_a_stable_group_again_starts_a_rebalance() -> None:
     groups = Groups()
     one, _ = groups.stable(b"a", b"b")
     assert groups.join(one, protocols=[("range", b"a")]) == []
-    assert groups.group().state is State.PREPARING
+    assert groups.group().state is GroupState.PREPARING
 
 
 def test_member_that_repeats_its_join_before_the_assignment_gets_the_same_answer() -> None:
@@ -309,7 +309,7 @@ def test_static_member_outlives_a_rebalance_that_it_does_not_join() -> None:
     groups = Groups()
     groups.join(instance="i", rebalance=2000, session=60_000)
     _, answer = groups.added(rebalance=2000, session=60_000)
-    groups.pass_until(State.COMPLETING)
+    groups.pass_until(GroupState.COMPLETING)
     one, static = answer.one.member_id, groups.group().static["i"]
     groups.sync(one), groups.sync(static, None, {}, instance="i")
     waiting = groups.join(one, protocols=[("range", b"new")], rebalance=2000, session=60_000)
@@ -331,7 +331,7 @@ def test_leave_of_some_members_answers_each() -> None:
         E.NONE,
         E.UNKNOWN_MEMBER_ID,
     ]
-    assert groups.group().state is State.PREPARING
+    assert groups.group().state is GroupState.PREPARING
     assert one not in groups.group().members
 
 
@@ -362,7 +362,7 @@ def test_last_member_that_leaves_empties_the_group() -> None:
     groups = Groups()
     [one] = groups.stable()
     groups.leave(MemberIdentity(one))
-    assert (groups.group().state, groups.group().generation) == (State.EMPTY, 2)
+    assert (groups.group().state, groups.group().generation) == (GroupState.EMPTY, 2)
 
 
 def test_waiting_requests_of_a_member_that_leaves_are_answered() -> None:

@@ -1,13 +1,13 @@
 """The table of offsets."""
 
-from mqgateway.gateway.kafka.coordinator.offsets import Offsets
+from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 
 KEY = OffsetKey("g", "t", 0)
 
 
 def test_offsets_are_counted_found_and_removed() -> None:
-    offsets = Offsets()
+    offsets = GroupOffsets()
     offsets.put(KEY, Committed(1, -1, "", 0))
     offsets.put(KEY, Committed(2, -1, "", 0))
     offsets.put(KEY._replace(partition=1), Committed(3, -1, "", 0))

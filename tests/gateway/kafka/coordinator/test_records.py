@@ -8,7 +8,7 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommitKey
 from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
 from mqgateway.gateway.kafka.codec.plans import encode
-from mqgateway.gateway.kafka.coordinator.group import State, Tally
+from mqgateway.gateway.kafka.coordinator.group import GroupState, MemberTally
 from mqgateway.gateway.kafka.coordinator.records import (
     Committed,
     OffsetKey,
@@ -72,8 +72,8 @@ def test_group_survives_a_round_trip() -> None:
     one, other = groups.stable(subscription("orders"), subscription("items"))
     group = groups.group()
     assignments = {member.id: member.assignment for member in group.members.values()}
-    again = read_group("g", group_value(group, assignments), Tally())
-    assert (again.state, again.generation, again.leader) == (State.STABLE, 1, one)
+    again = read_group("g", group_value(group, assignments), MemberTally())
+    assert (again.state, again.generation, again.leader) == (GroupState.STABLE, 1, one)
     assert (again.protocol_type, again.protocol, again.state_time) == ("consumer", "range", group.state_time)
     assert again.topics == frozenset(("orders", "items"))
     for before, after in zip(group.members.values(), again.members.values(), strict=True):
@@ -85,5 +85,5 @@ def test_group_survives_a_round_trip() -> None:
 def test_group_without_members_is_read_as_empty() -> None:
     groups = Groups()
     groups.join()
-    again = read_group("g", group_value(groups.group(), {}), Tally())
-    assert (again.state, again.protocol_type) == (State.EMPTY, None)
+    again = read_group("g", group_value(groups.group(), {}), MemberTally())
+    assert (again.state, again.protocol_type) == (GroupState.EMPTY, None)

@@ -6,15 +6,15 @@ import pytest
 
 from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.connection import Connections
-from mqgateway.gateway.mqadmin.declaration import Call, Given, UsageError
+from mqgateway.gateway.mqadmin.declaration import CommandCall, GivenOptions, UsageError
 from mqgateway.gateway.mqadmin.servers import Servers
 from tests.support.gateway.mqadmin.answers import answering
 
 
-def _call(**given: str) -> Call:
+def _call(**given: str) -> CommandCall:
     tool = answering({})
     servers = Servers(["n:1"], Connections(tool.connect, tool.clock), 5.0)
-    return Call(Given(given), servers, tool.clock.millis, tool.clock.monotonic)
+    return CommandCall(GivenOptions(given), servers, tool.clock.millis, tool.clock.monotonic)
 
 
 def test_a_broker_or_those_of_a_cluster() -> None:

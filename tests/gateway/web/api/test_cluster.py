@@ -1,4 +1,4 @@
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.console import console
 
@@ -16,7 +16,7 @@ def test_a_page_of_clients() -> None:
     memory.subscribe("G", "T")
     for number in range(5):
         peer = FakePeer(f"10.0.1.{number}:5000")
-        memory.broker.clients.register_producer("P", Client(peer, f"c{number}", "GO", 500))
+        memory.broker.clients.register_producer("P", GroupClient(peer, f"c{number}", "GO", 500))
     page = browser.get("/clients?limit=4")
     assert page["total"] == 6 and len(page["rows"]) == 4
     rest = browser.get(f"/clients?limit=4&cursor={page['cursor']}")["rows"]

@@ -1,4 +1,4 @@
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -36,7 +36,7 @@ def test_grpc_client_is_identified_by_its_address() -> None:
     browser = console()
     come(browser, 7)
     session = FakePeer("192.168.1.1:7")
-    browser.world.broker.clients.register_producer("P", Client(session, "grpc-client", "GO", 500))
+    browser.world.broker.clients.register_producer("P", GroupClient(session, "grpc-client", "GO", 500))
     assert browser.get("/connections")["rows"][0]["clients"] == ["grpc-client"]
 
 

@@ -1,9 +1,9 @@
 from mqgateway.gateway.access.policies import Action, cluster, group, topic
 from mqgateway.gateway.web.api.needs import of_cluster, of_group, of_topic
-from mqgateway.gateway.web.call import Call, Caller
+from mqgateway.gateway.web.call import Caller, WebCall
 from mqgateway.gateway.web.route import Role
 
-CALL = Call(Caller("", Role.ADMIN, "::1"), 0, "C", path={"topic": "T"}, body={"group": "%RETRY%G"})
+CALL = WebCall(Caller("", Role.ADMIN, "::1"), 0, "C", path={"topic": "T"}, body={"group": "%RETRY%G"})
 
 
 def test_what_is_asked_of_policies() -> None:

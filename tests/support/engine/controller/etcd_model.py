@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     KeyValue,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
@@ -72,7 +72,7 @@ class EtcdModel:
     def transact(self, wanted: Transaction) -> Outcome:
         self._check_answers()
         good = all(self._revision_of(key) == value for key, value in wanted.compare.items())
-        changes = [one for one in wanted.then if good and not isinstance(one, Range)]
+        changes = [one for one in wanted.then if good and not isinstance(one, KeyRange)]
         if any(isinstance(one, Put) and one.lease and one.lease not in self._leases for one in changes):
             raise Unanswered("requested lease not found")
         if changes:
@@ -83,14 +83,14 @@ class EtcdModel:
             elif one.key in self.keys:
                 self._set(one.key, None)
         done = wanted.then if good else wanted.otherwise
-        found = [self._range(one) for one in done if isinstance(one, Range)]
+        found = [self._range(one) for one in done if isinstance(one, KeyRange)]
         return Outcome(good, self.revision, found, self.server)
 
     def _revision_of(self, key: str) -> int:
         found = self.keys.get(key)
         return 0 if found is None else found.mod_revision
 
-    def _range(self, one: Range) -> list[KeyValue]:
+    def _range(self, one: KeyRange) -> list[KeyValue]:
         if not one.end:
             return [self.keys[one.key]] if one.key in self.keys else []
         within = sorted(key for key in self.keys if one.key <= key < one.end)

@@ -9,10 +9,10 @@ import pytest
 from mqgateway.engine.controller.key_values import (
     Delete,
     Kept,
+    KeyRange,
     Lease,
     Outcome,
     Put,
-    Range,
     Transaction,
     Unanswered,
 )
@@ -33,33 +33,35 @@ class Place(Protocol):
 def check_place(place: Place, prefix: str) -> None:
     """The keys with this prefix are the test's."""
     key, other, end = f"{prefix}a", f"{prefix}b", f"{prefix}\U0010ffff"
-    assert place.transact(Transaction({}, [Range(key)])).found == [[]]
+    assert place.transact(Transaction({}, [KeyRange(key)])).found == [[]]
     lease = place.grant(5)
-    made = place.transact(Transaction({key: 0}, [Put(key, b"1", lease.number), Range(key)], [Range(key)]))
+    made = place.transact(
+        Transaction({key: 0}, [Put(key, b"1", lease.number), KeyRange(key)], [KeyRange(key)])
+    )
     assert made.succeeded
     assert made.found == [[(key, b"1", made.revision, lease.number)]]
 
-    late = place.transact(Transaction({key: 0}, [Put(key, b"2")], [Range(key)]))
+    late = place.transact(Transaction({key: 0}, [Put(key, b"2")], [KeyRange(key)]))
     assert not late.succeeded and late.found == made.found
     assert late.revision == made.revision, "who only reads changes no revision"
-    again = place.transact(Transaction({key: made.revision}, [Put(key, b"1", lease.number)], [Range(key)]))
+    again = place.transact(Transaction({key: made.revision}, [Put(key, b"1", lease.number)], [KeyRange(key)]))
     assert again.succeeded and again.revision > made.revision
 
-    both = Transaction({key: again.revision, other: 0}, [Put(other, "ä".encode()), Range(key, end, 1)])
+    both = Transaction({key: again.revision, other: 0}, [Put(other, "ä".encode()), KeyRange(key, end, 1)])
     written = place.transact(both)
     assert written.succeeded and [one.key for one in written.found[0]] == [key]
-    rest = place.transact(Transaction({}, [Range(key + "\0", end, 9)])).found
+    rest = place.transact(Transaction({}, [KeyRange(key + "\0", end, 9)])).found
     assert rest == [[(other, "ä".encode(), written.revision, 0)]]
     assert not place.transact(both).succeeded
     assert place.transact(Transaction({}, [Delete(other)])).succeeded
-    assert place.transact(Transaction({other: 0}, [Range(other)])) == (
+    assert place.transact(Transaction({other: 0}, [KeyRange(other)])) == (
         *(True, written.revision + 1),
         *([[]], made.server),
     )
 
     assert place.keep(lease.number) == Kept(5, made.server), "the same server, as there is one"
     place.revoke(lease.number)
-    assert place.transact(Transaction({key: 0}, [Range(key)])).succeeded
+    assert place.transact(Transaction({key: 0}, [KeyRange(key)])).succeeded
     assert place.keep(lease.number).seconds == 0
     with pytest.raises(Unanswered):
         place.transact(Transaction({}, [Put(key, b"1", lease.number)]))

@@ -7,10 +7,10 @@ from typing import Any
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.controller.broker_set import BrokerSet, Replica, changed
-from mqgateway.engine.controller.controller import Controller, Notice
-from mqgateway.engine.controller.decisions import World
+from mqgateway.engine.controller.controller import Controller, MasterChangeNotice
+from mqgateway.engine.controller.decisions import DecisionInput
 from mqgateway.engine.controller.events import Event
-from mqgateway.engine.controller.liveness import Beat, BrokerKey
+from mqgateway.engine.controller.liveness import ReplicaHeartbeat, ReplicaKey
 from mqgateway.engine.controller.state import Leader, NotLeading, OnAgreed
 from mqgateway.engine.options.controller import ControllerOptions
 
@@ -36,17 +36,25 @@ def a_set(ids: Collection[int] = (1, 2), **fields: Any) -> BrokerSet:
     return BrokerSet("CL", "brk", **(usual | fields))
 
 
-def key(broker_id: int, name: str = "brk") -> BrokerKey:
-    return BrokerKey("CL", name, broker_id)
+def key(broker_id: int, name: str = "brk") -> ReplicaKey:
+    return ReplicaKey("CL", name, broker_id)
 
 
 def world(
-    *sets: BrokerSet, alive: Collection[int] = (), said: Mapping[int, Beat] | None = None, **more: Any
-) -> World:
+    *sets: BrokerSet,
+    alive: Collection[int] = (),
+    said: Mapping[int, ReplicaHeartbeat] | None = None,
+    **more: Any,
+) -> DecisionInput:
     """The sets, and the replicas of brk that are there."""
     beats = {key(number): beat for number, beat in (said or {}).items()}
     there = {key(number) for number in alive}
-    return World({one.name: one for one in sets}, there.__contains__, lambda k: beats.get(k, Beat()), **more)
+    return DecisionInput(
+        {one.name: one for one in sets},
+        there.__contains__,
+        lambda k: beats.get(k, ReplicaHeartbeat()),
+        **more,
+    )
 
 
 class HeldState:
@@ -103,11 +111,11 @@ class Bench:
 
     def __init__(self, clock: Clock, *sets: BrokerSet, **options: Any) -> None:
         self.state = HeldState(*sets)
-        self.notices: list[Notice] = []
+        self.notices: list[MasterChangeNotice] = []
         self.controller = Controller(ControllerOptions(**options), self.state, clock, self.notices.append)
 
     def hear(self, broker_id: int, peer: object = None, **fields: Any) -> object:
         """A replica of brk is heard, on a connection of its own unless it is told."""
         peer = peer or f"connection of {broker_id}"
-        self.controller.hear(key(broker_id), Beat(address(broker_id), **fields), peer)
+        self.controller.hear(key(broker_id), ReplicaHeartbeat(address(broker_id), **fields), peer)
         return peer

@@ -8,21 +8,21 @@ from mqgateway.engine.filters.tree import (
     And,
     Constant,
     Equal,
-    Holds,
     In,
-    Kind,
     Negated,
     Node,
     Not,
     Or,
-    Ordered,
+    OrderComparison,
     Property,
+    TextSearch,
     Truth,
+    ValueType,
 )
 
 RANK = {False: 0, None: 1, True: 2}
 """Truth in order: AND is the least of all, OR the greatest."""
-KIND_OF = {bool: Kind.BOOLEAN, str: Kind.TEXT}
+KIND_OF = {bool: ValueType.BOOLEAN, str: ValueType.TEXT}
 
 
 class Fails(Exception):
@@ -53,12 +53,12 @@ def evaluate(node: Node, given: Mapping[str, str]) -> object:
             if None in pair:
                 return True if pair == (None, None) else None if pair[0] is None else False
             return same(*pair)
-        case Ordered(sign, left, right):
+        case OrderComparison(sign, left, right):
             return ordered(sign, evaluate(left, given), right, given)
         case In(operand, texts, is_not):
             value = evaluate(operand, given)
             return None if value is None else (value in texts) ^ is_not
-        case Holds(word, operand, text, is_not):
+        case TextSearch(word, operand, text, is_not):
             value = evaluate(operand, given)
             if not isinstance(value, str) or not text:
                 return False

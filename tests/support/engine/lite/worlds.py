@@ -7,8 +7,8 @@ from typing import Any
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.lite.events import Events
 from mqgateway.engine.lite.names import light_queue
-from mqgateway.engine.lite.rules import Rules
-from mqgateway.engine.lite.subscriptions import Start, Subscriber, Subscriptions
+from mqgateway.engine.lite.rules import LiteRules
+from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions, SubscriptionStart
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.groups import GroupTable, SubscriptionGroupConfig
 from mqgateway.engine.tables.offsets import ConsumerOffsets
@@ -33,8 +33,8 @@ class World:
         self.topics = TopicTable(self.options, disk, "/topics.json", self.clock)
         self.groups = GroupTable(self.options, disk, "/groups.json", self.clock)
         self.offsets = ConsumerOffsets(self.options, disk, "/offsets.json", self.clock)
-        self.rules = Rules(self.options, self.topics, self.groups)
-        self.restarts: list[tuple[str, str, Start]] = []
+        self.rules = LiteRules(self.options, self.topics, self.groups)
+        self.restarts: list[tuple[str, str, SubscriptionStart]] = []
         self.subscriptions = Subscriptions(
             self.options, self.rules, lambda group, name, start: self.restarts.append((group, name, start))
         )
@@ -60,7 +60,9 @@ class World:
         config = SubscriptionGroupConfig(group, attributes={"lite.bind.topic": PARENT} | given)
         self.groups.put(config)
 
-    def add(self, client_id: str, *names: str, group: str = "G", start: Start | None = None) -> None:
+    def add(
+        self, client_id: str, *names: str, group: str = "G", start: SubscriptionStart | None = None
+    ) -> None:
         """Subscribe to lite topics, too."""
         subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
         self.subscriptions.add(subscriber, PARENT, map(queue, names), start, now)

@@ -15,16 +15,16 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from mqgateway.engine.raft.effects import Reply, Send
+from mqgateway.engine.raft.effects import RaftReply, Send
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.log import Entry, RaftLog
-from mqgateway.engine.raft.member import TICK, Member
+from mqgateway.engine.raft.member import TICK, RaftMember
 from mqgateway.engine.raft.messages import AppendAnswer, Code, Request
 from mqgateway.engine.raft.quorum import AppendRefused
-from mqgateway.engine.raft.settings import MemberSettings, Rules
+from mqgateway.engine.raft.settings import MemberSettings, RaftRules
 from mqgateway.engine.raft.state import RaftRole
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.testing.raft_log import MemoryLog
+from mqgateway.engine.testing.raft_log import MemoryRaftLog
 
 FILE_SIZE = 1500
 INDEX_FILE_SIZE = 320
@@ -59,7 +59,7 @@ class Node:
     disk: CrashDisk | None = None
     clock_rate: float = 1.0
     clock_start: int = 0
-    member: Member | None = None
+    member: RaftMember | None = None
     paused_until: int = 0
     syncs: bool = True
     life: int = 0
@@ -71,14 +71,14 @@ class Group:
     bodies are then to be `sealed`."""
 
     def __init__(
-        self, count: int, seed: int = 0, rules: Rules | None = None, files: bool = False, **settings: Any
+        self, count: int, seed: int = 0, rules: RaftRules | None = None, files: bool = False, **settings: Any
     ) -> None:
         self.random = Random(seed)
         self.now = 0
         peers = {f"n{number}": f"127.0.0.1:{40911 + number}" for number in range(count)}
-        common = MemberSettings("group", "n0", peers, rules=rules or Rules(), **settings)
+        common = MemberSettings("group", "n0", peers, rules=rules or RaftRules(), **settings)
         self.nodes = {
-            one: Node(one, replace(common, self_id=one), MemoryLog(FILE_SIZE), _disk() if files else None)
+            one: Node(one, replace(common, self_id=one), MemoryRaftLog(FILE_SIZE), _disk() if files else None)
             for one in peers
         }
         self.apart: set[frozenset[str]] = set()
@@ -109,7 +109,7 @@ class Group:
         node.life += 1
         if node.disk is not None:
             node.log = FileLog(node.disk, FOLDER, FILE_SIZE, INDEX_FILE_SIZE, is_whole)
-        node.member = Member(node.settings, node.log, Random(self.random.random()))
+        node.member = RaftMember(node.settings, node.log, Random(self.random.random()))
         node.roles.clear()
         node.member.on_role = lambda: self._role_changed(node)
 
@@ -126,10 +126,10 @@ class Group:
             log.power_cut()
         log.committed_index = max(log.begin_index - 1, min(log.committed_index, log.end_index) - 2)
 
-    def memory_log(self, one: str) -> MemoryLog:
+    def memory_log(self, one: str) -> MemoryRaftLog:
         """A member's log, of a group without files."""
         log = self.nodes[one].log
-        assert isinstance(log, MemoryLog)
+        assert isinstance(log, MemoryRaftLog)
         return log
 
     def isolate(self, one: str) -> None:
@@ -140,7 +140,7 @@ class Group:
         """Let everybody reach everybody."""
         self.apart.clear()
 
-    def member(self, one: str) -> Member:
+    def member(self, one: str) -> RaftMember:
         """A member that is up."""
         member = self.nodes[one].member
         assert member is not None
@@ -282,7 +282,7 @@ class Group:
         node.member.receive(request, (sender, told), self.local_time(node))
         self._carry_out(node)
 
-    def _reply(self, node: Node, effect: Reply) -> None:
+    def _reply(self, node: Node, effect: RaftReply) -> None:
         sender, told = effect.token  # type: ignore[misc]
         if sender is not None:
             self._travel(node.id, sender, lambda: told(effect.answer))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mqgateway.engine.raft.messages import Code, Transfer
-from mqgateway.engine.raft.settings import Rules
+from mqgateway.engine.raft.messages import Code, LeadershipTransfer
+from mqgateway.engine.raft.settings import RaftRules
 from tests.support.engine.raft.group import Group, sealed
 
 HASTY = {
@@ -29,7 +29,7 @@ class History:
     """One seed is one history; of two in three the times are hasty. With `files` the logs are on disks."""
 
     def __init__(
-        self, seed: int, count: int, rules: Rules | None = None, power: bool = True, files: bool = False
+        self, seed: int, count: int, rules: RaftRules | None = None, power: bool = True, files: bool = False
     ) -> None:
         self._is_hasty = seed // 3 % 3 != 0
         times = HASTY if self._is_hasty else {}
@@ -96,7 +96,7 @@ class History:
             group.nodes[one].paused_until = group.now + random.randrange(longest // 20, longest)
         elif kind == "transfer" and group.nodes[one].member is not None:
             other = random.choice(nodes).id
-            group.request(one, Transfer(one, other, group.member(one).term))
+            group.request(one, LeadershipTransfer(one, other, group.member(one).term))
         elif kind == "slow":
             group.delays = random.choice(
                 ((1, 5), (1, 5), (1, 40), (30, 300))

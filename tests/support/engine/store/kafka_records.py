@@ -7,7 +7,7 @@ from typing import Any
 
 from mqgateway.engine.message import Message, SysFlag, properties_text
 from mqgateway.engine.record_batches.batches import HEADER_SIZE, assigned, build_batch
-from mqgateway.engine.record_batches.compression import Compression
+from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field
@@ -76,7 +76,7 @@ def mixed() -> Bench:
     made = large()
     put_batch(made.store, records(b"a", b"b", b"c", tags=["x", "y"]))
     made.put(message("batched", 0, b"d", {"TAGS": "y"}))
-    put_batch(made.store, records(b"e", b"f", tags=["y"]), compression=Compression.ZSTD)
+    put_batch(made.store, records(b"e", b"f", tags=["y"]), compression=CompressionType.ZSTD)
     made.store.put_inner_batch(message("batched", 0, batch(b"g", b"h"), {"TAGS": "x"}))
     made.store.dispatch()
     return made

@@ -7,7 +7,7 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.upkeep.check import CheckReport, check_store
-from mqgateway.engine.upkeep.findings import Finding
+from mqgateway.engine.upkeep.findings import StoreFinding
 from tests.support.engine.store.stores import ROOT, Bench, batch, message, options
 
 LOG = f"{ROOT}/commitlog"
@@ -42,12 +42,12 @@ def check(disk: Disk, limit: int = 1000, settings: StoreOptions | None = None) -
     return check_store(disk, settings or options(), limit=limit)
 
 
-def findings(disk: Disk, severity: str = "error") -> list[Finding]:
+def findings(disk: Disk, severity: str = "error") -> list[StoreFinding]:
     """What a check finds."""
     return [finding for finding in check(disk).findings.kept if finding.severity == severity]
 
 
-def the_finding(disk: Disk, severity: str = "error") -> Finding:
+def the_finding(disk: Disk, severity: str = "error") -> StoreFinding:
     """The one thing that a check finds."""
     (finding,) = findings(disk, severity)
     return finding

@@ -9,7 +9,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.static_topics.mappings import TopicMapping
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -52,7 +52,7 @@ class Cluster:
         self.brokers = {name: Member(name, self, **options) for name in names}
         self.down: set[str] = set()
         self.asked: list[tuple[str, int]] = []
-        self.mappings: dict[str, TopicMapping] = {}
+        self.mappings: dict[str, TopicQueueMappingDetail] = {}
         for member in self.brokers.values():
             member.subscribe("G", TOPIC)
 
@@ -85,7 +85,7 @@ class Cluster:
 
     def create(self, *leaders: str) -> None:
         """Create a static topic with each queue's first leader."""
-        self.mappings = {name: TopicMapping(TOPIC, name, len(leaders), 1) for name in self.brokers}
+        self.mappings = {name: TopicQueueMappingDetail(TOPIC, name, len(leaders), 1) for name in self.brokers}
         for number, name in enumerate(leaders):
             queues = self.mappings[name].queues
             queues[number] = [Piece(0, len(queues), name, 0)]

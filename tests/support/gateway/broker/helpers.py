@@ -28,12 +28,12 @@ from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import Client
-from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.requests import REQUESTS
-from mqgateway.gateway.broker.translated import Context
+from mqgateway.gateway.broker.translated import DispatchContext
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
@@ -205,7 +205,7 @@ class MemoryBroker:
         turn = Turn()
         turn.begin()
         operations = Operations(self.broker, InlineRunner(self), turn=turn)
-        self.context = Context(self.broker, operations)
+        self.context = DispatchContext(self.broker, operations)
         self.dispatcher = Dispatcher(
             self.context, served, {}, clock=self.clock, limits=limits, refusal=refusal
         )
@@ -214,7 +214,7 @@ class MemoryBroker:
 
     def _build(self, worker: Worker) -> Broker:
         """Build the broker by the product's assembly; arrivals are also recorded for tests."""
-        environment = Environment(
+        environment = BrokerEnvironment(
             self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
         )
         settings = OptionSet(self.options, self.store_options)
@@ -267,7 +267,7 @@ class MemoryBroker:
         consumer = ConsumerData(**told | data)
         outgoing = RemotingOutgoing(member, CURRENT_VERSION)
         self.broker.clients.register_consumer(
-            consumer, Client(member, member.address, "JAVA", CURRENT_VERSION, outgoing)
+            consumer, GroupClient(member, member.address, "JAVA", CURRENT_VERSION, outgoing)
         )
         self.broker.tables.filters.register(group, consumer.subscription_data_set)
 

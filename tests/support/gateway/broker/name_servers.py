@@ -8,14 +8,14 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.ha.role import Role, RoleKind
+from mqgateway.engine.ha.role import ReplicationRole, RoleKind
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import TopicConfig, TopicTable
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.broker.cluster.registration import Registration
+from mqgateway.gateway.broker.cluster.registration import BrokerRegistration
 from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -77,13 +77,13 @@ class World:
         self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
         self.address, self.ha_address = "10.0.0.1:10911", "10.0.0.1:10912"
-        self.role = Role(
+        self.role = ReplicationRole(
             RoleKind.SLAVE if self.options.broker_id else RoleKind.MASTER, self.options.broker_id
         )
         self.mappings = Mappings(
             self.options, CrashDisk(millis=self.wall.millis), "/mappings.json", self.wall
         )
-        self.registration = Registration(
+        self.registration = BrokerRegistration(
             self.options,
             self.topics,
             self.mappings,

@@ -9,7 +9,7 @@ from typing import Any
 
 from twisted.internet.protocol import Protocol
 
-from mqgateway.engine.controller.key_values import Delete, KeyValue, Put, Range, Transaction, Unanswered
+from mqgateway.engine.controller.key_values import Delete, KeyRange, KeyValue, Put, Transaction, Unanswered
 from tests.support.engine.controller.etcd_model import EtcdModel
 from tests.support.gateway.remoting.pair import Net
 
@@ -111,26 +111,26 @@ def _transact(model: EtcdModel, body: Json) -> Json:
         assert (one["target"], one["result"]) == ("MOD", "EQUAL")
     compare = {_plain(one["key"]): int(one["mod_revision"]) for one in body["compare"]}
     then, otherwise = ([_operation(one) for one in body[name]] for name in ("success", "failure"))
-    reads = [one for one in otherwise if isinstance(one, Range)]
+    reads = [one for one in otherwise if isinstance(one, KeyRange)]
     outcome = model.transact(Transaction(compare, then, reads))
     found = iter(outcome.found)
     done = then if outcome.succeeded else reads
     responses = [
-        {"response_range": _kvs(next(found))} if isinstance(one, Range) else {"response_put": {}}
+        {"response_range": _kvs(next(found))} if isinstance(one, KeyRange) else {"response_put": {}}
         for one in done
     ]
     answer = {"header": _header(model), "responses": responses}
     return answer | ({"succeeded": True} if outcome.succeeded else {})
 
 
-def _operation(one: Json) -> Put | Delete | Range:
+def _operation(one: Json) -> Put | Delete | KeyRange:
     ((kind, asked),) = one.items()
     key = _plain(asked["key"])
     if kind == "request_put":
         return Put(key, b64decode(asked["value"]), int(asked["lease"]))
     if kind == "request_delete_range":
         return Delete(key)
-    return Range(key, _plain(asked.get("range_end", "")), int(asked.get("limit", 0)))
+    return KeyRange(key, _plain(asked.get("range_end", "")), int(asked.get("limit", 0)))
 
 
 def _kvs(found: Any) -> Json:

@@ -23,21 +23,21 @@ from twisted.python.failure import Failure
 
 from mqgateway.gateway.grpc.call import (
     Bidirectional,
-    Call,
     CallFailed,
+    GrpcCall,
     Incoming,
     Methods,
-    Peer,
+    RpcPeer,
     ServerStream,
     Status,
     Unary,
 )
-from mqgateway.gateway.grpc.conversation import Conversation, Terms
+from mqgateway.gateway.grpc.conversation import CallTerms, Conversation
 from mqgateway.gateway.grpc.frames import GOAWAY, HEAD
 from mqgateway.gateway.grpc.http2 import Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 
-PEER = Peer("203.0.113.7", 50000, "10.0.0.1", 8081, False)
+PEER = RpcPeer("203.0.113.7", 50000, "10.0.0.1", 8081, False)
 LIMITS = Http2Limits(streams=100, header_list=16384, idle_frames=500)
 MESSAGE_LIMIT = 1 << 20
 
@@ -92,7 +92,7 @@ class Service:
     """Methods called by tests; requests are recorded, and some answers wait for the test."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[GrpcCall] = []
         self.ends: list[bool] = []
         self.waiting: list[Deferred[Resource]] = []
         self.heard: list[str] = []
@@ -108,23 +108,23 @@ class Service:
             "/test.S/Talk": Bidirectional(Resource, self.talk),
         }
 
-    def echo(self, request: Resource, call: Call) -> Resource:
+    def echo(self, request: Resource, call: GrpcCall) -> Resource:
         self._note(call)
         return request
 
-    def wait(self, request: Resource, call: Call) -> Deferred[Resource]:
+    def wait(self, request: Resource, call: GrpcCall) -> Deferred[Resource]:
         self._note(call)
         answer: Deferred[Resource] = Deferred()
         self.waiting.append(answer)
         return answer
 
-    def fail(self, request: Resource, call: Call) -> Resource:
+    def fail(self, request: Resource, call: GrpcCall) -> Resource:
         raise CallFailed(Status.NOT_FOUND, f"no {request.name}: 100 % \u00e4")
 
-    def break_(self, request: Resource, call: Call) -> Resource:
+    def break_(self, request: Resource, call: GrpcCall) -> Resource:
         raise ZeroDivisionError
 
-    def list_(self, request: Resource, call: Call) -> None:
+    def list_(self, request: Resource, call: GrpcCall) -> None:
         """Send as many answers as the name has letters; end unless it is `stay`."""
         self._note(call)
         for letter in request.name:
@@ -132,17 +132,17 @@ class Service:
         if request.name != "stay":
             call.finish()
 
-    def talk(self, call: Call) -> Incoming:
+    def talk(self, call: GrpcCall) -> Incoming:
         self._note(call)
         return _Talk(self, call)
 
-    def _note(self, call: Call) -> None:
+    def _note(self, call: GrpcCall) -> None:
         self.calls.append(call)
         call.on_end(self.ends.append)
 
 
 class _Talk:
-    def __init__(self, service: Service, call: Call) -> None:
+    def __init__(self, service: Service, call: GrpcCall) -> None:
         self._service = service
         self._call = call
 
@@ -247,7 +247,7 @@ class Client(H2Client):
         self.now = 1000.0
         self.service = Service()
         self.noted: list[tuple[str, Status]] = []
-        self.terms = Terms(
+        self.terms = CallTerms(
             self.service.methods(),
             replace(LIMITS, **limits),
             message_limit,

@@ -9,10 +9,18 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.access.asker import CallerAccess
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Peer, ServerStream, Status, Unary
+from mqgateway.gateway.grpc.call import (
+    Bidirectional,
+    CallFailed,
+    Incoming,
+    RpcPeer,
+    ServerStream,
+    Status,
+    Unary,
+)
 from mqgateway.gateway.grpc.service.messaging import SERVICE, Messaging
 from mqgateway.gateway.remoting.long_work import LongWork
 from tests.support.gateway.broker.popping import PopBroker
@@ -33,7 +41,7 @@ class FakeCall:
         if client_id:
             self.metadata["x-mq-client-id"] = client_id
         self.authority = "127.0.0.1:18081"
-        self.peer = Peer("10.0.0.9", 5000, "10.0.0.1", PORT, False)
+        self.peer = RpcPeer("10.0.0.9", 5000, "10.0.0.1", PORT, False)
         self.encoded = b""
         self.left: float | None = 30.0
         self.sent: list[Any] = []
@@ -100,7 +108,7 @@ class Stream:
 class Service:
     """Service, its broker with topic T, and a manual clock."""
 
-    def __init__(self, admission: Admission | None = None, **given: Any) -> None:
+    def __init__(self, admission: CallerAccess | None = None, **given: Any) -> None:
         given["options"] = OPTIONS | given.get("options", {})
         self.memory = PopBroker(**given)
         self.memory.chance = 0

@@ -13,14 +13,14 @@ from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations
-from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.apis import APIS
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
 from mqgateway.gateway.kafka.codec.plans import decode, encode
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.kafka.service import KafkaService
 from mqgateway.gateway.kafka.topics import Topics, store_name
 from tests.support.gateway.broker.helpers import FakePeer, InlineRunner
 from tests.support.gateway.broker.operating import OperatedBroker
@@ -66,7 +66,7 @@ class KafkaBroker:
             config = TopicConfig(store_name(name), read_queue_nums=4, write_queue_nums=4)
             self.broker.tables.topics.put(config)
         self.topics = Topics(self.operations)
-        self.service = Service(self.operations, Node(self.operations, "kafka.example", 9092))
+        self.service = KafkaService(self.operations, Node(self.operations, "kafka.example", 9092))
         self.peer = FakePeer("10.0.0.7:5000")
         self.waiting: list[Deferred[Any]] = []
         self.service.tick()
@@ -94,7 +94,7 @@ class KafkaBroker:
         """
         api = APIS[request.KEY]
         number = api.latest if version is None else version
-        call = Call(
+        call = KafkaCall(
             RequestHeader(api.key, number, 1, "tester"), self.peer, Address("10.0.0.1", 9092), self.operations
         )
         request = decode(api.request, encode(request, number), number)

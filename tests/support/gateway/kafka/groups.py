@@ -26,9 +26,9 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group import Group, State
-from mqgateway.gateway.kafka.coordinator.member import Client
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryLog, OffsetsLog
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, OffsetsLog
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedInMemory
@@ -72,7 +72,7 @@ class Groups:
         shared: SharedInMemory | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
-        self.log = log if log is not None else MemoryLog()
+        self.log = log if log is not None else MemoryOffsetsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
@@ -112,11 +112,11 @@ class Groups:
         """Let time pass, with the ticks that belong to it."""
         for _ in range(0, millis, step):
             self.clock.advance(step)
-            if isinstance(self.log, MemoryLog):
+            if isinstance(self.log, MemoryOffsetsLog):
                 self.log.time = self.clock.millis()
             self.coordinator.tick()
 
-    def pass_until(self, state: State) -> None:
+    def pass_until(self, state: GroupState) -> None:
         """Let time pass until group g is in a state, a minute at most."""
         for _ in range(600):
             if self.group().state is state:
@@ -159,7 +159,9 @@ class Groups:
             tuple(JoinGroupRequestProtocol(*protocol) for protocol in protocols),
         )
         answered = Answered()
-        self.coordinator.membership.join(request, Client(client, "/127.0.0.1"), version, answered.append)
+        self.coordinator.membership.join(
+            request, RequestSender(client, "/127.0.0.1"), version, answered.append
+        )
         return answered
 
     def added(self, **arguments: object) -> tuple[str, Answered]:
@@ -208,7 +210,7 @@ class Groups:
         """Bring a group of so many members to its first generation; return their ids."""
         metadata = subscriptions or (b"meta",)
         members = [self.added(protocols=(("range", one),), rebalance=rebalance)[0] for one in metadata]
-        self.pass_until(State.COMPLETING)
+        self.pass_until(GroupState.COMPLETING)
         leader = self.group().leader or ""
         answers = [self.sync(one) for one in members if one != leader]
         answers.append(self.sync(leader, None, {one: one.encode() for one in members}))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from tests.support.gateway.line_protocol import FIRST_BYTES, NAME
 from tests.support.gateway.line_protocol.connection import LineConnection
 from tests.support.gateway.line_protocol.requests import Requests
@@ -16,7 +16,7 @@ from tests.support.gateway.line_protocol.requests import Requests
 class LineServer:
     """The line protocol on its port and on the broker's."""
 
-    around: Surroundings
+    around: FrontEndEnvironment
     port: int = 0
     connections: set[LineConnection] = field(default_factory=set)
 
@@ -41,7 +41,7 @@ class LineServer:
         return None
 
 
-def start(around: Surroundings) -> Running:
+def start(around: FrontEndEnvironment) -> Running:
     """Start the line protocol."""
     server = LineServer(around)
     server.start()

@@ -14,7 +14,7 @@ from mqgateway.gateway.client.errors import Unreachable
 from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import GetMetaDataResponseHeader
-from mqgateway.gateway.migration.handover import Act
+from mqgateway.gateway.migration.handover import ProcessAction
 from mqgateway.gateway.migration.plan import GroupPlan, Progress, Side, Way
 
 OLD, NEW = "10.0.0.1:10911", "10.0.0.2:10911"
@@ -164,10 +164,10 @@ class FakeWorld:
         self.kept = b""
         self.now = 0.0
         self.said: list[str] = []
-        self.acts: list[tuple[Act, str]] = []
+        self.acts: list[tuple[ProcessAction, str]] = []
         self.is_obedient = True
         self.replicates = True
-        self.on_act: Callable[[Act, str], None] = lambda act, address: None
+        self.on_act: Callable[[ProcessAction, str], None] = lambda act, address: None
 
     def monotonic(self) -> float:
         return self.now
@@ -188,21 +188,21 @@ class FakeWorld:
         """As the next process: it knows what was kept."""
         self.progress = Progress.decode(self.kept, "kept")
 
-    def act(self, group: str, side: Side, act: Act) -> None:
+    def act(self, group: str, side: Side, act: ProcessAction) -> None:
         self.acts.append((act, side.address))
         self.on_act(act, side.address)
         if self.is_obedient:
             self.obey(act, side.address)
 
-    def obey(self, act: Act, address: str) -> None:
+    def obey(self, act: ProcessAction, address: str) -> None:
         """Start or stop a broker; name servers hear of it."""
         cluster = self.cluster
         broker = cluster.brokers[address]
-        broker.is_up = act is not Act.END
+        broker.is_up = act is not ProcessAction.END
         cluster.members = {number: one for number, one in cluster.members.items() if one != address}
-        if act is Act.BEGIN_SLAVE:
+        if act is ProcessAction.BEGIN_SLAVE:
             cluster.members[1] = address
-        elif act is Act.BEGIN_MASTER:
+        elif act is ProcessAction.BEGIN_MASTER:
             cluster.members[0] = address
             broker.settings["brokerRole"] = "SYNC_MASTER" if address == NEW else "ASYNC_MASTER"
             cluster._announce(broker)
