@@ -129,8 +129,9 @@ class Transactions:
     """Transactions of all queues.
 
     `producers`, those first whose last record is oldest, and `queues`, of those that have a transaction, say
-    what has been dispatched; `expect` adds what is in the log and waits for that. At most about `limit`
-    producers without an open transaction are kept; they expire `expires_after` ms after their last record.
+    what has been dispatched; `expect` adds what is in the log and waits for that. At most `limit` producers
+    without an open transaction are kept, and a tenth more for a while; they expire `expires_after` ms after
+    their last record.
     """
 
     def __init__(self, limit: int, expires_after: int) -> None:
@@ -239,13 +240,13 @@ class Transactions:
             queue.open.setdefault(produced.producer_id, after.first_offset)
 
     def _evict(self) -> None:
-        """Forget the tenth of the producers whose last record is oldest, but those with an open
-        transaction."""
+        """Forget producers above the limit that have no open transaction, those first whose last record is
+        oldest. All of them are looked at, so the next time is after a tenth of the limit."""
         idle = [key for key, known in self.producers.items() if known.first_offset == NONE]
-        part = self.limit // 10 + 1
-        for key in idle[:part]:
+        open_count = len(self.producers) - len(idle)
+        for key in idle[: max(0, len(idle) - self.limit)]:
             del self.producers[key]
-        self._evict_above = max(self.limit, len(self.producers) + part)
+        self._evict_above = open_count + self.limit + self.limit // 10
 
     def _forget(self, key: Queue) -> None:
         for producer_id in self.queues.pop(key).open:

@@ -222,6 +222,11 @@ class StoreReading:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else self._reader.readable_end(queue)
 
+    def is_held_back(self, topic: str, queue_id: int, offset: int) -> bool:
+        """Return True if a queue has messages from an offset on, but none of them may be read yet."""
+        queue = self._queues.get(topic, queue_id)
+        return queue is not None and self._reader.readable_end(queue) <= offset < queue.max_offset
+
     def readable_bytes(
         self, topic: str, queue_id: int, offset: int, enough: int, uncommitted: bool = False
     ) -> int:
