@@ -120,15 +120,16 @@ class BatchProducers(BatchQueues):
         if producer is None:
             return None
         store = self._broker.store
+        refusal = store.transactions.check(topic, queue_id, producer)
+        if refusal is BatchRefusal.OLD_EPOCH:
+            raise _refused(refusal, topic, queue_id, producer)
         verdict = store.producers.check(topic, queue_id, producer)
         if isinstance(verdict, Duplicate):
             end = verdict.stored.end
             return PutResult(PUT_OK, queue_offset=verdict.base_offset, physical_offset=end, end_offset=end)
-        refusal = store.transactions.check(topic, queue_id, producer)
-        if refusal is BatchRefusal.OLD_EPOCH or verdict is None:
-            verdict = refusal  # the epoch comes before the sequence, and that before the transaction
-        if verdict is not None:
-            raise _refused(verdict, topic, queue_id, producer)
+        refusal = verdict or refusal
+        if refusal is not None:
+            raise _refused(refusal, topic, queue_id, producer)
         return None
 
 
