@@ -141,12 +141,15 @@ class KafkaTransactions:
         self.queues: dict[Queue, QueueTransactions] = {}
         self._expected: dict[Key, ProducerTransaction] = {}
 
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is known of any producer or queue."""
+        return not self.producers and not self.queues and not self._expected
+
     # Decisions on what is to be written.
 
     def check(self, topic: str, queue_id: int, batch: ProducerBatch, now: int) -> BatchRefusal | None:
         """Decide on a batch that is to be appended at `now`, ms; its sequence is not looked at."""
-        if not self.producers and not self._expected:
-            return None
         known = self.newest(topic, queue_id, batch.producer_id, now)
         if known is None:
             return None
@@ -301,4 +304,4 @@ class KafkaTransactions:
 
 def begins(produced: Produced) -> bool:
     """Return True if a record makes its producer one with transactions."""
-    return not isinstance(produced, ProducerBatch) or produced.is_transactional
+    return isinstance(produced, Marker) or produced.is_transactional
