@@ -6,7 +6,7 @@ the queue begins. Slaves have the view too, as they dispatch the same log. Kafka
 
     state    = number of producers i4, producers, queues
     producer = length of the topic h2, queue id i4, producer id i8, epoch i2, coordinator epoch i4,
-               first offset i8, end i8, store time i8, topic
+               first offset i8, end i8, store time i8, without batches i1, topic
     queue    = length of the topic h2, queue id i4, end i8, number of aborted i4, topic, aborted
     aborted  = producer id i8, first offset i8, last offset i8, last stable offset i8
 """
@@ -49,7 +49,7 @@ FOLDER: Final = "kafkatransactions"
 """Name of the folder with the snapshots."""
 
 _COUNT: Final = struct.Struct(">i")
-_PRODUCER: Final = struct.Struct(">hiqhiqqq")
+_PRODUCER: Final = struct.Struct(">hiqhiqqq?")
 _QUEUE: Final = struct.Struct(">hiqi")
 _ABORTED: Final = struct.Struct(">qqqq")
 _FORGET_TOGETHER: Final = 100
@@ -78,7 +78,7 @@ class TransactionsView(SnapshotView):
     # Decisions on what is to be written.
 
     def check(self, topic: str, queue_id: int, batch: ProducerBatch) -> BatchRefusal | None:
-        """Decide on a batch that is to be appended now; its sequence is not looked at."""
+        """Decide on a batch that is to be appended now, but for the order of its sequence."""
         if self._transactions.is_idle:
             return None
         return self._transactions.check(topic, queue_id, batch, self._clock.millis())

@@ -404,13 +404,17 @@ class BatchOperations(BatchProducers):
     ) -> Deferred[TimedOffset | None]:
         """Return the first of the records with the largest timestamp, None if no record has a timestamp.
 
-        With `is_committed` it is one before the last stable offset.
+        With `is_committed` it is None if the record is not before the last stable offset.
 
         See `time_search` for the cost, and for the records that are not found. Raises `OperationError`.
         """
         self._gate.enter(permit, Use.QUERY, Use.PULL)
-        where = self._range(permit, topic, queue_id, is_committed)
-        return Latest(self._broker, self._runner, where).run()
+        where = self._range(permit, topic, queue_id, False)
+        found = Latest(self._broker, self._runner, where).run()
+        if not is_committed:
+            return found
+        end = self._ends(topic, where.queue_id).last_stable
+        return found.addCallback(lambda one: None if one is None or one.offset >= end else one)
 
     def _range(self, permit: Permit, topic: str, queue_id: int, is_committed: bool) -> SearchRange:
         own = self._readable(topic, queue_id)
