@@ -81,7 +81,7 @@ class Appended(NamedTuple):
 
 NO_ENDS: Final = Ends(-1, -1, -1)
 TO_END: Final = -1
-"""Stands for the end of what may be read, of a queue whose messages are deleted."""
+"""Stands for the end of a queue whose messages are deleted."""
 
 
 class ReadPosition(NamedTuple):
@@ -368,7 +368,7 @@ class BatchOperations(BatchProducers):
         if not permit.is_internal and not deletes_by_age(config):
             raise OperationError(Reason.NO_PERMISSION, f"topic {topic} is compacted: its keys decide")
         own = self._own_queue(topic, queue_id)
-        end = self._broker.store.readable_end(topic, own)
+        end = self._broker.store.max_offset(topic, own)
         start = end if offset == TO_END else offset
         if not 0 <= start <= end:
             text = f"offset {offset} is not between 0 and {end}, the end of queue {queue_id} of topic {topic}"
