@@ -174,7 +174,7 @@ class BatchBuilder:
             _key_of(message.properties),
             _value_of(message),
             _headers_of(message.properties),
-            _wrapped(time - self._base_timestamp),
+            java_long(time - self._base_timestamp),
             message.queue_offset - self._base_offset,
         )
         write_record(self._records, record)
@@ -235,10 +235,10 @@ def time_of(batch: Batch, record: Record) -> int:
     """Return the timestamp of a record of a batch, in ms."""
     if batch.has_log_append_time:
         return int(batch.max_timestamp)
-    return _wrapped(batch.base_timestamp + record.timestamp_delta)
+    return java_long(batch.base_timestamp + record.timestamp_delta)
 
 
-def _wrapped(number: int) -> int:
+def java_long(number: int) -> int:
     """Return a sum or difference of 64-bit numbers as Java's arithmetic gives it."""
     return (number - _TIME_MIN) % _TIMES + _TIME_MIN
 
