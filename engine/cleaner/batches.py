@@ -53,7 +53,7 @@ def map_batch(batch: Batch, offsets: OffsetMap, transactions: PassedTransactions
     if transactions.can_remove(batch) or batch.is_control:
         return True
     try:
-        records = list(batch.records())
+        records = _records_of(batch)
     except CodecError:
         return True
     if len(records) > offsets.room:
@@ -86,7 +86,7 @@ class BatchCleaner:
         self._last_records = last_records
         self._end = end
         self._now = now
-        self._new_horizon = now + delete_retention
+        self._delete_retention = delete_retention
         self.unreadable = 0
 
     def clean(self, batch: Batch) -> Data | None:
@@ -98,7 +98,7 @@ class BatchCleaner:
         if batch.is_control and not can_remove:
             return batch.data
         try:
-            records = list(batch.records())
+            records = _records_of(batch)
         except CodecError:
             self.unreadable += 1
             return batch.data
@@ -112,9 +112,17 @@ class BatchCleaner:
             return batch.data
         return self._with(batch, kept, has_tombstone)
 
+    def keeps(self, batch: Batch, stored: int) -> bool:
+        """Take the next batch, which was made of messages stored at a time in ms; return False if none of
+        them stays. It has no delete horizon: its tombstones go by that time."""
+        self._transactions.can_remove(batch)
+        has_passed = stored + self._delete_retention <= self._now
+        is_needed = any(self._stays(batch, record, has_passed) for record in batch.records())
+        return is_needed or batch.last_offset + 1 == self._end
+
     def _has_passed(self, batch: Batch) -> bool:
         """Return True if the delete horizon of a batch has passed."""
-        return bool(batch.attributes & DELETE_HORIZON) and batch.base_timestamp <= self._now
+        return bool(batch.attributes & DELETE_HORIZON and batch.base_timestamp <= self._now)
 
     def _stays(self, batch: Batch, record: Record, has_passed: bool) -> bool:
         if record.key is None or (record.value is None and has_passed):
@@ -140,7 +148,7 @@ class BatchCleaner:
         attributes, base_timestamp = batch.attributes, batch.base_timestamp
         if needs_horizon and not attributes & DELETE_HORIZON:
             attributes |= DELETE_HORIZON
-            base_timestamp = self._new_horizon
+            base_timestamp = self._now + self._delete_retention
         elif len(kept) == batch.count:
             return batch.data
         packed = bytearray()
@@ -148,6 +156,13 @@ class BatchCleaner:
             delta = java_long(time - base_timestamp)
             write_record(packed, Record(record.key, record.value, record.headers, delta, record.offset_delta))
         return _packed(batch, packed, len(kept), attributes, base_timestamp, max(times))
+
+
+def _records_of(batch: Batch) -> list[Record]:
+    """Return the records of a batch. Its checksum is verified, as it gets a new one with what stays of it.
+    Raises `CodecError`."""
+    batch.check_crc()
+    return list(batch.records())
 
 
 def _without_records(batch: Batch) -> Data:

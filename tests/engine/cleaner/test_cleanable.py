@@ -21,9 +21,10 @@ def look(
     stable_end: int = 1 << 62,
     limits: CompactionLimits = LIMITS,
     now: int = 10_000,
+    log_millis: int = 1 << 40,
 ) -> DirtyPart:
     """Take batches that were stored at these times."""
-    part = DirtyPart(begin, stable_end, limits, now)
+    part = DirtyPart(begin, stable_end, limits, now, log_millis)
     for number, time in enumerate(stored, 1):
         if not part.add(begin + number * 10, SIZE, time):
             break
@@ -33,7 +34,7 @@ def look(
 def test_active_segment_is_not_compacted() -> None:
     part = look([0, 0, 0])
     assert (part.end, part.size) == (0, 0)
-    assert not part.is_due(0, 10_000)
+    assert not part.is_due(0)
 
 
 def test_segment_ends_at_its_size() -> None:
@@ -62,22 +63,32 @@ def test_part_ends_before_batches_younger_than_the_lag() -> None:
 
 
 def test_look_stops_when_its_result_is_known() -> None:
-    part = DirtyPart(0, 10, LIMITS, 0)
+    part = DirtyPart(0, 10, LIMITS, 0, 1 << 40)
     assert [part.add(end, SIZE, 0) for end in (10, 20, 30, 40)] == [True, True, True, False]
     assert (part.end, part.size, part.oldest) == (10, SIZE, 0)
 
 
 def test_part_is_due_by_its_ratio() -> None:
     part = look([0] * 4)
-    assert part.is_due(299, 0)
-    assert not part.is_due(300, 0)
+    assert part.is_due(299)
+    assert not part.is_due(300)
 
 
 def test_part_is_due_by_its_age() -> None:
     limits = LIMITS._replace(max_lag=5000)
-    part = look([10] * 4, limits=limits)
-    assert not part.is_due(1000, 5010)
-    assert part.is_due(1000, 5011)
+    assert not look([10] * 4, limits=limits, now=5010).is_due(1000)
+    assert look([10] * 4, limits=limits, now=5011).is_due(1000)
+
+
+def test_batches_whose_log_files_go_soon_are_due() -> None:
+    """At 10,000 ms, with files that are kept 4,000 ms: from 8,000 on none is urgent, before 9,000 all go."""
+    stored = [7999, 8500, 8999, 9000]
+    limits = CompactionLimits(5000, 1 << 62, 1, 0, 1 << 30, 1 << 40)
+    part = look(stored, limits=limits, log_millis=4000)
+    assert (part.end, part.size) == (30, 300)
+    assert part.is_due(1 << 40)
+    assert look([8000, *stored[1:]], limits=limits, log_millis=4000).end == 0
+    assert look(stored, stable_end=20, limits=limits, log_millis=4000).end == 20
 
 
 @given(

@@ -1,0 +1,143 @@
+"""The file of a compacted part: written, read, damaged, and written while the power goes."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.cleaner.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
+from mqgateway.engine.cleaner.stored_records import offsets_of
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from tests.support.engine.cleaning import batch_record
+
+TAIL_SIZE = 36
+PATH = "/store/compacted/t/0"
+
+
+def written(disk: CrashDisk, records: list[bytes], begin: int = 0, end: int = 1000) -> None:
+    """Write a part."""
+    writer = PartWriter(disk, PATH)
+    for record in records:
+        writer.add(record)
+    writer.finish(begin, end)
+
+
+def some(sizes: list[int], gap: int = 0) -> list[bytes]:
+    """Return a record for each size of a value, at least; between their offsets there are gaps."""
+    return [
+        batch_record(number * (2 + gap), [(b"a", b"x" * size), (b"b", b"")], time=number * 10)
+        for number, size in enumerate(sizes)
+    ]
+
+
+SIZES = st.lists(st.sampled_from([0, 1000, INTERVAL - 300, INTERVAL, 70_000, 150_000]), max_size=12)
+
+
+@given(SIZES, st.integers(0, 3), st.integers(0, 60))
+def test_records_are_read_from_any_offset(sizes: list[int], gap: int, offset: int) -> None:
+    disk, records = CrashDisk(), some(sizes, gap)
+    written(disk, records)
+    part = CompactedPart(disk, PATH)
+    assert part.size == sum(map(len, records))
+    assert (part.begin, part.end) == (0, 1000)
+    assert list(part.records()) == records
+    assert list(part.records(offset)) == [each for each in records if offsets_of(each)[1] > offset]
+
+
+@given(SIZES, st.integers(0, 130))
+def test_offset_of_a_time_is_found(sizes: list[int], time: int) -> None:
+    disk, records = CrashDisk(), some(sizes)
+    written(disk, records)
+    number = -(-time // 10)
+    expected = number * 2 if number < len(records) else 1000
+    assert CompactedPart(disk, PATH).offset_at(time) == expected
+
+
+def test_index_has_an_entry_for_each_interval() -> None:
+    disk, records = CrashDisk(), some([1000] * 100)
+    written(disk, records)
+    starts = [sum(map(len, records[:number])) for number in range(len(records))]
+    indexed = [0]
+    for start in starts:
+        if start - indexed[-1] >= INTERVAL:
+            indexed.append(start)
+    assert disk.size(PATH) == sum(map(len, records)) + 24 * len(indexed) + TAIL_SIZE
+
+
+def test_new_file_takes_the_place_of_the_old_one() -> None:
+    disk = CrashDisk()
+    written(disk, some([1, 2]), end=4)
+    old = CompactedPart(disk, PATH)
+    disk.open(PATH + BESIDE, create=True).write(0, b"left by a crash" * 100)
+    written(disk, some([3]), begin=1, end=2)
+    new = CompactedPart(disk, PATH)
+    assert (new.begin, new.end, list(new.records())) == (1, 2, some([3]))
+    assert list(old.records()) == some([1, 2])
+    assert not disk.exists(PATH + BESIDE)
+
+
+@pytest.mark.parametrize("cut", [0, 10, TAIL_SIZE - 1, TAIL_SIZE, 60])
+def test_file_of_another_length_is_refused(cut: int) -> None:
+    disk = CrashDisk()
+    written(disk, some([1]))
+    disk.open(PATH).truncate(cut)
+    with pytest.raises(CorruptFile):
+        CompactedPart(disk, PATH)
+
+
+def test_damage_of_index_and_tail_is_found() -> None:
+    disk = CrashDisk()
+    written(disk, some([1]))
+    data = disk.read_bytes(PATH)
+    for position in range(len(data) - 24 - TAIL_SIZE, len(data)):
+        disk.open(PATH).write(0, data[:position] + bytes((data[position] ^ 1,)) + data[position + 1 :])
+        with pytest.raises(CorruptFile):
+            CompactedPart(disk, PATH)
+
+
+@pytest.mark.parametrize("size", [-1, 0, 87, 1 << 30])
+def test_record_of_an_impossible_size_ends_the_read(size: int) -> None:
+    disk, records = CrashDisk(), some([1, 1])
+    written(disk, records)
+    disk.open(PATH).write(len(records[0]), size.to_bytes(4, "big", signed=True))
+    found = CompactedPart(disk, PATH).records()
+    assert next(found) == records[0]
+    with pytest.raises(CorruptFile):
+        next(found)
+
+
+def test_failed_write_leaves_the_old_file() -> None:
+    for number in range(8):
+        disk = CrashDisk()
+        written(disk, some([1]))
+        fault = disk.fail_next("any", "", errno.EIO, skip=number)
+        try:
+            written(disk, some([70_000, 2]))
+        except OSError:
+            found = list(CompactedPart(disk, PATH).records())
+            assert found in (some([1]), some([70_000, 2]))
+        else:
+            assert not fault.has_hit
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_power_cut_leaves_one_of_both_files(seed: int) -> None:
+    disk = CrashDisk()
+    written(disk, some([1]))
+    old, new = some([1]), some([70_000, 1000, 2])
+    left: list[list[bytes]] = []
+
+    def cut(operation: Operation) -> None:
+        part = CompactedPart(disk.crash(seed * 1000 + operation.number), PATH)
+        left.append(list(part.records()))
+
+    disk.watch = cut
+    written(disk, new)
+    disk.watch = None
+    assert all(found in (old, new) for found in left)
+    assert left[0] == old
+    assert list(CompactedPart(disk.crash(seed), PATH).records()) == new
