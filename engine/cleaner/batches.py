@@ -127,7 +127,8 @@ class BatchCleaner:
     def _stays(self, batch: Batch, record: Record, has_passed: bool) -> bool:
         if record.key is None or (record.value is None and has_passed):
             return False
-        return batch.base_offset + record.offset_delta >= self._offsets.get(record.key)
+        offset: int = batch.base_offset + record.offset_delta
+        return offset >= self._offsets.get(record.key)
 
     def _emptied(self, batch: Batch) -> Data | None:
         if batch.last_offset + 1 != self._end and not self._is_last_of_producer(batch):
