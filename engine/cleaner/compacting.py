@@ -33,7 +33,7 @@ class DirtyRecords(Protocol):
 
 
 class CleaningPlan(NamedTuple):
-    """What a compaction is to do.
+    """The work of one compaction.
 
     Records before the queue offset `start` are dropped, those from `begin` to `end` are dirty. The map of
     keys has `slots`. `aborted` are the aborted transactions up to `end`, `last_records` has the active

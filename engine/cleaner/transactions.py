@@ -21,38 +21,39 @@ _FIRST_OFFSET: Final = attrgetter("first_offset")
 class PassedTransactions:
     """Transactions of one queue, in a pass over its batches in their order from the first on.
 
-    `aborted` are all that were aborted in the part that is passed.
+    `aborted` are all that were aborted in the part that is passed; those too whose markers were removed.
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._aborted = deque(sorted(aborted, key=_FIRST_OFFSET))
-        self._in_aborted: dict[int, bool] = {}
-        """By producer: True once the aborted transaction that it is in has had a batch."""
-        self._in_committed: set[int] = set()
+        self._in_aborted: dict[int, AbortedTransaction] = {}
+        """By producer: the aborted transaction that it is in, or that it was in last."""
+        self._has_batches: set[int] = set()
+        """Producers that have had a batch in the transaction that they are in."""
 
     def can_remove(self, batch: Batch) -> bool:
         """Take the next batch; return True if it is of an aborted transaction, or a marker that no batch
         needs."""
         while self._aborted and self._aborted[0].first_offset <= batch.last_offset:
-            self._in_aborted.setdefault(self._aborted.popleft().producer_id, False)
+            aborted = self._aborted.popleft()
+            self._in_aborted[aborted.producer_id] = aborted
         if batch.is_control:
             return self._can_remove_control(batch)
         if not batch.is_transactional:
             return False
-        if batch.producer_id in self._in_aborted:
-            self._in_aborted[batch.producer_id] = True
-            return True
-        self._in_committed.add(batch.producer_id)
-        return False
+        self._has_batches.add(batch.producer_id)
+        return self._is_in_aborted(batch)
+
+    def _is_in_aborted(self, batch: Batch) -> bool:
+        """Return True if a batch of a transaction was aborted."""
+        aborted = self._in_aborted.get(batch.producer_id)
+        return aborted is not None and batch.last_offset <= aborted.last_offset
 
     def _can_remove_control(self, batch: Batch) -> bool:
         if not batch.count:
             return True
-        marker = marker_of(batch.data)
-        if marker is None:
+        if marker_of(batch.data) is None:
             return False
-        if not marker.commit:
-            return not self._in_aborted.pop(marker.producer_id, False)
-        has_batches = marker.producer_id in self._in_committed
-        self._in_committed.discard(marker.producer_id)
+        has_batches = batch.producer_id in self._has_batches
+        self._has_batches.discard(batch.producer_id)
         return not has_batches

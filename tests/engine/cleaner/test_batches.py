@@ -22,6 +22,7 @@ from mqgateway.engine.record_batches.batches import (
     Batch,
     assigned,
     build_batch,
+    pack_batch,
 )
 from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.mapping import time_of
@@ -340,6 +341,25 @@ def test_unreadable_batch_stays_as_it_is() -> None:
     assert map_batch(damaged, OffsetMap(10), PassedTransactions(()))
     assert cleaner.clean(damaged) is damaged.data
     assert cleaner.unreadable == 1
+
+
+@given(
+    st.binary(max_size=40),
+    st.integers(-1, 4),
+    st.integers(0, 127).filter(lambda attributes: not attributes & CONTROL),
+)
+def test_malformed_records_stay_as_they_are(data: bytes, count: int, attributes: int) -> None:
+    """Any bytes behind a header with a right checksum are records, or the batch is kept as it is."""
+    packed = bytes(pack_batch(data, count, 3, base_timestamp=5, max_timestamp=9, attributes=attributes))
+    batch = Batch(memoryview(packed))
+    assert map_batch(batch, OffsetMap(10), PassedTransactions(()))
+    cleaner = BatchCleaner(OffsetMap(10), PassedTransactions(()), {}, 4, 0, 10)
+    kept = cleaner.clean(batch)
+    assert kept is not None
+    cleaned = Batch(memoryview(kept))
+    cleaned.check_crc()
+    assert cleaned.data == packed or not cleaner.unreadable
+    assert (cleaned.base_offset, cleaned.last_offset_delta) == (0, 3)
 
 
 def test_map_takes_a_batch_whole_or_not_at_all() -> None:

@@ -69,6 +69,13 @@ def test_transactions_of_several_producers_are_kept_apart() -> None:
     assert removable(passed, AbortedTransaction(1, 0, 4, 5)) == [True, False, True, False, False]
 
 
+def test_aborted_transaction_ends_where_its_marker_was() -> None:
+    """Of the first transaction nothing is left, of the second one the marker."""
+    aborted = AbortedTransaction(1, 0, 2, 3), AbortedTransaction(1, 5, 7, 8)
+    passed = [batch(3), marker(4), marker(7, commit=False), batch(8), marker(9)]
+    assert removable(passed, *aborted) == [False, False, True, False, False]
+
+
 def test_empty_control_batch_goes() -> None:
     data = build_batch([], base_timestamp=-1, flags=CONTROL | TRANSACTIONAL, producer_id=1, producer_epoch=0)
     assert removable([Batch(memoryview(data))]) == [True]
