@@ -266,7 +266,7 @@ def compare(
     now = horizons.pop() - DELETE_RETENTION if horizons else int(time.time() * 1000)
     made = ours(before, begin, now, aborted, last)
     assert [fields_of(batch) for batch in made] == [fields_of(batch) for batch in after]
-    return before[-1].base_offset
+    return int(before[-1].base_offset)
 
 
 @pytest.mark.long
