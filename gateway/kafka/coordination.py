@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import uuid
 
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.operations import Operations, Use
 from mqgateway.gateway.kafka.broker_offsets import BrokerOffsets
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import GroupState
-from mqgateway.gateway.kafka.coordinator.offsets_log import OffsetsLog
+from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
+from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
 from mqgateway.gateway.kafka.group_names import kafka_group
-from mqgateway.gateway.kafka.offsets_queue import OffsetsQueue
-from mqgateway.gateway.kafka.offsets_topic import OffsetsTopic
 from mqgateway.gateway.kafka.topics import Topics
 
 LOAD_SECONDS = 0.04
@@ -34,20 +35,25 @@ def group_settings(options: BrokerOptions) -> GroupSettings:
     )
 
 
+def _groups_log(operations: Operations) -> RecordsLog:
+    queue = CoordinatorQueue(operations, KAFKA_OFFSETS_TOPIC)
+    return CoordinatorTopic(queue, operations.clock.millis, "groups and offsets")
+
+
 class Coordination:
     """A coordinator, which reads its log at once and, what takes longer, at the first ticks.
 
     A slave coordinates nothing, and reads the log once it is master.
     """
 
-    def __init__(self, operations: Operations, topics: Topics, records: OffsetsLog | None = None) -> None:
+    def __init__(self, operations: Operations, topics: Topics, records: RecordsLog | None = None) -> None:
         self._gate = operations.gate
         self._clock = operations.clock
         self._options = operations.store_options
         self.coordinator = Coordinator(
             group_settings(operations.options),
             operations.clock,
-            OffsetsTopic(OffsetsQueue(operations), operations.clock.millis) if records is None else records,
+            _groups_log(operations) if records is None else records,
             BrokerOffsets(operations, topics),
             new_id=lambda: str(uuid.uuid4()),
             retention=lambda: self._options.file_reserved_time * HOUR,

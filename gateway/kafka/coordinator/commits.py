@@ -22,7 +22,6 @@ from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group, GroupStat
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.records import (
@@ -35,6 +34,7 @@ from mqgateway.gateway.kafka.coordinator.records import (
     offset_value,
     pending_key,
 )
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
 

@@ -15,7 +15,6 @@ from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.membership import Membership
 from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog
 from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.records import (
@@ -26,6 +25,7 @@ from mqgateway.gateway.kafka.coordinator.records import (
     read_offset,
     read_pending,
 )
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
@@ -51,7 +51,7 @@ class Coordinator:
         self,
         settings: GroupSettings,
         clock: Clock,
-        records: OffsetsLog,
+        records: RecordsLog,
         shared: SharedOffsets,
         *,
         new_id: Callable[[], str],
@@ -66,7 +66,7 @@ class Coordinator:
         self.shared = shared
         self._clock = clock
         self._retention = retention
-        self._journal = RecordJournal(records)
+        self._journal = RecordJournal(records, "groups and offsets")
         self._deadlines = Deadlines()
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
         self.membership = Membership(settings, clock, self.groups, self._rebalances, new_id)

@@ -24,7 +24,6 @@ from twisted.python.failure import Failure
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.commits import SLICE, Commits, OffsetBatch, Runner
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
 from mqgateway.gateway.kafka.coordinator.records import (
     Committed,
@@ -36,6 +35,7 @@ from mqgateway.gateway.kafka.coordinator.records import (
     pending_key,
     pending_value,
 )
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 
 WRITTEN_MAX: Final = SLICE
 """Pending offsets that are ended by one batch of records, whatever metadata they have."""

@@ -21,7 +21,7 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.commits import Runner
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog, Records
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, RecordsLog
 from mqgateway.gateway.kafka.transactions import rules
 from mqgateway.gateway.kafka.transactions.completion import MarkerWriter, TxnCompletion
 from mqgateway.gateway.kafka.transactions.records import read_id, read_status, txn_key, txn_value
@@ -49,7 +49,7 @@ class TxnCoordinator:
         self,
         settings: TxnSettings,
         clock: Clock,
-        records: OffsetsLog,
+        records: RecordsLog,
         markers: MarkerWriter,
         *,
         new_id: Callable[[], int],
@@ -62,7 +62,7 @@ class TxnCoordinator:
         self._clock = clock
         self._new_id = new_id
         self._retention = retention
-        self._journal = RecordJournal(records)
+        self._journal = RecordJournal(records, "transactional ids")
         self._completion = TxnCompletion(markers, run_steps, self._complete)
         self._works: dict[str, Iterator[None]] = {}
         now = elapsed_millis(clock)

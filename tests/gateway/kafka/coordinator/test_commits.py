@@ -7,8 +7,8 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import MemberIdentity
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.group import GroupState
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, Records
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, Records
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from tests.support.gateway.kafka.groups import Groups, subscription
 
@@ -237,7 +237,7 @@ def test_group_with_live_members_of_another_protocol_accepts_no_commit_and_no_de
     assert groups.coordinator.commits.delete_error("g", None) == E.NON_EMPTY_GROUP
 
 
-class CountingLog(MemoryOffsetsLog):
+class CountingLog(MemoryRecordsLog):
     """A log that knows how many records each write had."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The log that groups and offsets are kept in, as the coordinator needs it, and one in memory."""
+"""The log of a coordinator, as it needs it, and one in memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Stored(NamedTuple):
     value: bytes | None
 
 
-class OffsetsLog(Protocol):
+class RecordsLog(Protocol):
     """One queue of records."""
 
     def append(self, records: Records) -> Deferred[int]:
@@ -84,7 +84,7 @@ class OffsetsLog(Protocol):
         ...
 
 
-class MemoryOffsetsLog:
+class MemoryRecordsLog:
     """A log in memory. `time` is the wall time of its records."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class MemoryOffsetsLog:
         self.end = 0
 
     def append(self, records: Records) -> Deferred[int]:
-        """See `OffsetsLog`."""
+        """See `RecordsLog`."""
         first = self.end
         for key, value in records:
             self.records.append(Stored(self.end, self.time, key, value))
@@ -101,9 +101,9 @@ class MemoryOffsetsLog:
         return succeed(first)
 
     def replay(self) -> Iterator[Stored]:
-        """See `OffsetsLog`."""
+        """See `RecordsLog`."""
         return iter(list(self.records))
 
     def release(self, before: int) -> None:
-        """See `OffsetsLog`."""
+        """See `RecordsLog`."""
         self.records = [record for record in self.records if record.offset >= before]

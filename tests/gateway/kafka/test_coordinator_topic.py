@@ -12,8 +12,8 @@ from mqgateway.engine.errors import StoreError
 from mqgateway.engine.record_batches.batches import assigned, batches
 from mqgateway.gateway.broker.operations import OperationError, Reason
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records, Stored
-from mqgateway.gateway.kafka.offsets_topic import NotReadable, OffsetsTopic, Span
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, Stored
+from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic, NotReadable, Span
 from tests.support.gateway.kafka.groups import Groups
 
 
@@ -58,7 +58,7 @@ def offset_of(done: Deferred[int]) -> int:
 
 def test_records_written_together_are_one_batch_and_are_read_again() -> None:
     queue = QueueInMemory()
-    topic = OffsetsTopic(queue, lambda: 77)
+    topic = CoordinatorTopic(queue, lambda: 77, "groups")
     assert offset_of(topic.append(Records([(b"a", b"1"), (b"b", None)]))) == 0
     assert offset_of(topic.append(Records([(b"c", b"3")]))) == 2
     assert len(queue.batches) == 2
@@ -83,7 +83,7 @@ def test_batch_that_is_refused_is_not_written(error: Exception, code: ErrorCode)
     queue = QueueInMemory()
     queue.error = error
     failures: list[Failure] = []
-    OffsetsTopic(queue, lambda: 0).append(Records([(b"a", b"1")])).addErrback(failures.append)
+    CoordinatorTopic(queue, lambda: 0, "groups").append(Records([(b"a", b"1")])).addErrback(failures.append)
     assert isinstance(failures[0].value, NotWritten)
     assert (failures[0].value.code, str(failures[0].value)) == (code, str(error))
 
@@ -92,13 +92,13 @@ def test_fault_is_reported_as_it_is() -> None:
     queue = QueueInMemory()
     queue.error = KeyError("a fault")
     failures: list[Failure] = []
-    OffsetsTopic(queue, lambda: 0).append(Records([(b"a", b"1")])).addErrback(failures.append)
+    CoordinatorTopic(queue, lambda: 0, "groups").append(Records([(b"a", b"1")])).addErrback(failures.append)
     assert not isinstance(failures[0].value, NotWritten)
 
 
 def test_groups_survive_a_restart_by_the_topic() -> None:
     groups = Groups()
-    groups = Groups(log=OffsetsTopic(QueueInMemory(), groups.clock.millis), clock=groups.clock)
+    groups = Groups(log=CoordinatorTopic(QueueInMemory(), groups.clock.millis, "groups"), clock=groups.clock)
     [one] = groups.stable()
     groups.commit(0, 7)
     again = groups.restarted()
@@ -108,7 +108,7 @@ def test_groups_survive_a_restart_by_the_topic() -> None:
 
 def test_replay_waits_for_records_and_tries_again(caplog: pytest.LogCaptureFixture) -> None:
     queue = QueueInMemory()
-    topic = OffsetsTopic(queue, lambda: 77)
+    topic = CoordinatorTopic(queue, lambda: 77, "groups")
     topic.append(Records([(b"a", b"1")]))
     waiting: Deferred[Sequence[Span]] = Deferred()
     queue.outcomes = [waiting, fail(NotReadable("too few replicas")), fail(NotReadable("too few replicas"))]
@@ -117,19 +117,19 @@ def test_replay_waits_for_records_and_tries_again(caplog: pytest.LogCaptureFixtu
     waiting.callback([data for *_, data in queue.batches])
     assert next(replay) == Stored(0, 77, b"a", b"1")
     assert list(replay) == [None, None]
-    assert caplog.text.count("groups and offsets cannot be read yet: too few replicas") == 1
+    assert caplog.text.count("groups cannot be read yet: too few replicas") == 1
 
 
 def test_replay_ends_with_a_fault_of_the_queue() -> None:
     queue = QueueInMemory()
     queue.outcomes = [fail(KeyError("a fault"))]
     with pytest.raises(KeyError):
-        list(OffsetsTopic(queue, lambda: 0).replay())
+        list(CoordinatorTopic(queue, lambda: 0, "groups").replay())
 
 
 def test_records_that_are_damaged_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
     queue = QueueInMemory()
-    topic = OffsetsTopic(queue, lambda: 77)
+    topic = CoordinatorTopic(queue, lambda: 77, "groups")
     topic.append(Records([(b"a", b"1")]))
     topic.append(Records([(b"b", b"2")]))
     base, end, data = queue.batches[0]

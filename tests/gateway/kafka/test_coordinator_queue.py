@@ -13,7 +13,7 @@ from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.record_batches.batches import Batch, build_batch
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.broker.operations import OperationError, Reason, Use
-from mqgateway.gateway.kafka import offsets_queue
+from mqgateway.gateway.kafka import coordinator_queue
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from mqgateway.gateway.kafka.codec.messages.describe_groups_request import DescribeGroupsRequest
@@ -36,8 +36,8 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
-from mqgateway.gateway.kafka.offsets_queue import OffsetsQueue
-from mqgateway.gateway.kafka.offsets_topic import NotReadable, Span
+from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
+from mqgateway.gateway.kafka.coordinator_topic import NotReadable, Span
 from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.kafka.broker import KafkaBroker
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
@@ -57,7 +57,7 @@ def keys(spans: Sequence[Span] | Deferred[Sequence[Span]]) -> list[bytes]:
 
 def test_first_append_makes_the_topic_and_batches_are_read_from_any_offset() -> None:
     kafka = KafkaBroker()
-    queue = OffsetsQueue(kafka.operations)
+    queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     assert (queue.start(), queue.read(0)) == (0, ())
     assert queue.append(batch(b"a", b"b")) == 0
     topic = kafka.topics.find(KAFKA_OFFSETS_TOPIC)
@@ -71,12 +71,12 @@ def test_first_append_makes_the_topic_and_batches_are_read_from_any_offset() -> 
 
 def test_released_records_are_gone_once_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     kafka = KafkaBroker()
-    queue = OffsetsQueue(kafka.operations)
+    queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     for key in (b"a", b"b", b"c", b"d"):
         queue.append(batch(key))
     queue.release(3)
     assert queue.start() == 0
-    monkeypatch.setattr(offsets_queue, "RELEASED_TOGETHER", 2)
+    monkeypatch.setattr(coordinator_queue, "RELEASED_TOGETHER", 2)
     queue.release(1)
     assert queue.start() == 0
     queue.release(3)
@@ -84,23 +84,23 @@ def test_released_records_are_gone_once_there_are_enough(monkeypatch: pytest.Mon
 
 
 def test_release_that_the_log_refuses_is_made_good_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets_queue, "RELEASED_TOGETHER", 1)
+    monkeypatch.setattr(coordinator_queue, "RELEASED_TOGETHER", 1)
     kafka = KafkaBroker()
-    queue = OffsetsQueue(kafka.operations)
+    queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     for key in (b"a", b"b", b"c"):
         queue.append(batch(key))
     monkeypatch.setattr(type(kafka.broker.store), "refusal", "the disk is full")
     queue.release(1)
     assert queue.start() == 0
     monkeypatch.undo()
-    monkeypatch.setattr(offsets_queue, "RELEASED_TOGETHER", 1)
+    monkeypatch.setattr(coordinator_queue, "RELEASED_TOGETHER", 1)
     queue.release(2)
     assert queue.start() == 2
 
 
 def test_queue_that_cannot_be_read_to_its_end_is_not_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     kafka = KafkaBroker()
-    queue = OffsetsQueue(kafka.operations)
+    queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     queue.append(batch(b"a"))
     monkeypatch.setattr(kafka.broker.store, "readable_end", lambda *_: 0)
     with pytest.raises(NotReadable, match="enough replicas"):
@@ -116,7 +116,7 @@ def test_queue_that_cannot_be_read_to_its_end_is_not_at_its_end(monkeypatch: pyt
 
 def test_clients_of_rocketmq_cannot_send_to_the_topic() -> None:
     kafka = KafkaBroker()
-    OffsetsQueue(kafka.operations).append(batch(b"a"))
+    CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC).append(batch(b"a"))
     with pytest.raises(OperationError, match="forbidden") as refused:
         kafka.operated.send(b"forged", topic=KAFKA_OFFSETS_TOPIC)
     assert refused.value.reason is Reason.NO_PERMISSION
@@ -203,7 +203,7 @@ def test_groups_and_offsets_survive_a_restart(is_killed: bool) -> None:
 
 
 def test_group_of_many_records_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mqgateway.gateway.kafka.offsets_queue.READ_BYTES", 2000)
+    monkeypatch.setattr("mqgateway.gateway.kafka.coordinator_queue.READ_BYTES", 2000)
     with kafka_scene() as scene:
         client = scene.client()
         client.ask(CreateTopicsRequest(topics=(CreatableTopic("orders", 4, 1),)), seconds=10)
@@ -217,7 +217,7 @@ def test_group_of_many_records_is_read_again(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_cold_records_are_brought_by_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     kafka = KafkaBroker()
-    queue = OffsetsQueue(kafka.operations)
+    queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     queue.append(batch(b"a"))
     cold = ColdStore(kafka.broker.store, monkeypatch, 1)
     outcome = queue.read(0)

@@ -1,4 +1,4 @@
-"""The log of groups and offsets in the topic `__consumer_offsets`, as record batches of Kafka's.
+"""The log of a coordinator in a topic of Kafka's, as record batches.
 
 It is one queue. Records that are written together are one batch.
 """
@@ -17,7 +17,7 @@ from mqgateway.engine.record_batches.batches import Batch, pack_batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.broker.operations import OperationError, Reason
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records, Stored
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, Stored
 
 log = logging.getLogger(__name__)
 
@@ -51,15 +51,19 @@ class BatchQueue(Protocol):
         ...
 
 
-class OffsetsTopic:
-    """See `coordinator.offsets_log.OffsetsLog`. `millis` returns the wall time of new records."""
+class CoordinatorTopic:
+    """See `coordinator.records_log.RecordsLog`. `millis` returns the wall time of new records.
 
-    def __init__(self, queue: BatchQueue, millis: Callable[[], int]) -> None:
+    `subject` says what the records are about.
+    """
+
+    def __init__(self, queue: BatchQueue, millis: Callable[[], int], subject: str) -> None:
         self._queue = queue
         self._millis = millis
+        self._subject = subject
 
     def append(self, records: Records) -> Deferred[int]:
-        """See `OffsetsLog`."""
+        """See `RecordsLog`."""
         now, count = self._millis(), len(records)
         batch = pack_batch(records.body, count, count - 1, base_timestamp=now, max_timestamp=now)
 
@@ -70,7 +74,7 @@ class OffsetsTopic:
         return done.addErrback(_refused)
 
     def replay(self) -> Iterator[Stored | None]:
-        """See `OffsetsLog`. A queue that cannot be read is tried again and again."""
+        """See `RecordsLog`. A queue that cannot be read is tried again and again."""
         offset = 0
         problem = ""
 
@@ -90,7 +94,7 @@ class OffsetsTopic:
                 if not isinstance(outcome.value, (NotReadable, OperationError, StoreError)):
                     outcome.raiseException()
                 if problem != (problem := outcome.getErrorMessage()):
-                    log.warning("groups and offsets cannot be read yet: %s", problem)
+                    log.warning("%s cannot be read yet: %s", self._subject, problem)
                 yield None
                 continue
             if not outcome:
@@ -101,7 +105,7 @@ class OffsetsTopic:
                 offset = batch.last_offset + 1
 
     def release(self, before: int) -> None:
-        """See `OffsetsLog`."""
+        """See `RecordsLog`."""
         self._queue.release(before)
 
 
