@@ -13,30 +13,45 @@ from collections.abc import Mapping
 from typing import Final
 
 from mqgateway.engine.message import PROPERTY_KAFKA, PROPERTY_KAFKA_PRODUCER, SysFlag
+from mqgateway.engine.producers.markers import Marker, marker_of
 
 HEADER_SIZE: Final = 61
 SEQUENCE_MAX: Final = 0x7FFFFFFF
 NO_PRODUCER: Final = -1
 
-_PRODUCER: Final = struct.Struct(">q35xqhii")
-"""Base offset, producer, epoch, sequence and count, in a batch's header."""
+_PRODUCER: Final = struct.Struct(">q13xh20xqhii")
+"""Base offset, attributes, producer, epoch, sequence and count, in a batch's header."""
+_TRANSACTIONAL: Final = 1 << 4
 _PARTS: Final = 4
 
 
 class ProducerBatch:
     """A batch of a producer: `count` records whose first has `first_sequence` and whose last is at
-    `last_offset` of the queue. A batch that has no offset yet has -1."""
+    `last_offset` of the queue. A batch that has no offset yet has -1. `is_transactional` says that it belongs
+    to a transaction."""
 
-    __slots__ = ("count", "epoch", "first_sequence", "last_offset", "producer_id")
+    __slots__ = ("count", "epoch", "first_sequence", "is_transactional", "last_offset", "producer_id")
 
     def __init__(
-        self, producer_id: int, epoch: int, first_sequence: int, count: int, last_offset: int = -1
+        self,
+        producer_id: int,
+        epoch: int,
+        first_sequence: int,
+        count: int,
+        last_offset: int = -1,
+        is_transactional: bool = False,
     ) -> None:
         self.producer_id = producer_id
         self.epoch = epoch
         self.first_sequence = first_sequence
         self.count = count
         self.last_offset = last_offset
+        self.is_transactional = is_transactional
+
+    @property
+    def first_offset(self) -> int:
+        """Return the offset of the first record."""
+        return self.last_offset - self.count + 1
 
     @property
     def last_sequence(self) -> int:
@@ -49,23 +64,29 @@ class ProducerBatch:
         return f"{self.producer_id}:{self.epoch}:{self.first_sequence}:{self.count}"
 
 
+Produced = ProducerBatch | Marker
+"""What a record says about its producer."""
+
+
 def of_header(data: bytes | bytearray | memoryview) -> ProducerBatch | None:
     """Return the producer's batch that a batch header names, with the offset that the header has; None for a
     batch without a producer or a sequence, such as a control batch."""
     if len(data) < HEADER_SIZE:
         return None
-    base_offset, producer_id, epoch, sequence, count = _PRODUCER.unpack_from(data)
+    base_offset, attributes, producer_id, epoch, sequence, count = _PRODUCER.unpack_from(data)
     if producer_id < 0 or epoch < 0 or sequence < 0 or count <= 0:
         return None
-    return ProducerBatch(producer_id, epoch, sequence, count, base_offset + count - 1)
+    is_transactional = bool(attributes & _TRANSACTIONAL)
+    return ProducerBatch(producer_id, epoch, sequence, count, base_offset + count - 1, is_transactional)
 
 
 def of_record(
     sys_flag: int, properties: Mapping[str, str], body: bytes | memoryview, queue_offset: int
-) -> ProducerBatch | None:
-    """Return the producer's batch that a record has, or ends; None for any other record."""
+) -> Produced | None:
+    """Return the producer's batch that a record has, or ends, or the marker that it has; None for any other
+    record."""
     if sys_flag & SysFlag.INNER_BATCH:
-        return of_header(body) if PROPERTY_KAFKA in properties else None
+        return of_header(body) or marker_of(body) if PROPERTY_KAFKA in properties else None
     text = properties.get(PROPERTY_KAFKA_PRODUCER)
     return None if text is None else of_text(text, queue_offset)
 

@@ -56,6 +56,7 @@ class BatchRefusal(Enum):
 
     OUT_OF_ORDER = "the sequence does not follow the producer's last batch"
     OLD_EPOCH = "the producer has a newer epoch"
+    NOT_TRANSACTIONAL = "the producer has an open transaction, and the batch is not part of it"
 
 
 Verdict = Duplicate | BatchRefusal | None

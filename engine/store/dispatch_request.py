@@ -20,7 +20,7 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
-from mqgateway.engine.producers.batch import ProducerBatch, of_record
+from mqgateway.engine.producers.batch import Produced, of_record
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.index_file import Pending
@@ -69,7 +69,8 @@ class DispatchRequest:
     offsets are those of the first message, the size is that of all. A run has its own topics and queues.
 
     `queue` is None for a message that enters no consume queue, `size` is in bytes, `store_timestamp` in ms.
-    `producer` is the batch of an idempotent producer that the messages are, or end; None if there is none.
+    `producer` is the batch of an idempotent producer that the messages are, or end, or the marker that ends
+    a producer's transaction; None if there is none.
     RocketMQ: `DispatchRequest`.
     """
 
@@ -95,7 +96,7 @@ class DispatchRequest:
         physical_offset: int,
         size: int,
         store_timestamp: int,
-        producer: ProducerBatch | None = None,
+        producer: Produced | None = None,
     ) -> None:
         self.topic = topic
         self.queue = queue
@@ -108,12 +109,12 @@ class DispatchRequest:
         self.producer = producer
 
 
-def producer_of(message: StoredMessage) -> ProducerBatch | None:
-    """Return the batch of an idempotent producer that a record is, or ends."""
+def producer_of(message: StoredMessage) -> Produced | None:
+    """Return the batch of an idempotent producer that a record is, or ends, or the marker that it is."""
     return of_record(message.sys_flag, message.properties, message.body, message.queue_offset)
 
 
-def producer_of_rows(rows: Batch | Part, queue_offset: int) -> ProducerBatch | None:
+def producer_of_rows(rows: Batch | Part, queue_offset: int) -> Produced | None:
     """Return the batch of an idempotent producer that consecutive records end; the first of them is at
     `queue_offset`."""
     text = rows[-1][1]

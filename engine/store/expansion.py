@@ -5,7 +5,8 @@ log is the batch's, and its unique key tells queue and offset (`unique_key`). Fi
 `record_batches.mapping`. Messages are made as they are asked for, and the last batches are kept, since a
 reader often takes a batch in several answers.
 
-What cannot be expanded is reported once, as damaged records are, and skipped.
+What cannot be expanded is reported once, as damaged records are, and skipped. Batches of transactions that
+were aborted, and control batches, are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from mqgateway.engine.message import (
     properties_text,
     tags_code,
 )
-from mqgateway.engine.record_batches.batches import HEADER_SIZE, Batch
+from mqgateway.engine.producers.batch import of_header
+from mqgateway.engine.record_batches.batches import HEADER_SIZE, TRANSACTIONAL, Batch
 from mqgateway.engine.record_batches.compression import compression_of, decompress
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import message_of
@@ -36,7 +38,15 @@ from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.record_batches.records import RECORD_SIZE_MIN, Record, read_record
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.record import SYS_FLAG_AT, decode, encode, properties_of, record_size, topic_field
+from mqgateway.engine.store.record import (
+    HEADS,
+    SYS_FLAG_AT,
+    decode,
+    encode,
+    properties_of,
+    record_size,
+    topic_field,
+)
 from mqgateway.engine.store.results import Record as StoredRecord
 from mqgateway.engine.worker import Worker
 
@@ -61,6 +71,8 @@ _WRITTEN_SIZE: Final = len(_WRITTEN)
 _OFFSET_DIGITS: Final = 16
 _IDENTITY_SIZE: Final = 88
 """Bytes of a record's head, in which no two records of a log are equal."""
+_FLAGS_AT: Final = 22
+"""Position of the byte of a batch that has its flags."""
 _UNIQUE_KEY: Final = re.compile("K([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{16})")
 
 TOGETHER_MAX: Final = 32
@@ -69,6 +81,8 @@ TOGETHER_BYTES: Final = 64 << 10
 
 Expanded = tuple[int, int, int, bytes]
 """Queue offset and tags code of a message, how much work its record was, and its stored record."""
+IsAborted = Callable[[str, int, int, int], bool]
+"""Decides on a transactional batch by its topic, queue id, producer id and base offset."""
 Report = Callable[[int, str], None]
 """Told the position of a record in the log and what is wrong with it; see `Inspection.report`."""
 
@@ -127,6 +141,7 @@ class ExpandedBatch:
             )
         if not 0 <= batch.last_offset_delta < BATCH_COUNT_MAX or batch.count > batch.last_offset_delta + 1:
             raise CodecError(f"{batch.count} records with offsets up to {batch.last_offset}")
+        self.base_offset = batch.base_offset
         self._count = 0 if batch.is_control else batch.count
         self._data: bytes | memoryview = b""
         if self._count:
@@ -250,17 +265,25 @@ class ExpandedBatch:
 
 
 class Expansion:
-    """Expands batches, and keeps the last ones. What cannot be expanded is reported."""
+    """Expands batches, and keeps the last ones. What cannot be expanded is reported.
 
-    def __init__(self, report: Report) -> None:
+    `is_aborted` is asked of each batch of a transaction; what is read of one that is open is the caller's
+    matter.
+    """
+
+    def __init__(self, report: Report, is_aborted: IsAborted) -> None:
         self.report = report
+        self._is_aborted = is_aborted
         self._kept: dict[bytes, ExpandedBatch | None] = {}
 
     def find(self, record: bytes, position: int, may_wait: bool) -> ExpandedBatch | None:
-        """Return a record's batch expanded; None if that is not possible, which is reported.
+        """Return a record's batch expanded; None if that is not possible, which is reported, or if its
+        transaction was aborted.
 
         Raises `LargeBatchRead` if the caller may not wait and it takes long.
         """
+        if self._is_of_aborted(record):
+            return None
         identity = record[:_IDENTITY_SIZE]
         if identity in self._kept:
             batch = self._kept.pop(identity)
@@ -273,6 +296,18 @@ class Expansion:
                 raise LargeBatchRead(self, record, position) from None
             return self.keep(record, position, error)
         return self.keep(record, position, batch)
+
+    def _is_of_aborted(self, record: bytes) -> bool:
+        """Return True if a record's batch was part of a transaction that was aborted."""
+        flags_at = HEADS[int(_SYS_FLAG.unpack_from(record)[0]) & _HOSTS].size + _FLAGS_AT
+        if len(record) <= flags_at or not record[flags_at] & TRANSACTIONAL:
+            return False
+        stored = decode(record)
+        producer = of_header(stored.body)
+        if producer is None:
+            return False
+        place = stored.topic, stored.queue_id
+        return self._is_aborted(*place, producer.producer_id, producer.first_offset)
 
     def keep(self, record: bytes, position: int, outcome: ExpandedBatch | Exception) -> ExpandedBatch | None:
         """Keep what became of a record."""

@@ -66,6 +66,7 @@ from mqgateway.engine.store.truncation import Truncation
 from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.standard import views_of
 from mqgateway.engine.store.views.starts import properties_of_marker
+from mqgateway.engine.store.views.transactions import TransactionsView
 from mqgateway.engine.store.views.view import View
 from mqgateway.engine.store.whole_batches import WholeBatches
 from mqgateway.engine.store.write_gate import WriteGate
@@ -134,8 +135,9 @@ class MessageStore(StoreReading):
         # Waits for the disk that no send depends on: it must not run before or between the syncs.
         self._aside = aside or worker
         self.producers = ProducersView(options, disk, clock, self.root)
+        self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
-        self._views = views_of(*of_store, self.producers, views)
+        self._views = views_of(*of_store, self.producers, self.transactions, views)
         self._dispatch = Dispatch(self._views)
         self._durability = LogFlusher(
             options,
@@ -161,7 +163,7 @@ class MessageStore(StoreReading):
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views
-        super().__init__(*of_log, inspection, statistics, memory, self._aside)
+        super().__init__(*of_log, inspection, statistics, memory, self._aside, self.transactions)
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )

@@ -98,9 +98,10 @@ class QueueReader:
         """Return the number of newest log bytes that count as in memory."""
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
 
-    def readable_bytes(self, queue: AnyQueue, offset: int, enough: int) -> int:
+    def readable_bytes(self, queue: AnyQueue, offset: int, enough: int, uncommitted: bool = False) -> int:
         """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`."""
-        end, limit = self.readable_end(queue), agreed_limit(self._log)
+        end = queue.max_offset if uncommitted else self.readable_end(queue)
+        limit = agreed_limit(self._log)
         offset = max(offset, queue.min_offset)
         total = 0
         while offset < end and total < enough:
@@ -139,11 +140,11 @@ class QueueReader:
         return self._get(queue, offset, max_count, max_bytes, accept, limits)
 
     def get_whole(
-        self, queue: AnyQueue | None, offset: int, max_count: int, max_bytes: int | None
+        self, queue: AnyQueue | None, offset: int, max_count: int, max_bytes: int | None, uncommitted: bool
     ) -> GetResult:
         """Return records of a queue from `offset` as they are stored: batches are not expanded."""
         if isinstance(queue, BatchConsumeQueue):
-            end = self.readable_end(queue)
+            end = queue.max_offset if uncommitted else self.readable_end(queue)
             if queue.min_offset <= offset < end:
                 max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
                 return self._batches.records(queue, offset, end, max_count, max_bytes)

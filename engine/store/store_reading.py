@@ -33,6 +33,7 @@ from mqgateway.engine.store.results import (
     TransferLimits,
 )
 from mqgateway.engine.store.statistics import Statistics
+from mqgateway.engine.store.views.transactions import TransactionsView
 from mqgateway.engine.store.views.view import View
 from mqgateway.engine.worker import Worker
 
@@ -58,6 +59,7 @@ class StoreReading:
         statistics: Statistics,
         memory: int,
         aside: Worker,
+        transactions: TransactionsView,
     ) -> None:
         self._options = options
         self._clock = clock
@@ -66,7 +68,7 @@ class StoreReading:
         self._inspection = inspection
         self.statistics = statistics
         self._aside = aside
-        self._expansion = Expansion(inspection.report)
+        self._expansion = Expansion(inspection.report, transactions.is_aborted)
         of_log = options, commit_log, inspection, self._expansion, memory
         self._reader = QueueReader(*of_log, True, views)
         self._prompt_reader = QueueReader(*of_log, False, views)
@@ -86,12 +88,14 @@ class StoreReading:
         may_wait: bool = True,
         limits: TransferLimits = NO_LIMITS,
         whole: bool = False,
+        uncommitted: bool = False,
     ) -> GetResult:
         """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
 
         `accept` is None for all, a set of tags codes, or a function of the message's properties. A record
         that cannot be read counts as gone. Who may not wait for the disk gets `ColdRead` where that is
-        needed; see `bring`. If `whole`, record batches of Kafka are not expanded, and there is no choice.
+        needed; see `bring`. If `whole`, record batches of Kafka are not expanded, there is no choice, and
+        aborted batches are there; with `uncommitted` too, those of open transactions are.
         Standard: `DefaultMessageStore.getMessage`.
         """
         began = self._clock.monotonic()
@@ -103,7 +107,7 @@ class StoreReading:
             is_fresh = isinstance(queue, ConsumeQueue) and offset >= queue.tail_start
             reader = self._reader_that(may_wait or is_fresh)
             if whole:
-                result = reader.get_whole(queue, offset, max_count, max_bytes)
+                result = reader.get_whole(queue, offset, max_count, max_bytes, uncommitted)
             else:
                 result = reader.get(queue, offset, max_count, max_bytes, accept, limits)
         except OSError as error:
@@ -175,7 +179,7 @@ class StoreReading:
         if record is None or not holds_record_batch(record):
             return record
         batch = self._expansion.find(record, physical_offset, may_wait)
-        if batch is None:
+        if batch is None or batch.base_offset >= self.readable_end(batch.topic, batch.queue_id):
             return None
         place = None if key is None else place_of(key, batch.topic)
         if key is not None and (place is None or place.queue_id != batch.queue_id):
@@ -218,10 +222,18 @@ class StoreReading:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else self._reader.readable_end(queue)
 
-    def readable_bytes(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
-        """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`."""
+    def is_held_back(self, topic: str, queue_id: int, offset: int) -> bool:
+        """Return True if a queue has messages from an offset on, but none of them may be read yet."""
         queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough)
+        return queue is not None and self._reader.readable_end(queue) <= offset < queue.max_offset
+
+    def readable_bytes(
+        self, topic: str, queue_id: int, offset: int, enough: int, uncommitted: bool = False
+    ) -> int:
+        """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`. Those of
+        open transactions count if `uncommitted`."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough, uncommitted)
 
     def max_offsets(self, topic: str) -> dict[int, int]:
         """The offsets after the last readable messages of a topic, by queue."""

@@ -69,6 +69,7 @@ class Store(Protocol):
         max_bytes: int | None = None,
         may_wait: bool = True,
         whole: bool = False,
+        uncommitted: bool = False,
     ) -> GetResult:
         """See `MessageStore`."""
 
@@ -108,19 +109,28 @@ class WholeBatches:
         leader_epoch: int = 0,
         may_wait: bool = True,
         may_borrow: bool = False,
+        uncommitted: bool = False,
     ) -> BatchesResult:
         """Return the batches of a queue from the one with the message at `offset` on: at least one, else as
         many as `max_bytes` allow.
 
         Messages that are not stored in one become batches; `most_built` limits how many do. See
-        `MessageStore.get` for `may_wait`. With `may_borrow` spans may be borrowed.
+        `MessageStore.get` for `may_wait` and `uncommitted`. With `may_borrow` spans may be borrowed.
         """
         has_batches = isinstance(self._queues.get(topic, queue_id), BatchConsumeQueue)
         most = _UNLIMITED if has_batches else max(1, min(most_built, BUILT_RECORDS_MAX))
 
         def read(position: int, size: int) -> GetResult:
-            store = self._store
-            return store.get(topic, queue_id, position, most, max_bytes=size, may_wait=may_wait, whole=True)
+            return self._store.get(
+                topic,
+                queue_id,
+                position,
+                most,
+                max_bytes=size,
+                may_wait=may_wait,
+                whole=True,
+                uncommitted=uncommitted,
+            )
 
         return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
 

@@ -54,7 +54,8 @@ _COPIED = "config", "compaction"
 _MADE = frozenset(
     (
         *("commitlog", "consumequeue", "batchconsumequeue", "consumequeue_ext", "index", "checkpoint"),
-        *("timerlog", "timerwheel", "queuetable", "producers", "queuestarts", "lock", "abort", "abort.bak"),
+        *("timerlog", "timerwheel", "queuetable", "lock", "abort", "abort.bak"),
+        *("producers", "kafkatransactions", "queuestarts"),
     )
 )
 """Files that the new store builds, or does not need."""

@@ -27,6 +27,7 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.producers.transactions import begins
 from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
@@ -36,7 +37,7 @@ from mqgateway.engine.store.index_file import INDEX_GROUP, Index
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
-from mqgateway.engine.store.views import producers, starts
+from mqgateway.engine.store.views import producers, starts, transactions
 from mqgateway.engine.store.views.queues import QueuesView
 from mqgateway.engine.store.views.starts import is_marker
 from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
@@ -187,8 +188,11 @@ class _Rebuild:
         """Note the views with snapshots that need a record."""
         if is_marker(message.topic, message.sys_flag):
             self._snapshots.add(starts.FOLDER)
-        elif enters_queue(message.sys_flag) and producer_of(message) is not None:
+        produced = producer_of(message) if enters_queue(message.sys_flag) else None
+        if produced is not None:
             self._snapshots.add(producers.FOLDER)
+            if begins(produced):
+                self._snapshots.add(transactions.FOLDER)
 
     def _read_so_far(self, done: int, total: int) -> None:
         self._progress("reading", done, total)

@@ -169,12 +169,12 @@ def _check_header(batch: Batch) -> None:
         problem = f"{batch.count} records, but a last offset delta of {batch.last_offset_delta}"
     elif batch.is_control:
         problem = "Clients are not allowed to write control records"
+    elif batch.is_transactional and batch.producer_id < 0:
+        problem = "A transactional batch has no producer id"
     elif batch.producer_id >= 0 and batch.base_sequence < 0:
         problem = f"Invalid sequence number {batch.base_sequence} in a batch of producer {batch.producer_id}"
     if problem is not None:
         raise BatchRefused(ErrorCode.INVALID_RECORD, problem)
-    if batch.is_transactional:
-        raise BatchRefused(ErrorCode.INVALID_TXN_STATE, "transactions of Kafka clients are not supported")
 
 
 def _check_times(

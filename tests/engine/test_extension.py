@@ -459,7 +459,7 @@ def test_records_are_chosen(
     assert isinstance(queue, ConsumeQueue)
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
     inspection = Inspection(log, False)
-    expansion = Expansion(inspection.report)
+    expansion = Expansion(inspection.report, lambda *_: False)
     reader = QueueReader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
     data = b"".join(UNIT.pack(*unit) for unit in units)
     chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)

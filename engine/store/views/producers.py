@@ -58,7 +58,7 @@ class ProducersView(SnapshotView):
 
     def _take(self, request: DispatchRequest) -> bool:
         batch, queue = request.producer, request.queue
-        if batch is None or queue is None:
+        if not isinstance(batch, ProducerBatch) or queue is None:
             return False
         end = request.physical_offset + request.size
         self._producers.add(request.topic, queue.queue_id, batch, end, request.store_timestamp)
@@ -66,7 +66,7 @@ class ProducersView(SnapshotView):
 
     def _repeat(self, message: StoredMessage) -> bool:
         batch = producer_of(message) if enters_queue(message.sys_flag) else None
-        if batch is None:
+        if not isinstance(batch, ProducerBatch):
             return False
         end = message.physical_offset + message.size
         self._producers.add(message.topic, message.queue_id, batch, end, message.store_timestamp)
@@ -75,7 +75,7 @@ class ProducersView(SnapshotView):
     def expect(self, request: DispatchRequest) -> None:
         """See `View`."""
         batch, queue = request.producer, request.queue
-        if batch is not None and queue is not None:
+        if isinstance(batch, ProducerBatch) and queue is not None:
             end = request.physical_offset + request.size
             self._producers.expect(request.topic, queue.queue_id, batch, end, request.store_timestamp)
 

@@ -16,6 +16,7 @@ from mqgateway.engine.store.views.new_files import NewFiles
 from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.queues import QueuesView
 from mqgateway.engine.store.views.starts import StartsView
+from mqgateway.engine.store.views.transactions import TransactionsView
 from mqgateway.engine.store.views.view import View
 from mqgateway.engine.worker import Worker
 
@@ -28,10 +29,11 @@ def views_of(
     index: Index | None,
     worker: Worker,
     producers: ProducersView,
+    transactions: TransactionsView,
     more: Sequence[View],
 ) -> list[View]:
     """Return the views of the consume queues, which come first, of the index, if there is one, of producers,
-    of moved starts, and `more`."""
+    of their transactions, of moved starts, and `more`."""
     of_queues = QueuesView(
         queues,
         parse_delay_levels(options.message_delay_level),
@@ -42,4 +44,4 @@ def views_of(
     )
     of_index: list[View] = [] if index is None else [IndexView(index)]
     starts = StartsView(disk, root, queues)
-    return [of_queues, *of_index, producers, starts, *more]
+    return [of_queues, *of_index, producers, transactions, starts, *more]

@@ -112,7 +112,8 @@ class View:
         raise NotImplementedError
 
     def expect(self, request: DispatchRequest) -> None:
-        """Take note of a batch of an idempotent producer that is in the log and that `append` will get."""
+        """Take note of a batch of an idempotent producer, or of a marker, that is in the log and that
+        `append` will get."""
 
     def expect_nothing(self) -> None:
         """Forget what was expected."""

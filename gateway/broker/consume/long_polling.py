@@ -25,6 +25,8 @@ CHECK_INTERVAL_MILLIS: Final = 5000
 
 Queue = tuple[str, int]
 
+IsHeldBack = Callable[[str, int, int], bool]
+"""Returns True if a queue has messages from an offset on, but none that may be read yet."""
 Wanted = frozenset[int] | Accept | None
 """Filter of a pull: the hashes of its tags, a predicate of properties, or None for all messages."""
 
@@ -56,11 +58,11 @@ _GROWTH: Final = Cause.GROWTH
 class HeldPull(ParkedRequest[Queue]):
     """A parked pull.
 
-    `offset` is the queue offset it waits to see passed, and `resume` answers it. `woken_by` is None while it
-    is parked.
+    `offset` is the queue offset it waits to see passed, and `resume` answers it. Messages of open
+    transactions do not wake it, if there is `is_held_back`. `woken_by` is None while it is parked.
     """
 
-    __slots__ = ("offset", "resume", "wanted", "woken_by")
+    __slots__ = ("is_held_back", "offset", "resume", "wanted", "woken_by")
 
     def __init__(
         self,
@@ -71,8 +73,10 @@ class HeldPull(ParkedRequest[Queue]):
         wanted: Wanted,
         deadline: int,
         resume: Callable[[], None],
+        is_held_back: IsHeldBack | None = None,
     ) -> None:
         super().__init__(connection, ((topic, queue_id),), deadline)
+        self.is_held_back = is_held_back
         self.offset = offset
         self.wanted = wanted
         self.resume = resume
@@ -84,6 +88,9 @@ class HeldPull(ParkedRequest[Queue]):
 
     def readable(self, grown: Sequence[Queue]) -> tuple[Queue, ...]:
         """Return the queues that have messages for it, as some have grown; none if these are not enough."""
+        is_held_back, (topic, queue_id) = self.is_held_back, self.places[0]
+        if is_held_back is not None and is_held_back(topic, queue_id, self.offset):
+            return ()
         return self.places
 
 

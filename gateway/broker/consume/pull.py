@@ -227,7 +227,8 @@ def _park(
             waiting.callback(outcome)
 
     deadline = elapsed_millis(broker.clock) + millis
-    held = HeldPull(connection, *_queue(request), offset, wanted, deadline, resume)
+    is_held_back = broker.store.is_held_back
+    held = HeldPull(connection, *_queue(request), offset, wanted, deadline, resume, is_held_back)
     return waiting if broker.consume.held_pulls.hold(held) else None
 
 

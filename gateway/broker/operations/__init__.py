@@ -3,7 +3,7 @@
     gate            admission: principal, rights, lease, role; the end of a turn
     produce         sends, replies, recalls
     consume         pulls
-    batches         record batches of Kafka
+    batches         record batches of Kafka; with `batch_producers` and `batch_queues`
     time_search     records of Kafka by timestamp
     offsets         committed offsets, ends of queues, offsets of times
     pop             popped messages
@@ -63,13 +63,21 @@ from mqgateway.gateway.broker.operations.administration import (
     BrokerFigures,
     SettingState,
 )
-from mqgateway.gateway.broker.operations.batches import (
-    Appended,
-    BatchOperations,
+from mqgateway.gateway.broker.operations.batch_producers import (
+    NotInTransaction,
+    OldCoordinator,
+    OldEpoch,
+    OutOfOrder,
+)
+from mqgateway.gateway.broker.operations.batch_queues import (
     BatchTooLarge,
     Ends,
     NotEnoughReplicas,
     OffsetOutOfRange,
+)
+from mqgateway.gateway.broker.operations.batches import (
+    Appended,
+    BatchOperations,
     ReadBatches,
     ReadPosition,
 )
@@ -151,13 +159,17 @@ __all__ = [
     "NotAdmitted",
     "NotAnswered",
     "NotEnoughReplicas",
+    "NotInTransaction",
     "NotificationOutcome",
     "OffsetOperations",
     "OffsetOutOfRange",
     "OffsetReset",
+    "OldCoordinator",
+    "OldEpoch",
     "OpenTransaction",
     "OperationError",
     "Operations",
+    "OutOfOrder",
     "Peek",
     "PeekOutcome",
     "PendingTimers",

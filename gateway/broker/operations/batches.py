@@ -7,9 +7,10 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Final, NamedTuple
 
 from twisted.internet.defer import Deferred
 
@@ -24,7 +25,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS
 from mqgateway.engine.producers.batch import of_header
-from mqgateway.engine.producers.state import BatchRefusal, Duplicate, ProducerFigures
+from mqgateway.engine.producers.transactions import AbortedTransaction
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import messages_of
@@ -32,53 +33,39 @@ from mqgateway.engine.record_batches.ordinary import OrdinaryBatch
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.results import GetStatus, PutResult, PutStatus
+from mqgateway.engine.store.results import GetStatus, PutResult
 from mqgateway.engine.store.whole_batches import Span
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
-from mqgateway.engine.tables.kafka_configs import MIN_IN_SYNC, PREFIX, kafka_config
+from mqgateway.engine.tables.kafka_configs import kafka_config
 from mqgateway.engine.tables.retention import deletes_by_age
-from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
+from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import ROUNDS, once_brought, reading
 from mqgateway.gateway.broker.consume.long_polling import HeldFetch
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.flow_control import OVERLOAD
+from mqgateway.gateway.broker.operations.batch_producers import (
+    LEADER_EPOCH,
+    BatchProducers,
+    NotInTransaction,
+)
+from mqgateway.gateway.broker.operations.batch_queues import (
+    PUT_OK,
+    BatchTooLarge,
+    Ends,
+    OffsetOutOfRange,
+    failure,
+)
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
 from mqgateway.gateway.broker.operations.time_search import FirstAt, Latest, SearchRange, TimedOffset
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.broker.produce.send import FAILED, WAITING_FOR_FLUSH
-from mqgateway.gateway.broker.static_topics.state import led_queue
 
-LEADER_EPOCH: Final = 0
 FETCH_GROUP: Final = "KAFKA_FETCH"
 """The group under which statistics count reads: a request of Kafka's names none."""
-T = TypeVar("T")
 
 BUILT_MAX: Final = 2048
 """Messages that become batches for one request, as building them takes long."""
 READ_AT_ONCE: Final = 64
 """Queues that a request reads at once; more of them are read as a cooperative task."""
-_PUT_OK: Final = PutStatus.PUT_OK
-
-
-class NotEnoughReplicas(OperationError):
-    """Too few replicas are in sync; nothing was stored."""
-
-
-class BatchTooLarge(OperationError):
-    """A batch that the store or the queue cannot hold."""
-
-
-class OffsetOutOfRange(OperationError):
-    """An offset that is beyond the end of its queue, or is none."""
-
-
-class OutOfOrder(OperationError):
-    """A batch of an idempotent producer that does not follow its last one; nothing was stored."""
-
-
-class OldEpoch(OperationError):
-    """A batch of an idempotent producer that has a newer epoch; nothing was stored."""
 
 
 class Appended(NamedTuple):
@@ -90,14 +77,6 @@ class Appended(NamedTuple):
     base_offset: int
     log_append_time: int
     log_start_offset: int
-
-
-class Ends(NamedTuple):
-    """Offsets of a queue: its first message, its end, and the end of what may be read."""
-
-    log_start: int
-    high_watermark: int
-    last_stable: int
 
 
 NO_ENDS: Final = Ends(-1, -1, -1)
@@ -116,7 +95,8 @@ class ReadPosition(NamedTuple):
 
 @dataclass(slots=True)
 class ReadBatches:
-    """Batches that were read of a queue. `error` is None unless it cannot be read.
+    """Batches that were read of a queue. `error` is None unless it cannot be read. `aborted` has the aborted
+    transactions that may have batches among them, for a reader of committed records.
 
     Spans that are borrowed, views of the log's memory, must be used or copied before the caller returns to
     the event loop.
@@ -128,28 +108,51 @@ class ReadBatches:
     size: int = 0
     error: OperationError | None = None
     is_out_of_range: bool = False
+    aborted: list[AbortedTransaction] = field(default_factory=list)
+
+
+class _Fetch:
+    """A request to read several queues; see `BatchOperations.fetch`."""
+
+    __slots__ = ("group", "is_committed", "max_bytes", "max_wait", "min_bytes", "permit", "positions")
+
+    def __init__(
+        self,
+        permit: Permit,
+        positions: Sequence[ReadPosition],
+        min_bytes: int,
+        max_bytes: int,
+        max_wait: int,
+        group: str,
+        is_committed: bool,
+    ) -> None:
+        self.permit = permit
+        self.positions = positions
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.max_wait = max_wait
+        self.group = group
+        self.is_committed = is_committed
 
 
 class _Read:
     """A read of several queues, as far as it got; `bytes_left` and `built_left` are for the other queues."""
 
-    __slots__ = ("built_left", "bytes_left", "found", "group", "max_bytes", "may_borrow", "positions")
+    __slots__ = ("built_left", "bytes_left", "fetch", "found", "may_borrow")
 
-    def __init__(self, positions: Sequence[ReadPosition], max_bytes: int, group: str) -> None:
-        self.positions = positions
+    def __init__(self, fetch: _Fetch) -> None:
+        self.fetch = fetch
         self.may_borrow = False
-        self.max_bytes = self.bytes_left = max_bytes
+        self.bytes_left = fetch.max_bytes
         self.built_left = BUILT_MAX
-        self.group = group
         self.found: list[ReadBatches] = []
 
 
-class BatchOperations:
+class BatchOperations(BatchProducers):
     """Record batches of one broker."""
 
     def __init__(self, broker: Broker, gate: Gate, runner: Runner) -> None:
-        self._broker = broker
-        self._gate = gate
+        super().__init__(broker, gate)
         self._runner = runner
 
     def append(
@@ -165,64 +168,12 @@ class BatchOperations:
         logs = self._logs_needed(config) if is_all else 0
         known = self._known(topic, queue_id, batch)
         result = self._put(permit, config, queue_id, batch) if known is None else known
-        if result.status is not _PUT_OK:
-            raise _failure(result.status, result.remark)
+        if result.status is not PUT_OK:
+            raise failure(result.status, result.remark)
         if known is None:
             self._broker.stats.put(topic, result.count, result.end_offset - result.physical_offset, {})
         appended = Appended(result.queue_offset, -1, self._broker.store.min_offset(topic, queue_id))
         return self._safe(result, logs, appended)
-
-    def _logs_needed(self, config: TopicConfig) -> int:
-        """Return how many logs must have a write of a topic before it is answered; 0 if it does not wait.
-
-        Raises `OperationError` if it must not be made: too few replicas are in sync, or too many writes wait.
-        """
-        durability, least = self._broker.produce.durability, self._least_in_sync(config)
-        if least <= 1 and not durability.is_awaited:
-            return 0
-        topic = config.topic_name
-        if durability.is_full:
-            raise self._broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, topic)
-        if durability.lacks_replicas({}, least):
-            in_sync = durability.replicas.in_sync()
-            text = f"too few replicas are in sync: {in_sync} (min.insync.replicas of topic {topic}: {least})"
-            raise NotEnoughReplicas(Reason.SYSTEM_ERROR, text)
-        return least
-
-    def _least_in_sync(self, config: TopicConfig) -> int:
-        """Return how many replicas must be in sync: the topic's setting, or `minInSyncReplicas`."""
-        text = config.attributes.get(PREFIX + MIN_IN_SYNC)
-        return self._broker.store_options.min_in_sync_replicas if text is None else int(text)
-
-    def _safe(self, result: PutResult, logs: int, outcome: T) -> T | Deferred[T]:
-        """Return the outcome of a write once as many logs have it as `_logs_needed` returned."""
-        if not logs:
-            return self._gate.leave(outcome)
-        waiting = self._broker.produce.durability.wait(result, logs)
-        return self._gate.leave(waiting.addCallback(_waited, outcome))
-
-    def _known(self, topic: str, queue_id: int, batch: Batch | OrdinaryBatch) -> PutResult | None:
-        """Return where an idempotent producer's batch is if the queue has it. Raises `OperationError`."""
-        producer = None if batch.producer_id < 0 else of_header(batch.data)
-        if producer is None:
-            return None
-        verdict = self._broker.store.producers.check(topic, queue_id, producer)
-        if verdict is None:
-            return None
-        if verdict is BatchRefusal.OUT_OF_ORDER:
-            raise OutOfOrder(
-                Reason.ILLEGAL_OPERATION,
-                f"Out of order sequence number for producer {producer.producer_id} in queue {queue_id} of "
-                f"topic {topic}: {producer.first_sequence}",
-            )
-        if verdict is BatchRefusal.OLD_EPOCH:
-            raise OldEpoch(
-                Reason.ILLEGAL_OPERATION,
-                f"Epoch {producer.epoch} of producer {producer.producer_id} is older than its last one",
-            )
-        assert isinstance(verdict, Duplicate)
-        end = verdict.stored.end
-        return PutResult(_PUT_OK, queue_offset=verdict.base_offset, physical_offset=end, end_offset=end)
 
     def _put(
         self, permit: Permit, config: TopicConfig, queue_id: int, batch: Batch | OrdinaryBatch
@@ -240,6 +191,11 @@ class BatchOperations:
             born = permit.now if batch.max_timestamp < 0 else batch.max_timestamp
             message = Message(topic, queue_id, b"", {}, born, host, store_host)
             return broker.store.batches.put(message, batch.data, batch.count, LEADER_EPOCH)
+        if isinstance(batch, Batch) and batch.is_transactional:
+            raise NotInTransaction(
+                Reason.ILLEGAL_OPERATION,
+                f"topic {topic} was not made by a Kafka client: it cannot have transactions of Kafka",
+            )
         options = broker.options
         added = {
             PROPERTY_MSG_REGION: options.region_id,
@@ -271,34 +227,34 @@ class BatchOperations:
         *,
         group: str = FETCH_GROUP,
         may_borrow: bool = False,
+        is_committed: bool = False,
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Return batches of several queues, or wait up to `max_wait` ms until there are `min_bytes` of them.
 
         Queues are read in their order. The first batch of a queue is given whole even if it is larger than
         the limit of the queue; no queue is read once `max_bytes` are reached. An error in a queue, or an
         offset out of its range, is answered at once. Cancel the Deferred to end the wait. With `may_borrow`
-        spans of a list may be borrowed; those of a Deferred never are.
+        spans of a list may be borrowed; those of a Deferred never are. With `is_committed` no queue is read
+        past its last stable offset, and the transactions that were aborted are told.
         """
         self._gate.enter(permit, Use.PULL)
-        outcome = self._begin(permit, positions, max_bytes, group, may_borrow)
-        limits = positions, min_bytes, max_bytes, max_wait, group
+        fetch = _Fetch(permit, positions, min_bytes, max_bytes, max_wait, group, is_committed)
+        outcome = self._begin(fetch, may_borrow)
         if isinstance(outcome, Deferred):
-            return outcome.addCallback(self._answer, permit, *limits)
-        return self._answer(outcome, permit, *limits)
+            return outcome.addCallback(self._answer, fetch)
+        return self._answer(outcome, fetch)
 
-    def _begin(
-        self, permit: Permit, positions: Sequence[ReadPosition], max_bytes: int, group: str, may_borrow: bool
-    ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
+    def _begin(self, fetch: _Fetch, may_borrow: bool) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Read queues; many of them as a cooperative task."""
-        read = _Read(positions, max_bytes, group)
+        read = _Read(fetch)
 
         def attempt_at_once(rounds: int) -> list[ReadBatches]:
             read.may_borrow = may_borrow and rounds == ROUNDS  # later attempts have a Deferred
             return run(self._steps(read, may_wait=not rounds))
 
-        if len(positions) <= READ_AT_ONCE:
+        if len(fetch.positions) <= READ_AT_ONCE:
             return reading(self._broker, attempt_at_once)
-        lane = f"fetch {permit.connection.address}"
+        lane = f"fetch {fetch.permit.connection.address}"
 
         def attempt(rounds: int) -> Deferred[list[ReadBatches]]:
             return self._runner.run(lane, steps(rounds))
@@ -313,21 +269,14 @@ class BatchOperations:
 
     def _steps(self, read: _Read, *, may_wait: bool) -> Steps[list[ReadBatches]]:
         """Read the queues that were not read yet. Raises `ColdRead`."""
-        for part in in_parts(read.positions[len(read.found) :]):
+        for part in in_parts(read.fetch.positions[len(read.found) :]):
             for position in part:
                 read.found.append(self._read(read, position, may_wait=may_wait))
             yield
         return read.found
 
     def _answer(
-        self,
-        found: list[ReadBatches],
-        permit: Permit,
-        positions: Sequence[ReadPosition],
-        min_bytes: int,
-        max_bytes: int,
-        max_wait: int,
-        group: str,
+        self, found: list[ReadBatches], fetch: _Fetch
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Return what was read, or wait if it is less than the reader wants."""
         size = 0
@@ -335,26 +284,18 @@ class BatchOperations:
             if one.error is not None or one.is_out_of_range:
                 return found
             size += one.size
-        if max_wait <= 0 or not found or size >= min_bytes:
+        if fetch.max_wait <= 0 or not found or size >= fetch.min_bytes:
             return found
-        return self._park(permit, positions, min_bytes, max_bytes, max_wait, group) or found
+        return self._park(fetch) or found
 
-    def _park(
-        self,
-        permit: Permit,
-        positions: Sequence[ReadPosition],
-        min_bytes: int,
-        max_bytes: int,
-        max_wait: int,
-        group: str,
-    ) -> Deferred[list[ReadBatches]] | None:
+    def _park(self, fetch: _Fetch) -> Deferred[list[ReadBatches]] | None:
         """Park a request; None if there is no room, and it must be answered now."""
         broker = self._broker
         waiting: Deferred[list[ReadBatches]] = Deferred(lambda _: broker.consume.held_pulls.forget(held))
 
         def resume() -> None:
             try:
-                outcome = self._begin(permit, positions, max_bytes, group, False)
+                outcome = self._begin(fetch, False)
             except Exception:
                 waiting.errback()
                 return
@@ -363,21 +304,23 @@ class BatchOperations:
             else:
                 waiting.callback(outcome)
 
-        places = {(one.topic, self._own_queue(one.topic, one.queue_id)): one.offset for one in positions}
-        deadline = elapsed_millis(broker.clock) + max_wait
-        bytes_from = broker.store.readable_bytes
-        held = HeldFetch(permit.connection, places, min_bytes, bytes_from, deadline, resume)
+        places = {
+            (one.topic, self._own_queue(one.topic, one.queue_id)): one.offset for one in fetch.positions
+        }
+        deadline = elapsed_millis(broker.clock) + fetch.max_wait
+        bytes_from = partial(broker.store.readable_bytes, uncommitted=not fetch.is_committed)
+        held = HeldFetch(fetch.permit.connection, places, fetch.min_bytes, bytes_from, deadline, resume)
         return waiting if broker.consume.held_pulls.hold(held) else None
 
     def _read(self, read: _Read, position: ReadPosition, *, may_wait: bool) -> ReadBatches:
         """Read one queue. Raises `ColdRead` as long as nothing was read of others."""
-        one = ReadBatches(position)
+        one, is_committed = ReadBatches(position), read.fetch.is_committed
         try:
             queue_id = self._readable(position.topic, position.queue_id)
             one.ends = ends = self._ends(position.topic, queue_id)
             if not ends.log_start <= position.offset <= ends.high_watermark:
                 one.is_out_of_range = True
-            elif position.offset < ends.last_stable and read.bytes_left > 0:
+            elif position.offset < ends.of(is_committed) and read.bytes_left > 0:
                 result = self._broker.store.batches.get(
                     position.topic,
                     queue_id,
@@ -387,20 +330,27 @@ class BatchOperations:
                     leader_epoch=LEADER_EPOCH,
                     may_wait=may_wait,
                     may_borrow=read.may_borrow,
+                    uncommitted=not is_committed,
                 )
+                if is_committed:
+                    one.aborted = self._aborted(position, queue_id, result.next_offset)
                 one.is_out_of_range = result.status is GetStatus.OFFSET_TOO_SMALL
                 one.spans, one.size = result.spans, result.size
                 read.bytes_left -= result.size
                 read.built_left -= result.built
                 if result.spans:
-                    self._broker.stats.got(read.group, position.topic, result.count, result.size)
+                    self._broker.stats.got(read.fetch.group, position.topic, result.count, result.size)
         except OperationError as error:
             one.error = error
         except ColdRead as cold:
-            if read.bytes_left == read.max_bytes:
+            if read.bytes_left == read.fetch.max_bytes:
                 raise
             self._broker.store.bring(cold, lambda: None)  # for the next request
         return one
+
+    def _aborted(self, position: ReadPosition, queue_id: int, end: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions of what was read from a position up to an offset."""
+        return self._broker.store.transactions.aborted(position.topic, queue_id, position.offset, end)
 
     def ends(self, permit: Permit, topic: str, queue_id: int) -> Ends:
         """Return the ends of a queue. Raises `OperationError`."""
@@ -432,99 +382,40 @@ class BatchOperations:
         start = max(start, store.min_offset(topic, queue_id))
         if result is None:
             return start
-        if result.status is not _PUT_OK:
-            raise _failure(result.status, result.remark)
+        if result.status is not PUT_OK:
+            raise failure(result.status, result.remark)
         return self._safe(result, logs, start)
 
-    def producers(self, permit: Permit, topic: str) -> Mapping[int, list[ProducerFigures]]:
-        """Return the idempotent producers of each queue of a topic that has any."""
-        self._gate.enter(permit, Use.QUERY)
-        return self._broker.store.producers.figures(topic)
-
     def at_time(
-        self, permit: Permit, topic: str, queue_id: int, timestamp: int
+        self, permit: Permit, topic: str, queue_id: int, timestamp: int, is_committed: bool = False
     ) -> Deferred[TimedOffset | None]:
         """Return the first record whose timestamp is `timestamp` (ms) or later, None if there is none.
 
+        With `is_committed` it is looked for before the last stable offset.
+
         See `time_search` for the cost, and for the records that are not found. Raises `OperationError`.
         """
         self._gate.enter(permit, Use.QUERY, Use.PULL)
-        where = self._range(permit, topic, queue_id)
+        where = self._range(permit, topic, queue_id, is_committed)
         return FirstAt(self._broker, self._runner, where, timestamp).run()
 
-    def latest_time(self, permit: Permit, topic: str, queue_id: int) -> Deferred[TimedOffset | None]:
+    def latest_time(
+        self, permit: Permit, topic: str, queue_id: int, is_committed: bool = False
+    ) -> Deferred[TimedOffset | None]:
         """Return the first of the records with the largest timestamp, None if no record has a timestamp.
+
+        With `is_committed` it is one before the last stable offset.
 
         See `time_search` for the cost, and for the records that are not found. Raises `OperationError`.
         """
         self._gate.enter(permit, Use.QUERY, Use.PULL)
-        return Latest(self._broker, self._runner, self._range(permit, topic, queue_id)).run()
+        where = self._range(permit, topic, queue_id, is_committed)
+        return Latest(self._broker, self._runner, where).run()
 
-    def _range(self, permit: Permit, topic: str, queue_id: int) -> SearchRange:
+    def _range(self, permit: Permit, topic: str, queue_id: int, is_committed: bool) -> SearchRange:
         own = self._readable(topic, queue_id)
         config = self._broker.tables.topics.get(topic)
         assert config is not None
         ends = self._ends(topic, own)
         lead = int(kafka_config(config.attributes, "message.timestamp.after.max.ms"))
-        return SearchRange(permit.connection, topic, own, ends.log_start, ends.last_stable, lead)
-
-    def _ends(self, topic: str, queue_id: int) -> Ends:
-        store = self._broker.store
-        end = store.max_offset(topic, queue_id)
-        return Ends(store.min_offset(topic, queue_id), end, store.readable_end(topic, queue_id))
-
-    def _readable(self, topic: str, queue_id: int) -> int:
-        """Return this broker's number of a queue that may be read. Raises `OperationError`."""
-        if self._broker.role.is_slave and not self._broker.options.slave_read_enable:
-            raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, "this broker is a slave that serves no reads")
-        self._checked(topic, queue_id, PERM_READ)
-        return self._own_queue(topic, queue_id)
-
-    def _found(self, topic: str, queue_id: int) -> TopicConfig:
-        config = self._broker.tables.topics.get(topic)
-        if config is None or not 0 <= queue_id < max(config.read_queue_nums, config.write_queue_nums):
-            raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic {topic} has no queue {queue_id}")
-        return config
-
-    def _checked(self, topic: str, queue_id: int, perm: int) -> TopicConfig:
-        config = self._found(topic, queue_id)
-        if not (config.perm & perm and self._broker.options.broker_permission & perm):
-            raise OperationError(Reason.NO_PERMISSION, f"topic or broker do not permit this of topic {topic}")
-        return config
-
-    def _own_queue(self, topic: str, queue_id: int) -> int:
-        """Return this broker's number of a queue. Raises `OperationError` for one that moved."""
-        mappings = self._broker.tables.mappings
-        queue = led_queue(mappings, topic, queue_id) if mappings.table else None
-        if queue is None:
-            return queue_id
-        if not queue.is_plain:
-            raise OperationError(
-                Reason.ILLEGAL_OPERATION,
-                f"queue {queue_id} of static topic {topic} has moved: Kafka clients cannot use it",
-            )
-        return queue.leader.queue_id
-
-
-def _waited(status: PutStatus, outcome: T) -> T:
-    """Return the outcome of a write that had to become safe. Raises `OperationError`."""
-    if status is not _PUT_OK:
-        raise _failure(status, "")
-    return outcome
-
-
-def _failure(status: PutStatus, remark: str) -> OperationError:
-    if status is PutStatus.MESSAGE_ILLEGAL:
-        return BatchTooLarge(Reason.MESSAGE_ILLEGAL, remark)
-    if status is PutStatus.PROPERTIES_SIZE_EXCEEDED:
-        return OperationError(Reason.PROPERTIES_TOO_LARGE, remark)
-    if status is PutStatus.SERVICE_NOT_AVAILABLE:
-        return OperationError(Reason.SERVICE_NOT_AVAILABLE, remark)
-    if status is PutStatus.SLAVE_NOT_AVAILABLE:
-        return OperationError(Reason.SLAVE_NOT_AVAILABLE, "no slave has the batch")
-    if status in (PutStatus.FLUSH_SLAVE_TIMEOUT, PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH):
-        return OperationError(Reason.SLAVE_NOT_AVAILABLE, "too few replicas had the batch in time")
-    if status is PutStatus.FLUSH_DISK_TIMEOUT:
-        return OperationError(Reason.SYSTEM_BUSY, "the batch was not on disk in time")
-    reason, text = FAILED.get(status, (Reason.SYSTEM_ERROR, remark))
-    return OperationError(reason, text)
+        return SearchRange(permit.connection, topic, own, ends.log_start, ends.of(is_committed), lead)

@@ -130,6 +130,7 @@ class _Search:
             1,
             most_built=1,
             may_wait=self._may_wait,
+            uncommitted=True,
         )
         yield
         try:

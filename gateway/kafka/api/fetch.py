@@ -22,6 +22,7 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.fetch import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchPartition, FetchRequest
 from mqgateway.gateway.kafka.codec.messages.fetch_response import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
@@ -104,6 +105,7 @@ class Fetch:
             min(max(1, request.max_bytes), BYTES_MAX),
             0 if sorted_out.refused else max(0, request.max_wait_ms),
             may_borrow=len(context.partitions) <= READ_AT_ONCE,  # so that the answer is made at once
+            is_committed=sorted_out.is_committed,
         )
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._waited, sorted_out, call)
@@ -170,9 +172,13 @@ def _data(number: int, read: ReadBatches, is_committed: bool) -> PartitionData:
         ends.high_watermark,
         ends.last_stable,
         ends.log_start,
-        aborted_transactions=() if is_committed else None,
+        aborted_transactions=_aborted(read) if is_committed else None,
         records=cast(Records, read.spans),  # its encoder takes pieces
     )
+
+
+def _aborted(read: ReadBatches) -> Sequence[AbortedTransaction]:
+    return [AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted]
 
 
 def _answer(wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchResponse]:

@@ -126,9 +126,9 @@ class ListOffsets:
         number, timestamp = partition.partition_index, partition.timestamp
         try:
             if timestamp >= 0:
-                search = self._batches.at_time(permit, topic.store_name, number, timestamp)
+                search = self._batches.at_time(permit, topic.store_name, number, timestamp, is_committed)
             elif timestamp == LARGEST_TIMESTAMP:
-                search = self._batches.latest_time(permit, topic.store_name, number)
+                search = self._batches.latest_time(permit, topic.store_name, number, is_committed)
             else:
                 _fill(response, timestamp, self._batches.ends(permit, topic.store_name, number), is_committed)
                 return None

@@ -9,16 +9,20 @@ from typing import Any, Final, NamedTuple
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure
 
+from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import PropertiesTooLarge
 from mqgateway.engine.steps import Steps, in_parts
-from mqgateway.gateway.broker.operations import Operations, Permit, Use
-from mqgateway.gateway.broker.operations.batches import (
+from mqgateway.gateway.broker.operations import (
     Appended,
     BatchTooLarge,
     NotEnoughReplicas,
+    NotInTransaction,
     OldEpoch,
+    Operations,
     OutOfOrder,
+    Permit,
+    Use,
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -40,6 +44,13 @@ from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import WRITING
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked, rules_of
+from mqgateway.gateway.kafka.verification import (
+    NotVerified,
+    TransactionBatch,
+    Verification,
+    Verify,
+    accepting,
+)
 
 ALL: Final = -1
 ACKS: Final = (ALL, 0, 1)
@@ -62,10 +73,11 @@ class _Place(NamedTuple):
 
 
 class Produce:
-    """Appends of one broker."""
+    """Appends of one broker. `verify` asks coordinators about first batches of transactions."""
 
-    def __init__(self, operations: Operations, topics: Topics) -> None:
+    def __init__(self, operations: Operations, topics: Topics, verify: Verify = accepting) -> None:
         self._batches = operations.batches
+        self._verification = Verification(operations.batches, verify)
         self._topics = topics
         self._rules: dict[str, tuple[Topic, BatchRules]] = {}
 
@@ -124,8 +136,6 @@ class Produce:
     ) -> _Place | ErrorCode:
         if request.acks not in ACKS:
             return ErrorCode.INVALID_REQUIRED_ACKS
-        if request.transactional_id is not None:
-            return ErrorCode.INVALID_TXN_STATE
         topic_id = wanted.topic_id if call.version >= TOPIC_ID_SINCE else None
         place = self._topics.admitted(call, Use.SEND, WRITING, wanted.name, topic_id)
         if isinstance(place, ErrorCode):
@@ -150,8 +160,11 @@ class Produce:
             return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
         try:
             batch = checked(memoryview(data.records or b""), rules, call.version, call.now)
-            outcome = self._batches.append(
-                permit, topic.store_name, data.index, batch, is_all=request.acks == ALL
+            is_all = request.acks == ALL
+            outcome = (
+                self._append_verified(call, place, data.index, batch, request)
+                if batch.is_transactional
+                else self._batches.append(permit, topic.store_name, data.index, batch, is_all=is_all)
             )
         except Exception as error:
             return failed(data.index, error)
@@ -161,6 +174,20 @@ class Produce:
                 _appended, failed_later, callbackArgs=(data.index, time), errbackArgs=(data.index,)
             )
         return _appended(outcome, data.index, time)
+
+    def _append_verified(
+        self, call: KafkaCall, place: _Place, index: int, batch: Batch, request: ProduceRequest
+    ) -> Appended | Deferred[Appended]:
+        """Append a transactional batch, once its coordinator knows of the transaction in the partition."""
+        topic, permit, _ = place
+        transactional_id, name = request.transactional_id, topic.store_name
+        if transactional_id is None:
+            text = "A transactional batch needs a transactional id"
+            raise BatchRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+        append = partial(self._batches.append, permit, name, index, batch, is_all=request.acks == ALL)
+        producer = batch.producer_id, batch.producer_epoch
+        claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, call.version)
+        return self._verification.append(claim, append)
 
 
 def _fill(
@@ -215,6 +242,10 @@ def failed_later(failure: Failure, index: int) -> PartitionProduceResponse:
 
 def failed(index: int, error: Exception) -> PartitionProduceResponse:
     """Return the answer for a partition whose batch was not appended."""
+    if isinstance(error, NotVerified):
+        return _refused(index, error.code, str(error) or None)
+    if isinstance(error, NotInTransaction):
+        return _refused(index, ErrorCode.INVALID_TXN_STATE, error.message)
     if isinstance(error, BatchRefused):
         return _refused(index, error.code, str(error), error.records)
     if isinstance(error, PropertiesTooLarge):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mqgateway.engine.producers.state import ProducerFigures
+from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
@@ -110,21 +111,36 @@ class ProducerIds:
             )
         topic, permit = place
         figures = self._operations.batches.producers(permit, topic.store_name)
+        transactions = self._operations.batches.open_transactions(permit, topic.store_name)
         return TopicResponse(
-            wanted.name, [_partition(number, topic, figures) for number in wanted.partition_indexes]
+            wanted.name,
+            [
+                _partition(number, topic, figures.get(number, ()), transactions.get(number, {}))
+                for number in wanted.partition_indexes
+            ],
         )
 
 
-def _partition(number: int, topic: Topic, figures: Mapping[int, list[ProducerFigures]]) -> PartitionResponse:
+def _partition(
+    number: int,
+    topic: Topic,
+    figures: Sequence[ProducerFigures],
+    transactions: Mapping[int, ProducerTransaction],
+) -> PartitionResponse:
     if not 0 <= number < topic.partitions:
         return PartitionResponse(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return PartitionResponse(
-        number,
-        active_producers=[
-            ProducerState(one.producer_id, one.epoch, one.last_sequence, one.last_time, 0)
-            for one in figures.get(number, ())
-        ],
-    )
+    states = {
+        one.producer_id: ProducerState(one.producer_id, one.epoch, one.last_sequence, one.last_time, 0)
+        for one in figures
+    }
+    for producer_id, known in transactions.items():
+        state = states.get(producer_id)
+        if state is None or state.producer_epoch != known.epoch:  # a marker raised the epoch
+            state = states[producer_id] = ProducerState(producer_id, known.epoch)
+        state.last_timestamp = known.stored
+        state.coordinator_epoch = known.coordinator_epoch
+        state.current_txn_start_offset = known.first_offset
+    return PartitionResponse(number, active_producers=list(states.values()))
 
 
 def _refused(code: ErrorCode) -> InitProducerIdResponse:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.message import SysFlag
-from mqgateway.engine.producers.batch import SEQUENCE_MAX, ProducerBatch, of_header, of_record, of_text
+from mqgateway.engine.producers.batch import (
+    SEQUENCE_MAX,
+    Produced,
+    ProducerBatch,
+    of_header,
+    of_record,
+    of_text,
+)
+from mqgateway.engine.producers.markers import Marker, control_batch
 from mqgateway.engine.record_batches.batches import CONTROL, TRANSACTIONAL, assigned, build_batch
 from mqgateway.engine.record_batches.records import Record
 
@@ -15,8 +23,8 @@ def header(count: int = 3, **more: int) -> bytearray:
     return build_batch(records, base_timestamp=0, **more)
 
 
-def fields(batch: ProducerBatch | None) -> tuple[int, ...] | None:
-    if batch is None:
+def fields(batch: Produced | None) -> tuple[int, ...] | None:
+    if not isinstance(batch, ProducerBatch):
         return None
     return batch.producer_id, batch.epoch, batch.first_sequence, batch.count, batch.last_offset
 
@@ -60,6 +68,20 @@ def test_whole_batch_counts_by_its_header() -> None:
     assert fields(of_record(SysFlag.INNER_BATCH, properties, data, 0)) == (7, 2, 9, 3, 2)
     assert fields(of_record(0, properties, data, 0)) == (1, 1, 1, 1, 0)
     assert of_record(SysFlag.INNER_BATCH, {"__KPID": "1:1:1:1"}, data, 0) is None
+
+
+def test_batch_of_a_transaction_says_so() -> None:
+    for flags in (0, TRANSACTIONAL):
+        batch = of_header(header(producer_id=7, producer_epoch=0, base_sequence=0, flags=flags))
+        assert batch is not None and batch.is_transactional == bool(flags)
+
+
+def test_record_with_a_marker_has_it_only_as_a_batch_of_kafka() -> None:
+    marker = Marker(7, 2, True, 1)
+    data = control_batch(marker, 0)
+    assert of_record(SysFlag.INNER_BATCH, {"__KAFKA": "2"}, data, 9) == marker
+    assert of_record(SysFlag.INNER_BATCH, {}, data, 9) is None
+    assert of_record(SysFlag.INNER_BATCH, {"__KAFKA": "2"}, bytes(header()), 9) is None
 
 
 @pytest.mark.parametrize(

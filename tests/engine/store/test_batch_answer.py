@@ -17,7 +17,9 @@ def answer_to(
     limits: TransferLimits = NO_LIMITS,
 ) -> BatchAnswer:
     """An answer from a queue whose log is fresh."""
-    return BatchAnswer(offset, 7, count, 1 << 20, accept, limits, 0, Expansion(lambda position, what: None))
+    return BatchAnswer(
+        offset, 7, count, 1 << 20, accept, limits, 0, Expansion(lambda position, what: None, lambda *_: False)
+    )
 
 
 def unit_of(record: bytes, base_offset: int, messages: int, tags: int = 0) -> BatchUnit:

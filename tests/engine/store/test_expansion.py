@@ -151,7 +151,7 @@ def test_bomb_is_reported_and_holds_nothing() -> None:
         [Record(None, bytes(INFLATED_MAX))], base_timestamp=1, compression=CompressionType.ZSTD
     )
     record, problems, worker = whole_record(batch), Problems(), MemoryWorker()
-    expansion, done = Expansion(problems.report), []
+    expansion, done = Expansion(problems.report, lambda *_: False), []
     began = time.process_time()
     with pytest.raises(LargeBatchRead) as caught:
         expansion.find(record, POSITION, False)
@@ -167,7 +167,7 @@ def test_bomb_is_reported_and_holds_nothing() -> None:
 def test_large_batch_is_inflated_by_a_worker() -> None:
     batch = build_batch(records(bytes(PROMPT_MAX)), base_timestamp=1, compression=CompressionType.GZIP)
     record, problems, worker = whole_record(batch), Problems(), MemoryWorker()
-    expansion = Expansion(problems.report)
+    expansion = Expansion(problems.report, lambda *_: False)
     with pytest.raises(LargeBatchRead) as caught:
         expansion.find(record, POSITION, False)
     caught.value.bring_by(worker, lambda: None, ahead=False)
@@ -191,7 +191,7 @@ def test_message_and_headers_beyond_the_limits_are_skipped_alone() -> None:
 
 
 def test_last_batches_are_kept() -> None:
-    expansion = Expansion(Problems().report)
+    expansion = Expansion(Problems().report, lambda *_: False)
     given = [
         whole_record(build_batch(records(b"v"), base_timestamp=1), queue_offset=offset)
         for offset in range(KEPT_MAX + 1)

@@ -81,7 +81,7 @@ WRONG: dict[str, tuple[Callable[[], bytes | bytearray], ErrorCode]] = {
     "more records than bytes": (lambda: sealed(many()), ErrorCode.INVALID_RECORD),
     "control": (lambda: batch(flags=CONTROL), ErrorCode.INVALID_RECORD),
     "producer without sequence": (lambda: batch(producer_id=1), ErrorCode.INVALID_RECORD),
-    "transaction": (lambda: batch(flags=TRANSACTIONAL), ErrorCode.INVALID_TXN_STATE),
+    "transaction without producer": (lambda: batch(flags=TRANSACTIONAL), ErrorCode.INVALID_RECORD),
     "broken compression": (lambda: changed(21, ">h", 1), ErrorCode.UNKNOWN_SERVER_ERROR),
     "dependent blocks": (lambda: packed(block_linked=True), ErrorCode.UNKNOWN_SERVER_ERROR),
     "from the future": (lambda: batch(base_timestamp=NOW + HOUR + 1), ErrorCode.INVALID_TIMESTAMP),

@@ -18,7 +18,7 @@ from mqgateway.engine.store.message_store import GetStatus, MessageStore
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
-from tests.support.engine.store.producing import put_mapped, put_whole
+from tests.support.engine.store.producing import put_mapped, put_marker, put_whole
 from tests.support.engine.store.stores import batch, drain, message, options, records
 from tests.support.engine.store.viewing import HOLD, RELEASE, Viewed
 
@@ -43,6 +43,8 @@ _kafka = st.tuples(st.just("kafka"), st.integers(1, 4))
 _prepared = st.tuples(st.just("prepared"))
 _whole = st.tuples(st.just("whole"), st.integers(1, 3), st.integers(0, 1), st.integers(1, 4))
 _mapped = st.tuples(st.just("mapped"), st.integers(1, 3), st.integers(0, 1), st.integers(1, 4))
+_transactional = st.tuples(st.just("transactional"), st.integers(1, 3), st.integers(1, 4))
+_markers = st.tuples(st.just("marker"), st.integers(1, 3), st.booleans())
 _moves = st.tuples(st.just("move"), _topics, st.integers(0, 1), st.floats(0, 1))
 _passing = st.tuples(st.just("pass"), st.sampled_from([100, 3000, 70_000]))
 _ends = st.tuples(st.sampled_from(["kill", "restart"]))
@@ -62,6 +64,9 @@ _histories = st.lists(
         _whole,
         _whole,
         _mapped,
+        _transactional,
+        _transactional,
+        _markers,
         _moves,
         _moves,
         _passing,
@@ -129,6 +134,14 @@ class History:
 
     def _mapped(self, producer_id: int, epoch: int, count: int) -> None:
         put_mapped(self.store, ProducerBatch(producer_id, epoch, len(self.ends), count))
+        self._stored()
+
+    def _transactional(self, producer_id: int, count: int) -> None:
+        put_whole(self.store, ProducerBatch(producer_id, 0, len(self.ends), count, is_transactional=True))
+        self._stored()
+
+    def _marker(self, producer_id: int, is_commit: bool) -> None:
+        put_marker(self.store, producer_id, is_commit)
         self._stored()
 
     def _kafka(self, count: int) -> None:

@@ -121,9 +121,6 @@ def test_a_request_that_cannot_be_served_has_an_error_for_each_partition() -> No
         data = sample(scene)
         wrong = produced(client, produce_request("a", data, acks=2))
         assert wrong.error_code == ErrorCode.INVALID_REQUIRED_ACKS
-        request = produce_request("a", data)
-        request.transactional_id = "t"
-        assert produced(client, request).error_code == ErrorCode.INVALID_TXN_STATE
         by_id = produced(client, produce_request("", data, topic_id=b"\1" * 16), 13)
         assert by_id.error_code == ErrorCode.UNKNOWN_TOPIC_ID
         assert produced(client, produce_request("a", None)).error_code == ErrorCode.INVALID_RECORD

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from mqgateway.engine.producers.batch import ProducerBatch
+from mqgateway.engine.producers.markers import Marker, control_batch
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL
 from mqgateway.engine.store.message_store import MessageStore, PutResult
 from tests.support.engine.store.kafka_batches import kafka_batch
 from tests.support.engine.store.stores import message
@@ -15,6 +17,7 @@ def whole_batch(produced: ProducerBatch) -> bytes:
         producer_id=produced.producer_id,
         producer_epoch=produced.epoch,
         base_sequence=produced.first_sequence,
+        flags=TRANSACTIONAL if produced.is_transactional else 0,
     )
 
 
@@ -30,3 +33,17 @@ def put_mapped(store: MessageStore, produced: ProducerBatch) -> PutResult:
     ]
     messages[-1].properties["__KPID"] = produced.text
     return store.batches.put_messages(messages)
+
+
+def put_marker(
+    store: MessageStore,
+    producer_id: int,
+    is_commit: bool,
+    topic: str = "batched",
+    *,
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+) -> PutResult:
+    """Put the marker of a transaction; it is not dispatched yet."""
+    data = control_batch(Marker(producer_id, epoch, is_commit, coordinator_epoch), 1_700_000_000_000)
+    return store.batches.put(message(topic, 0, b"", {}), data, 1, 0)

@@ -16,7 +16,15 @@ from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import GIB, HOST, ROOT, options
 
 HOLD, RELEASE = "HOLD", "RELEASE"
-DERIVED = ("consumequeue", "batchconsumequeue", "index", "compaction", "producers", "queuestarts")
+DERIVED = (
+    "consumequeue",
+    "batchconsumequeue",
+    "index",
+    "compaction",
+    "producers",
+    "kafkatransactions",
+    "queuestarts",
+)
 
 
 class Holds(View):

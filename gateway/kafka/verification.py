@@ -1,0 +1,150 @@
+"""First batches of transactions in partitions: the coordinator must know of them before they are appended.
+
+Else the batch of a producer whose transaction has ended would open one that nobody ends. A batch of a
+transaction that its partition has is not verified again. Kafka: `AddPartitionsToTxnManager`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.gateway.broker.operations import Appended, BatchOperations
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+
+ABORTABLE_SINCE: Final = 11
+"""Version of Produce from which clients know TRANSACTION_ABORTABLE."""
+ADDS_SINCE: Final = 12
+"""Version of Produce from which a batch adds its partition to the transaction (KIP-890)."""
+
+Append = Callable[[], Appended | Deferred[Appended]]
+
+_OUTSIDE: Final = frozenset((ErrorCode.INVALID_TXN_STATE, ErrorCode.TRANSACTION_ABORTABLE))
+_AGAIN: Final = frozenset(
+    (
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    )
+)
+
+
+class NotVerified(Exception):
+    """A batch that its coordinator refuses, with Kafka's code."""
+
+    def __init__(self, code: ErrorCode, message: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TransactionBatch(NamedTuple):
+    """A transactional batch for a partition. `topic` is Kafka's name, `store_topic` the one in the store.
+
+    `version` is that of the Produce request.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    topic: str
+    store_topic: str
+    partition: int
+    version: int
+
+
+class Verify(Protocol):
+    """Asks the coordinator of a transactional id whether a partition belongs to the producer's transaction.
+
+    With `adds` the partition is added first, durably. Fails with `NotVerified`.
+    """
+
+    def __call__(
+        self, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool
+    ) -> Deferred[None]:
+        """Return once the batch may be appended."""
+
+
+def accepting(
+    transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool
+) -> Deferred[None]:
+    """Accept every batch, as of a broker without a coordinator, which gives out no transactional ids."""
+    return succeed(None)
+
+
+class Verification:
+    """Transactional batches of one broker, in their order.
+
+    Batches that come while the first one of their producer is verified wait for it.
+    """
+
+    def __init__(self, batches: BatchOperations, verify: Verify) -> None:
+        self._batches = batches
+        self._verify = verify
+        self._waiting: dict[tuple[str, int, int], deque[Deferred[None]]] = {}
+
+    def append(self, batch: TransactionBatch, append: Append) -> Appended | Deferred[Appended]:
+        """Append a batch by calling `append`, once its coordinator knows of it. Fails with `NotVerified`."""
+        waiting = self._waiting.get(_key(batch))
+        if waiting is None:
+            return self._begin(batch, append)
+        turn: Deferred[None] = Deferred()
+        waiting.append(turn)
+        return turn.addCallback(lambda _: self._begin(batch, append))
+
+    def _begin(self, batch: TransactionBatch, append: Append) -> Appended | Deferred[Appended]:
+        producer_id, epoch = batch.producer_id, batch.epoch
+        if self._batches.is_in_transaction(batch.store_topic, batch.partition, producer_id, epoch):
+            return append()
+        self._waiting[_key(batch)] = deque()
+        verified = self._verify(
+            batch.transactional_id,
+            producer_id,
+            epoch,
+            batch.topic,
+            batch.partition,
+            adds=batch.version >= ADDS_SINCE,
+        )
+        return verified.addBoth(self._verified, batch, append)
+
+    def _verified(
+        self, outcome: object, batch: TransactionBatch, append: Append
+    ) -> Appended | Deferred[Appended] | Failure:
+        """Append a batch that was verified, and let those go on that waited for it."""
+        try:
+            return _translated(outcome, batch.version) if isinstance(outcome, Failure) else append()
+        finally:
+            self._release(_key(batch))
+
+    def _release(self, key: tuple[str, int, int]) -> None:
+        waiting = self._waiting.pop(key)
+        while waiting:
+            waiting.popleft().callback(None)
+            behind = self._waiting.get(key)
+            if behind is not None:  # that one is verified now
+                behind.extend(waiting)
+                return
+
+
+def _key(batch: TransactionBatch) -> tuple[str, int, int]:
+    return batch.store_topic, batch.partition, batch.producer_id
+
+
+def _translated(failure: Failure, version: int) -> Failure:
+    """Return the failure with the code that clients of a version understand."""
+    error = failure.value
+    if not isinstance(error, NotVerified):
+        return failure
+    code = error.code
+    if code in _OUTSIDE:
+        is_known = version >= ABORTABLE_SINCE
+        code = ErrorCode.TRANSACTION_ABORTABLE if is_known else ErrorCode.INVALID_TXN_STATE
+    elif code is ErrorCode.PRODUCER_FENCED:
+        code = ErrorCode.INVALID_PRODUCER_EPOCH
+    elif code in _AGAIN or (code is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_SINCE):
+        code = ErrorCode.NOT_ENOUGH_REPLICAS  # older clients send the batch again, without new metadata
+    return Failure(NotVerified(code, str(error)))
