@@ -110,7 +110,9 @@ class CoordinatorTopic:
 
 
 def _records(batch: Batch, since: int) -> Iterator[Stored]:
-    """Yield the records of a batch from an offset on."""
+    """Yield the records of a batch from an offset on; markers of transactions are no records."""
+    if batch.is_control:
+        return
     try:
         for record in batch.records():
             offset = batch.base_offset + record.offset_delta

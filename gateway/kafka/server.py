@@ -1,7 +1,7 @@
 """Kafka's protocol as a broker serves it: its port, its time, and what is loaded when.
 
 Nothing of it is loaded before the first connection, which waits until a worker has imported the modules. A
-broker that has groups of Kafka loads them once it is ready, as time passes for the groups.
+broker that has groups or transactions of Kafka loads them once it is ready, as time passes for these.
 Connections are those of the remoting server: TLS, PROXY protocol, their number, and a stop that closes each
 once its requests are answered.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.error import CannotListenError
 
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
 MODULES = ("mqgateway.gateway.kafka.connection", "mqgateway.gateway.kafka.service")
+COORDINATOR_TOPICS = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
 WAITING = ("Fetch", "JoinGroup", "SyncGroup")
 """APIs that may wait for what has not happened yet."""
 
@@ -97,7 +98,7 @@ class KafkaServer:
         else:
             log.info("Kafka is served at %s", format_address(host, self.port))
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        if self._operations.topics.get(KAFKA_OFFSETS_TOPIC) is not None:
+        if any(self._operations.topics.get(topic) is not None for topic in COORDINATOR_TOPICS):
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
 
     def stop(self) -> None:
