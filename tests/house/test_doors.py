@@ -17,6 +17,8 @@ WALL_TIME = {
     "gateway/kafka/coordinator/coordinator.py": "written: since when a group has its state",
     "gateway/kafka/coordinator/membership.py": "written: since when a group has its state",
     "gateway/kafka/coordinator/rebalance.py": "written: since when a group has its state",
+    "gateway/kafka/transaction_coordination.py": "written: the times of records of transactional ids",
+    "gateway/kafka/transactions/coordinator.py": "written: when transactions began; their timeouts go by it",
     "engine/configuration.py": "written: the version of the settings",
     "engine/raft/ledger_log.py": "written: the times of a record",
     "engine/delays.py": "written: the version of a table",
