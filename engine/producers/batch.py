@@ -65,7 +65,7 @@ class ProducerBatch:
 
 
 Produced = ProducerBatch | Marker
-"""What a record says about its producer."""
+"""A batch or a marker, which name their producer."""
 
 
 def of_header(data: bytes | bytearray | memoryview) -> ProducerBatch | None:

@@ -125,7 +125,7 @@ def after_record(
     return ProducerTransaction(produced.epoch, coordinator_epoch, begin, end, stored)
 
 
-class Transactions:
+class KafkaTransactions:
     """Transactions of all queues.
 
     `producers`, those first whose last record is oldest, and `queues`, of those that have a transaction, say

@@ -119,10 +119,8 @@ class MessageStore(StoreReading):
         commit_log: Log | None = None,
         views: Sequence[View] = (),
     ) -> None:
-        self._options = options
-        self._disk = disk
-        self._clock = clock
-        self._store_host = store_host
+        self._options, self._store_host = options, store_host
+        self._disk, self._clock = disk, clock
         self.on_arrivals = on_arrivals
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory

@@ -1,6 +1,6 @@
 """First batches of transactions in partitions: the coordinator must know of them before they are appended.
 
-Else the batch of a producer whose transaction has ended would open one that nobody ends. A batch of a
+Otherwise the batch of a producer whose transaction has ended would open one that is never ended. A batch of a
 transaction that its partition has is not verified again. Kafka: `AddPartitionsToTxnManager`.
 """
 
@@ -100,7 +100,6 @@ class Verification:
         producer_id, epoch = batch.producer_id, batch.epoch
         if self._batches.is_in_transaction(batch.store_topic, batch.partition, producer_id, epoch):
             return append()
-        self._waiting[_key(batch)] = deque()
         verified = self._verify(
             batch.transactional_id,
             producer_id,
@@ -109,16 +108,24 @@ class Verification:
             batch.partition,
             adds=batch.version >= ADDS_SINCE,
         )
-        return verified.addBoth(self._verified, batch, append)
+        self._waiting[_key(batch)] = deque()
+        return verified.addCallbacks(
+            self._accepted, self._refused, callbackArgs=(batch, append), errbackArgs=(batch,)
+        )
 
-    def _verified(
-        self, outcome: object, batch: TransactionBatch, append: Append
-    ) -> Appended | Deferred[Appended] | Failure:
-        """Append a batch that was verified, and let those go on that waited for it."""
+    def _accepted(self, _: None, batch: TransactionBatch, append: Append) -> Appended | Deferred[Appended]:
+        """Append a batch, and release those that waited for it."""
         try:
-            return _translated(outcome, batch.version) if isinstance(outcome, Failure) else append()
+            return append()
         finally:
             self._release(_key(batch))
+
+    def _refused(self, failure: Failure, batch: TransactionBatch) -> Failure:
+        """Release the batches that waited for one that was refused."""
+        self._release(_key(batch))
+        if isinstance(failure.value, NotVerified):
+            raise _translated(failure.value, batch.version) from failure.value
+        return failure
 
     def _release(self, key: tuple[str, int, int]) -> None:
         waiting = self._waiting.pop(key)
@@ -134,11 +141,8 @@ def _key(batch: TransactionBatch) -> tuple[str, int, int]:
     return batch.store_topic, batch.partition, batch.producer_id
 
 
-def _translated(failure: Failure, version: int) -> Failure:
-    """Return the failure with the code that clients of a version understand."""
-    error = failure.value
-    if not isinstance(error, NotVerified):
-        return failure
+def _translated(error: NotVerified, version: int) -> NotVerified:
+    """Return an error with the code that clients of a version of Produce understand."""
     code = error.code
     if code in _OUTSIDE:
         is_known = version >= ABORTABLE_SINCE
@@ -147,4 +151,4 @@ def _translated(failure: Failure, version: int) -> Failure:
         code = ErrorCode.INVALID_PRODUCER_EPOCH
     elif code in _AGAIN or (code is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_SINCE):
         code = ErrorCode.NOT_ENOUGH_REPLICAS  # older clients send the batch again, without new metadata
-    return Failure(NotVerified(code, str(error)))
+    return NotVerified(code, str(error))

@@ -78,6 +78,7 @@ WALL_TIME = {
     "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",
     "gateway/remoting/dispatch.py": "written: when a request came",
     "engine/store/views/producers.py": "compared with when batches were stored",
+    "engine/store/views/transactions.py": "compared with when batches and markers were stored",
     "gateway/kafka/call.py": "the time with which the timestamps of a producer are compared",
     "gateway/kafka/api/single_produce.py": "the time with which the timestamps of a producer are compared",
     "gateway/testing/moving.py": "what the wall clock of a test shows",

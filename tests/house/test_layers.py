@@ -38,7 +38,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.extension",
         *NOUNS,
     ),
-    "engine.producers": ("engine.producers", "engine.message"),
+    "engine.producers": ("engine.producers", "engine.record_batches", "engine.message"),
     "engine.message": ("engine.extension",),
     "engine.names": ("engine.message",),
     "engine.unique_keys": (),

@@ -38,7 +38,7 @@ Key = tuple[str, int]
 """Topic and queue id."""
 
 
-class Marker(NamedTuple):
+class StartMarker(NamedTuple):
     """A marker at a position of the log: messages of its queue before `offset` are removed."""
 
     position: int
@@ -51,7 +51,7 @@ class StartsView(SnapshotView):
     def __init__(self, disk: Disk, root: str, queues: ConsumeQueues) -> None:
         super().__init__(disk, f"{root}/{FOLDER}")
         self._queues = queues
-        self._markers: dict[Key, tuple[Marker, ...]] = {}
+        self._markers: dict[Key, tuple[StartMarker, ...]] = {}
         """Markers that may have an effect: by position, with descending offsets. There are several for a
         queue only until it is known which of them fit."""
         self._due: set[Key] = set()
@@ -75,7 +75,7 @@ class StartsView(SnapshotView):
             return False
         key, offset = found
         before = [marker for marker in self._markers.get(key, ()) if marker.offset > offset]
-        self._markers[key] = (*before, Marker(position, offset))
+        self._markers[key] = (*before, StartMarker(position, offset))
         self._due.add(key)
         return True
 
@@ -98,7 +98,7 @@ class StartsView(SnapshotView):
             queue.begin_at(offset, self._log.min_offset)
         self._due.discard(key)
 
-    def _fitting(self, queue: AnyQueue) -> Marker | None:
+    def _fitting(self, queue: AnyQueue) -> StartMarker | None:
         """Return the marker that says where a queue begins, None if there is none."""
         markers = self._markers.get((queue.topic, queue.queue_id), ())
         return next((marker for marker in markers if _fits(queue, marker)), None)
@@ -152,7 +152,7 @@ class StartsView(SnapshotView):
 
     def state(self, oldest: int) -> object:
         """Return the starts that have an effect on messages that the log still has."""
-        found: dict[Key, Marker] = {}
+        found: dict[Key, StartMarker] = {}
         for key in self._markers:
             queue = self._queues.get(*key)
             marker = None if queue is None else self._fitting(queue)
@@ -180,7 +180,7 @@ def parse_marker(properties: Mapping[str, str]) -> tuple[Key, int] | None:
     return (words[2], int(words[0])), int(words[1])
 
 
-def _fits(queue: AnyQueue, marker: Marker) -> bool:
+def _fits(queue: AnyQueue, marker: StartMarker) -> bool:
     """Return True if a queue has the messages that a marker removes, and not those of a younger topic."""
     if marker.offset > queue.max_offset:
         return False
@@ -188,7 +188,7 @@ def _fits(queue: AnyQueue, marker: Marker) -> bool:
     return place is not None and place[0] < marker.position
 
 
-def _encode(found: Mapping[Key, Sequence[Marker]]) -> bytes:
+def _encode(found: Mapping[Key, Sequence[StartMarker]]) -> bytes:
     parts: list[bytes] = []
     for (topic, queue_id), markers in found.items():
         name = topic.encode()
@@ -197,9 +197,9 @@ def _encode(found: Mapping[Key, Sequence[Marker]]) -> bytes:
     return b"".join(parts)
 
 
-def _decode(state: bytes) -> dict[Key, tuple[Marker, ...]]:
+def _decode(state: bytes) -> dict[Key, tuple[StartMarker, ...]]:
     """Decode markers. Raises `ValueError` and `struct.error`."""
-    found: dict[Key, tuple[Marker, ...]] = {}
+    found: dict[Key, tuple[StartMarker, ...]] = {}
     at = 0
     while at < len(state):
         length, queue_id, position, offset = _ENTRY.unpack_from(state, at)
@@ -208,6 +208,6 @@ def _decode(state: bytes) -> dict[Key, tuple[Marker, ...]]:
         if len(name) != length:
             raise ValueError("the last entry is cut short")
         key = name.decode(), queue_id
-        found[key] = (*found.get(key, ()), Marker(position, offset))
+        found[key] = (*found.get(key, ()), StartMarker(position, offset))
         at += length
     return found

@@ -29,11 +29,11 @@ from mqgateway.engine.producers.state import BatchRefusal, Key
 from mqgateway.engine.producers.transactions import (
     NONE,
     AbortedTransaction,
+    KafkaTransactions,
     MarkerRefusal,
     ProducerTransaction,
     Queue,
     QueueTransactions,
-    Transactions,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.consume_queue import ConsumeQueues
@@ -69,7 +69,7 @@ class TransactionsView(SnapshotView):
         super().__init__(disk, f"{root}/{FOLDER}")
         self._clock = clock
         self._queues = queues
-        self._transactions = Transactions(
+        self._transactions = KafkaTransactions(
             options.kafka_producers_max, options.kafka_producer_id_expiration_millis
         )
         self._expired_at = elapsed_millis(clock)

@@ -158,7 +158,7 @@ def _target(broker: Broker, restart: Restart) -> int:
 
 def _offset_by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:
     if timestamp < 0:
-        return broker.store.max_offset(topic, queue_id)
+        return broker.store.readable_end(topic, queue_id)
     return broker.store.offset_by_time(topic, queue_id, timestamp)
 
 
@@ -211,7 +211,7 @@ def _progress(
         consumed = max(least, offsets.query(group, topic, queue_id))
         last_time = store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else 0
         table[MessageQueue(topic, name, queue_id)] = OffsetWrapper(
-            broker_offset=max(0, store.max_offset(topic, queue_id)),
+            broker_offset=max(0, store.readable_end(topic, queue_id)),
             consumer_offset=consumed,
             pull_offset=max(consumed, offsets.query_pull(group, topic, queue_id)),
             last_timestamp=max(0, last_time),

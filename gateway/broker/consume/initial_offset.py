@@ -79,4 +79,4 @@ def _common_beginning(broker: Broker, topic: str, group: str, queue_id: int) -> 
     offset = broker.tables.offsets.query(broadcast_group(group), topic, queue_id)
     if offset > UNKNOWN:
         return offset
-    return 0 if begins_fresh(broker, topic, queue_id) else broker.store.max_offset(topic, queue_id)
+    return 0 if begins_fresh(broker, topic, queue_id) else broker.store.readable_end(topic, queue_id)

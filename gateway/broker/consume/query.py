@@ -78,8 +78,9 @@ def search_offset(
 
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int:
-    """Return the offset of the queue's next message; 0 for a queue without messages so far."""
-    return broker.store.max_offset(topic, queue_id)
+    """Return the end of what consumers may read of a queue: the offset of its next message, or of the first
+    one of an open transaction of Kafka; 0 for a queue without messages so far."""
+    return broker.store.readable_end(topic, queue_id)
 
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int:

@@ -235,7 +235,7 @@ class BatchOperations(BatchProducers):
         the limit of the queue; no queue is read once `max_bytes` are reached. An error in a queue, or an
         offset out of its range, is answered at once. Cancel the Deferred to end the wait. With `may_borrow`
         spans of a list may be borrowed; those of a Deferred never are. With `is_committed` no queue is read
-        past its last stable offset, and the transactions that were aborted are told.
+        past its last stable offset, and what was read names the transactions that were aborted.
         """
         self._gate.enter(permit, Use.PULL)
         fetch = _Fetch(permit, positions, min_bytes, max_bytes, max_wait, group, is_committed)

@@ -128,9 +128,10 @@ class OffsetOperations:
         return self._broker.tables.offsets.groups_of(topic)
 
     def range(self, topic: str, queue_id: int) -> QueueRange:
-        """Return the offsets between which a queue has messages; both are 0 for an unknown queue."""
+        """Return the offsets between which a queue has messages that consumers may read; both are 0 for an
+        unknown queue."""
         store = self._broker.store
-        return QueueRange(store.min_offset(topic, queue_id), store.max_offset(topic, queue_id))
+        return QueueRange(store.min_offset(topic, queue_id), store.readable_end(topic, queue_id))
 
     def store_time(self, topic: str, queue_id: int, offset: int) -> int:
         """Return when a message was stored (ms), -1 for none at this offset."""

@@ -82,7 +82,7 @@ def _peek(broker: Broker, request: Peek, topic: TopicConfig, *, may_wait: bool) 
     count = rest = 0
     for name, queue_id in again + places if chance % RETRY_EVERY == 0 else places + again:
         offset = broker.pop.first_offset(group, name, queue_id)
-        rest += store.max_offset(name, queue_id) - offset
+        rest += store.readable_end(name, queue_id) - offset
         most = request.max_messages - count
         if most <= 0:
             continue
@@ -145,7 +145,7 @@ def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Want
     if request.is_ordered and broker.pop.orders.is_blocked(key, request.attempt_id, now):
         return False
     offset = broker.pop.first_offset(group, topic, queue_id)
-    rest = broker.store.max_offset(topic, queue_id) - offset
+    rest = broker.store.readable_end(topic, queue_id) - offset
     if rest >= broker.options.max_message_filter_num_for_notification or not isinstance(wanted, frozenset):
         return rest > 0
     units = broker.store.consume_queue_units(topic, queue_id, offset, max(rest, 0))

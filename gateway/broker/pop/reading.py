@@ -127,7 +127,7 @@ def read(
         topic, queue_id = queue
         key = OrderKey(topic, group, queue_id)
         if _is_held_back(broker, key):
-            rest += store.max_offset(topic, queue_id) - state.first_offset(group, topic, queue_id)
+            rest += store.readable_end(topic, queue_id) - state.first_offset(group, topic, queue_id)
             continue
         offset = _start(broker, request, queue)
         if request.is_ordered and state.orders.is_blocked(key, request.attempt_id, now):
@@ -135,7 +135,7 @@ def read(
         if count >= request.max_messages or (
             request.is_ordered and not state.orders.has_room(key, len(found))
         ):
-            rest += store.max_offset(topic, queue_id) - offset
+            rest += store.readable_end(topic, queue_id) - offset
             continue
         most = request.max_messages - count
         result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait, limits=limits)
@@ -171,7 +171,7 @@ def _start(broker: Broker, request: Receive, queue: QueueToPop) -> int:
         elif broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(broker, topic, queue_id):
             offset = 0
         else:
-            offset = max(0, store.max_offset(topic, queue_id) - 1)
+            offset = max(0, store.readable_end(topic, queue_id) - 1)
         if not broker.tables.offsets.commit(group, topic, queue_id, offset):
             most = broker.options.max_offsets
             raise OperationError(

@@ -177,7 +177,7 @@ class PopState:
         RocketMQ: `notifyLongPollingRequestIfNeed`.
         """
         offset = self._offsets.query(key.group, key.topic, key.queue_id)
-        if self._store.max_offset(key.topic, key.queue_id) > offset:
+        if self._store.readable_end(key.topic, key.queue_id) > offset:
             places = [key._replace(queue_id=ANY_QUEUE), key]
             self.parked.wake(*places)
             self.parked_notifications.wake(*places)

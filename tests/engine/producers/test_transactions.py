@@ -10,9 +10,9 @@ from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.producers.state import BatchRefusal
 from mqgateway.engine.producers.transactions import (
     AbortedTransaction,
+    KafkaTransactions,
     MarkerRefusal,
     QueueTransactions,
-    Transactions,
 )
 
 DAY = 86_400_000
@@ -23,7 +23,7 @@ class Log:
     """A queue whose records are dispatched at once."""
 
     def __init__(self, limit: int = 100) -> None:
-        self.transactions = Transactions(limit, DAY)
+        self.transactions = KafkaTransactions(limit, DAY)
         self.offset = self.end = self.now = 0
 
     def batch(self, producer_id: int = 1, count: int = 1, *, epoch: int = 0, plain: bool = False) -> bool:
@@ -117,7 +117,7 @@ def test_plain_producer_is_not_kept() -> None:
     assert not log.batch(plain=True) and not log.transactions.producers
 
 
-def test_what_is_expected_counts_until_it_is_dispatched() -> None:
+def test_expected_records_count_until_it_is_dispatched() -> None:
     log = Log()
     log.transactions.expect(*PLACE, ProducerBatch(1, 0, 0, 1, 0, True), 0, 100, 0)
     assert log.check(0, plain=True) is BatchRefusal.NOT_TRANSACTIONAL

@@ -17,8 +17,10 @@ from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_sc
 from tests.support.gateway.kafka.requests import (
     batch_of_values,
     batches_in,
+    end_transaction,
     fetch_request,
     fetched,
+    in_transaction,
     produce_request,
     produced,
     values_in,
@@ -157,6 +159,43 @@ def test_readers_of_committed_records_get_an_empty_list_of_aborted_transactions(
         create(client, "a")
         assert fetched(client, fetch_request("a", 0, isolation_level=1)).aborted_transactions == ()
         assert fetched(client, fetch_request("a", 0)).aborted_transactions is None
+
+
+def test_readers_of_committed_records_stop_at_an_open_transaction() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        filled(scene, client, 1)
+        in_transaction(scene, client, 7, b"x", b"y")
+        filled(scene, client, 1)
+        committed = fetched(client, fetch_request("a", 0, isolation_level=1))
+        everything = fetched(client, fetch_request("a", 0))
+        ends = [(one.high_watermark, one.last_stable_offset) for one in (committed, everything)]
+        assert ends == [(6, 2), (6, 2)]
+        assert (len(values_in(committed)), len(values_in(everything))) == (2, 6)
+        request = fetch_request("a", 2, isolation_level=1, max_wait=4000)
+        client.write(client.frame(request, 12))
+        assert not client.frames(1, 1.0)
+        end_transaction(scene, 7, is_commit=False)
+        [frame] = client.frames(1, 1.0)
+        [topic] = client.decoded(request, frame, 12).responses
+        [read] = topic.partitions
+        assert read.last_stable_offset == 7 and len(batches_in(read)) == 3
+        assert [(one.producer_id, one.first_offset) for one in read.aborted_transactions] == [(7, 2)]
+        assert fetched(client, fetch_request("a", 2)).aborted_transactions is None
+
+
+def test_aborted_transactions_are_in_the_order_of_their_markers() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        for producer_id in (1, 2, 3):
+            in_transaction(scene, client, producer_id, b"x")
+        for producer_id in (3, 1, 2):
+            end_transaction(scene, producer_id, is_commit=producer_id == 1)
+        read = fetched(client, fetch_request("a", 0, isolation_level=1))
+        assert [(one.producer_id, one.first_offset) for one in read.aborted_transactions] == [(3, 2), (2, 1)]
+        assert not fetched(client, fetch_request("a", 6, isolation_level=1)).aborted_transactions
 
 
 def test_a_session_gives_only_news() -> None:

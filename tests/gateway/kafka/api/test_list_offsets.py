@@ -29,6 +29,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
 from tests.gateway.kafka.api.test_metadata import create
 from tests.support.gateway.kafka.broker import KafkaBroker
 from tests.support.gateway.kafka.client import KafkaClient, kafka_scene
+from tests.support.gateway.kafka.requests import end_transaction, in_transaction
 
 BASE = 1_600_000_000_000
 NONE = (0, -1, -1, -1)
@@ -205,3 +206,22 @@ def test_end_of_the_leader_epoch_is_the_end_of_the_partition(version: int) -> No
         assert end(0, current=-2) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
         assert end(0, topic="gone") == end(0, partition=1)
         assert end(0, topic="gone") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
+
+
+def test_readers_of_committed_records_are_sent_no_further_than_the_last_stable_offset() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "t")
+        produce(client, BASE)
+        in_transaction(scene, client, 7, b"x", topic="t")
+        wanted = [ListOffsetsPartition(0, -1, LATEST)], [ListOffsetsPartition(0, -1, BASE + 1)]
+        larger = [ListOffsetsPartition(0, -1, LARGEST)]
+
+        def offsets(isolation: int) -> list[int]:
+            return [
+                parts(client.ask(asked(*one, isolation=isolation)))["t"][0][2] for one in (*wanted, larger)
+            ]
+
+        assert offsets(0) == [2, 1, 1] and offsets(1) == [1, -1, 0]
+        end_transaction(scene, 7, is_commit=True, topic="t")
+        assert offsets(1)[:2] == [3, 1]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
-from mqgateway.engine.record_batches.batches import build_batch
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL, build_batch
 from mqgateway.engine.record_batches.records import Record
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
     CreatableTopic,
@@ -16,12 +19,16 @@ from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from mqgateway.gateway.kafka.codec.messages.produce_request import ProduceRequest, TopicProduceData
+from mqgateway.gateway.kafka.verification import NotVerified
 from tests.gateway.kafka.api.test_metadata import ACCESS, create
+from tests.support.gateway.kafka.broker import KafkaBroker
 from tests.support.gateway.kafka.client import KafkaScene, kafka_scene
 from tests.support.gateway.kafka.requests import (
     batch_of_values,
+    end_transaction,
     fetch_request,
     fetched,
+    in_transaction,
     produce_request,
     produced,
     values_in,
@@ -31,6 +38,36 @@ from tests.support.gateway.kafka.requests import (
 def sample(scene: KafkaScene, *values: bytes, **fields: Any) -> bytearray:
     """Return a batch of the server's time."""
     return batch_of_values(*(values or (b"a", b"b")), now=scene.server.clock.millis(), **fields)
+
+
+class Coordinated(KafkaBroker):
+    """A broker whose coordinator answers when a test says so; topic `a` is one of Kafka's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Any, ...]] = []
+        self.outcomes: list[Deferred[None]] = []
+        attributes = {"queue.type": "BatchCQ", "message.format": "kafka"}
+        self.broker.tables.topics.put(TopicConfig("a", 1, 1, attributes=attributes))
+        self.service.handlers.update(Produce(self.operations, self.topics, self.verify).handlers())
+
+    def verify(self, *claim: Any, adds: bool) -> Deferred[None]:
+        """See `Verify`."""
+        self.asked.append((*claim, adds))
+        self.outcomes.append(Deferred())
+        return self.outcomes[-1]
+
+    def produce(self, sequence: int | None, version: int = 12) -> list[Any]:
+        """Send a batch of a transaction, or a plain one; return the list that its answer comes to."""
+        producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence, "flags": TRANSACTIONAL}
+        data = batch_of_values(b"v", now=self.clock.millis(), **({} if sequence is None else producer))
+        return self.send(produce_request("a", data, transactional_id="t"), version)
+
+
+def first(answers: list[Any]) -> Any:
+    """Return the answer for the one partition of the one answer."""
+    [answer] = answers
+    return answer.responses[0].partition_responses[0]
 
 
 @pytest.mark.parametrize("version", range(3, 14))
@@ -157,6 +194,55 @@ def test_two_equal_batches_in_one_read_are_stored_once() -> None:
         answers = [client.decoded(request, frame, 12) for frame in client.frames(2)]
         offsets = [answer.responses[0].partition_responses[0].base_offset for answer in answers]
         assert offsets == [0, 0] and fetched(client, fetch_request("a", 0)).high_watermark == 2
+
+
+@pytest.mark.parametrize("version", [9, 11, 12])
+def test_a_batch_of_a_transaction_needs_a_transactional_id(version: int) -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        refused = in_transaction(scene, client, 7, b"x", transactional_id=None, version=version)
+        assert refused.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        taken = in_transaction(scene, client, 7, b"x", version=version)
+        assert (taken.error_code, taken.base_offset) == (0, 0)
+        again = in_transaction(scene, client, 7, b"x", version=version)
+        assert (again.error_code, again.base_offset) == (0, 0)
+
+
+def test_a_batch_that_does_not_fit_its_producers_transaction_is_refused() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        scene.server.create_topic("Orders", queues=1)
+        assert in_transaction(scene, client, 7, b"x").error_code == 0
+        plain = sample(scene, b"y", producer_id=7, producer_epoch=0, base_sequence=1)
+        assert produced(client, produce_request("a", plain)).error_code == ErrorCode.INVALID_TXN_STATE
+        end_transaction(scene, 7, is_commit=True, epoch=1)
+        assert produced(client, produce_request("a", plain)).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+        of_rocketmq = in_transaction(scene, client, 7, b"x", topic="Orders")
+        assert of_rocketmq.error_code == ErrorCode.INVALID_TXN_STATE
+
+
+@pytest.mark.parametrize("version", [9, 12])
+def test_a_batch_waits_until_its_coordinator_knows_of_it(version: int) -> None:
+    """The next batch of the producer waits with it, and a plain one does not."""
+    broker = Coordinated()
+    waiting = [broker.produce(sequence, version) for sequence in (0, 1)]
+    plain = broker.produce(None, version)
+    assert waiting == [[], []] and first(plain).base_offset == 0
+    assert broker.asked == [("t", 7, 0, "a", 0, version >= 12)]
+    broker.outcomes[0].callback(None)
+    assert [first(answers).base_offset for answers in waiting] == [1, 2]
+    assert first(broker.produce(2, version)).base_offset == 3 and len(broker.asked) == 1
+
+
+def test_a_batch_that_its_coordinator_refuses_is_not_stored() -> None:
+    broker = Coordinated()
+    answers = broker.produce(0)
+    broker.outcomes[0].errback(NotVerified(ErrorCode.INVALID_TXN_STATE, "not in it"))
+    refused = first(answers)
+    assert (refused.error_code, refused.error_message) == (ErrorCode.TRANSACTION_ABORTABLE, "not in it")
+    assert broker.broker.store.max_offset("a", 0) == 0
 
 
 def test_settings_of_the_topic_apply() -> None:

@@ -14,7 +14,13 @@ from mqgateway.gateway.kafka.codec.messages.describe_producers_request import (
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from tests.gateway.kafka.api.test_metadata import ACCESS, create
 from tests.support.gateway.kafka.client import kafka_scene
-from tests.support.gateway.kafka.requests import batch_of_values, produce_request, produced
+from tests.support.gateway.kafka.requests import (
+    batch_of_values,
+    end_transaction,
+    in_transaction,
+    produce_request,
+    produced,
+)
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -57,6 +63,27 @@ def test_producers_of_partitions_are_described() -> None:
         assert producer.last_timestamp >= now and not second.active_producers
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert third.error_code == unknown.partitions[0].error_code == code
+
+
+def test_transactions_of_producers_are_described() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        for producer_id in (7, 8):
+            in_transaction(scene, client, producer_id, b"x")
+        end_transaction(scene, 8, is_commit=True, epoch=1, coordinator_epoch=4)
+        [topic] = client.ask(DescribeProducersRequest([TopicRequest("a", [0])])).topics
+        found = [
+            (
+                one.producer_id,
+                one.producer_epoch,
+                one.last_sequence,
+                one.coordinator_epoch,
+                one.current_txn_start_offset,
+            )
+            for one in topic.partitions[0].active_producers
+        ]
+        assert found == [(7, 0, 0, -1, 0), (8, 1, -1, 4, -1)]
 
 
 def test_with_access_control_nothing_is_given_or_shown() -> None:

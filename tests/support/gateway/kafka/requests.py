@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.record_batches.batches import Batch, batches, build_batch
+from mqgateway.engine.producers.markers import Marker
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL, Batch, batches, build_batch
 from mqgateway.engine.record_batches.records import Record
+from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from mqgateway.gateway.kafka.codec.messages.produce_request import (
     PartitionProduceData,
@@ -13,7 +15,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
     TopicProduceData,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from tests.support.gateway.kafka.client import KafkaClient
+from tests.support.gateway.kafka.client import KafkaClient, KafkaScene
 
 NAME_ONLY = 12
 """Version of Produce and Fetch that names topics."""
@@ -32,10 +34,11 @@ def produce_request(
     partition: int = 0,
     acks: int = -1,
     topic_id: bytes = NO_UUID,
+    transactional_id: str | None = None,
 ) -> ProduceRequest:
     """Return a request with one batch."""
     one = PartitionProduceData(partition, None if data is None else bytes(data))
-    return ProduceRequest(None, acks, 1000, [TopicProduceData(topic, topic_id, [one])])
+    return ProduceRequest(transactional_id, acks, 1000, [TopicProduceData(topic, topic_id, [one])])
 
 
 def produced(client: KafkaClient, request: ProduceRequest, version: int = NAME_ONLY) -> Any:
@@ -43,6 +46,44 @@ def produced(client: KafkaClient, request: ProduceRequest, version: int = NAME_O
     [topic] = client.ask(request, version).responses
     [partition] = topic.partition_responses
     return partition
+
+
+def in_transaction(
+    scene: KafkaScene,
+    client: KafkaClient,
+    producer_id: int,
+    *values: bytes,
+    topic: str = "a",
+    version: int = NAME_ONLY,
+    epoch: int = 0,
+    sequence: int = 0,
+    transactional_id: str | None = "t",
+) -> Any:
+    """Produce a batch of a transaction; return the answer for its partition."""
+    data = batch_of_values(
+        *values,
+        now=scene.server.clock.millis(),
+        flags=TRANSACTIONAL,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+    )
+    return produced(client, produce_request(topic, data, transactional_id=transactional_id), version)
+
+
+def end_transaction(
+    scene: KafkaScene,
+    producer_id: int,
+    *,
+    is_commit: bool,
+    topic: str = "a",
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+) -> None:
+    """Write a marker into queue 0 of a topic, as a coordinator does."""
+    operations = scene.operations
+    marker = Marker(producer_id, epoch, is_commit, coordinator_epoch)
+    operations.batches.write_marker(operations.gate.internal(Use.SEND), topic, 0, marker)
 
 
 def fetch_request(
