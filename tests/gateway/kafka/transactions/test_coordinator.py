@@ -307,9 +307,8 @@ class Histories(RuleBasedStateMachine):
         """Check that no partition has a marker of an ended transaction that says something else."""
         for sent, producer, commit in self.ended:
             for place in sent:
-                outcomes = {
-                    is_commit for known, is_commit in self.scene.markers.of(place) if known == producer
-                }
+                markers = self.scene.markers.of(place)
+                outcomes = {is_commit for known, is_commit in markers if known == producer}
                 assert commit in outcomes or not outcomes
                 if producer.epoch and (producer, commit) in self.unique:
                     assert outcomes <= {commit}
