@@ -41,6 +41,7 @@ PROGRAMS = {
     "support.grpc.builds": ("support/grpc/programs",),
     "support.grpc.rust": ("support/grpc/rust_driver",),
     "kafka.support.builds": ("kafka/programs",),
+    "kafka.support.transactional": ("kafka/transactional",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official", "__pycache__")
