@@ -81,7 +81,7 @@ def read(request: Mapping[str, Any]) -> dict[str, Any]:
         if message is not None and message.error() is None:
             values.append(message.value().decode())
         [position] = consumer.position([place])
-        if message is None and position.offset >= end:
+        if message is None and max(position.offset, 0) >= end:
             break
     consumer.close()
     return {"values": values, "end": end}
