@@ -44,7 +44,7 @@ class ProducerTransaction(NamedTuple):
     """A producer's state in a queue. `first_offset` is that of its open transaction, -1 if none is open.
 
     `coordinator_epoch` is that of its last marker, -1 if there is none. Its last record ends at `end` of the
-    log and was stored at `stored`, ms.
+    log and was stored at `stored`, ms. `is_new` is True until the epoch has a batch.
     """
 
     epoch: int
@@ -52,6 +52,7 @@ class ProducerTransaction(NamedTuple):
     first_offset: int
     end: int
     stored: int
+    is_new: bool = False
 
 
 class MarkerRefusal(Enum):
@@ -117,7 +118,9 @@ def after_record(
 ) -> ProducerTransaction:
     """Return the state after a record of the log whose first message is at `first_offset`."""
     if isinstance(produced, Marker):
-        return ProducerTransaction(produced.producer_epoch, produced.coordinator_epoch, NONE, end, stored)
+        epoch = produced.producer_epoch
+        is_new = before is None or before.is_new or before.epoch != epoch
+        return ProducerTransaction(epoch, produced.coordinator_epoch, NONE, end, stored, is_new)
     coordinator_epoch = NONE if before is None else before.coordinator_epoch
     begin = NONE if before is None else before.first_offset
     if begin == NONE and produced.is_transactional:
@@ -141,17 +144,23 @@ class KafkaTransactions:
         self.queues: dict[Queue, QueueTransactions] = {}
         self._expected: dict[Key, ProducerTransaction] = {}
 
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is known of any producer or queue."""
+        return not self.producers and not self.queues and not self._expected
+
     # Decisions on what is to be written.
 
     def check(self, topic: str, queue_id: int, batch: ProducerBatch, now: int) -> BatchRefusal | None:
-        """Decide on a batch that is to be appended at `now`, ms; its sequence is not looked at."""
-        if not self.producers and not self._expected:
-            return None
+        """Decide on a batch that is to be appended at `now`, ms. Of its sequence it is only known that an
+        epoch, which a marker may have raised, begins with 0."""
         known = self.newest(topic, queue_id, batch.producer_id, now)
         if known is None:
             return None
         if batch.epoch < known.epoch:
             return BatchRefusal.OLD_EPOCH
+        if batch.first_sequence and (known.is_new or batch.epoch > known.epoch):
+            return BatchRefusal.OUT_OF_ORDER
         if known.first_offset != NONE and not batch.is_transactional:
             return BatchRefusal.NOT_TRANSACTIONAL
         return None
@@ -301,4 +310,4 @@ class KafkaTransactions:
 
 def begins(produced: Produced) -> bool:
     """Return True if a record makes its producer one with transactions."""
-    return not isinstance(produced, ProducerBatch) or produced.is_transactional
+    return isinstance(produced, Marker) or produced.is_transactional

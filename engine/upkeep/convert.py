@@ -38,6 +38,7 @@ from mqgateway.engine.upkeep.convert_log import STATE, LogCopy
 from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
 from mqgateway.engine.upkeep.convert_tables import convert_topics, keep_end
 from mqgateway.engine.upkeep.convert_timers import TimerMove
+from mqgateway.engine.upkeep.convert_transactions import TransactionOutcomes
 from mqgateway.engine.upkeep.copies import copy_file, copy_folder
 from mqgateway.engine.upkeep.findings import Findings, Progress, Severity, StorePart
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
@@ -126,7 +127,8 @@ class _Convert:
             files = LedgerFiles(FileQueue(files.pool, files.directory, files.file_size), files)
         self._refuse(self._findings, frozenset(StorePart))
         self._files = files
-        self._conversion = RecordConversion(files, keeps_batches)
+        self._outcomes = TransactionOutcomes(self._walk_again)
+        self._conversion = RecordConversion(files, self._outcomes, keeps_batches)
         self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else MemberProperties()
         self._known_end = QueueCheck(layout, Findings(), None, lambda *_: None).known_end(files.end)
         member = os.path.basename(layout.ledger)
@@ -169,6 +171,10 @@ class _Convert:
 
         return LedgerWalk(files, self._findings, self._noted, self._is_past_end, show, on_entry)
 
+    def _walk_again(self) -> LedgerWalk:
+        """Return a walk of the whole log whose findings another walk has too."""
+        return LedgerWalk(self._files, Findings(), self._noted, self._is_past_end, lambda *_: None, None)
+
     def _is_past_end(self, position: int) -> bool:
         return self._known_end <= position
 
@@ -178,7 +184,8 @@ class _Convert:
     def _write_log(self) -> None:
         """Write the records in order to the new log."""
         root, log = self._layout.root, self._new_log()
-        copy = LogCopy(self._disk, self._aside, root, self._files, log, self._keeps_batches)
+        parts = self._files, log, self._outcomes
+        copy = LogCopy(self._disk, self._aside, root, *parts, self._keeps_batches)
         copy.take(lambda files: self._walk(files, "writing the log"))
         self._refuse(self._findings, frozenset(StorePart))
 

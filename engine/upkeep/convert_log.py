@@ -21,6 +21,7 @@ from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, blank
 from mqgateway.engine.tables.jsonfile import Table, load_table, write_table
 from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
+from mqgateway.engine.upkeep.convert_transactions import TransactionOutcomes
 from mqgateway.engine.upkeep.ledger import LedgerFiles
 from mqgateway.engine.upkeep.walk import LogWalk
 
@@ -44,14 +45,21 @@ class LogCopy:
     """The new log below a directory; `end` is its end. Data of an interrupted copy is kept."""
 
     def __init__(
-        self, disk: Disk, root: str, source: str, files: LedgerFiles, log: FileQueue, keeps_batches: bool
+        self,
+        disk: Disk,
+        root: str,
+        source: str,
+        files: LedgerFiles,
+        log: FileQueue,
+        outcomes: TransactionOutcomes,
+        keeps_batches: bool,
     ) -> None:
         first = files.starts[0] if files.starts else 0
         self._disk = disk
         self._path = f"{root}/{STATE}"
         self._source = files
         self._log = log
-        self._conversion = RecordConversion(files, keeps_batches)
+        self._conversion = RecordConversion(files, outcomes, keeps_batches)
         self._written = Written(source, files.file_size, first, keeps_batches, first, first)
         self._buffer = bytearray()
         noted = load_table(disk, self._path)

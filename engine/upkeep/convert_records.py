@@ -2,8 +2,9 @@
 
 A record that holds a batch whole is replaced by the messages that readers of RocketMQ get
 (`store.expansion`), with the same queue offsets. An offset whose message cannot be made gets an empty message
-with the property `__KLOST`, as offsets of an ordinary queue have no gaps; such batches are reported. Records
-of `__consumer_offsets` are left out: a broker that reads them again would go back to old offsets. All other
+with the property `__KLOST`, as offsets of an ordinary queue have no gaps; such batches are reported. Markers
+of transactions, and records that were not committed, get empty messages too, without a report. Records of
+`__consumer_offsets` are left out: a broker that reads them again would go back to old offsets. All other
 records stay as they are.
 """
 
@@ -39,6 +40,7 @@ from mqgateway.engine.store.record import (
     topic_of,
     with_room_for_crc,
 )
+from mqgateway.engine.upkeep.convert_transactions import TransactionOutcomes
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import place
 
@@ -47,6 +49,7 @@ _OFFSETS_TOPIC = KAFKA_OFFSETS_TOPIC.encode()
 _TRUNCATED = frozenset((PROPERTY_KAFKA_HEADERS_TOO_LARGE, PROPERTY_KAFKA_KEY_TOO_LARGE))
 _HOSTS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _NO_RECORD = "no record of the batch has this offset"
+_NOT_COMMITTED = "a record of a transaction that was not committed, or a marker"
 _ADVICE = "the converted store still has the batch, which Kafka clients read from it"
 _REASON_MAX = 500
 
@@ -66,8 +69,9 @@ class RecordConversion:
     """Replacements for the records of one log; counts batches, their messages, offsets without one, and
     records that are left out. If `keeps_batches`, all records stay as they are."""
 
-    def __init__(self, files: FileQueue, keeps_batches: bool) -> None:
+    def __init__(self, files: FileQueue, outcomes: TransactionOutcomes, keeps_batches: bool) -> None:
         self.findings = Findings()
+        self._outcomes = outcomes
         self.batches = self.messages = self.lost = self.left_out = 0
         self._files = files
         self._keeps_batches = keeps_batches
@@ -91,6 +95,9 @@ class RecordConversion:
         queue_offset, count = inner_batch(stored.properties) or (stored.queue_offset, 1)
         end = queue_offset + count
         problems: list[str] = []
+        if self._outcomes.hides(stored):
+            yield from _empty(stored, range(queue_offset, end), [_NOT_COMMITTED])
+            return
         self.batches += 1
         found = expand(record, lambda _, what: problems.append(what))
         lost = 0

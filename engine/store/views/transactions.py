@@ -6,7 +6,7 @@ the queue begins. Slaves have the view too, as they dispatch the same log. Kafka
 
     state    = number of producers i4, producers, queues
     producer = length of the topic h2, queue id i4, producer id i8, epoch i2, coordinator epoch i4,
-               first offset i8, end i8, store time i8, topic
+               first offset i8, end i8, store time i8, without batches i1, topic
     queue    = length of the topic h2, queue id i4, end i8, number of aborted i4, topic, aborted
     aborted  = producer id i8, first offset i8, last offset i8, last stable offset i8
 """
@@ -23,7 +23,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.producers.batch import ProducerBatch
+from mqgateway.engine.producers.batch import Produced, ProducerBatch
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.producers.state import BatchRefusal, Key
 from mqgateway.engine.producers.transactions import (
@@ -34,6 +34,7 @@ from mqgateway.engine.producers.transactions import (
     ProducerTransaction,
     Queue,
     QueueTransactions,
+    begins,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.consume_queue import ConsumeQueues
@@ -48,7 +49,7 @@ FOLDER: Final = "kafkatransactions"
 """Name of the folder with the snapshots."""
 
 _COUNT: Final = struct.Struct(">i")
-_PRODUCER: Final = struct.Struct(">hiqhiqqq")
+_PRODUCER: Final = struct.Struct(">hiqhiqqq?")
 _QUEUE: Final = struct.Struct(">hiqi")
 _ABORTED: Final = struct.Struct(">qqqq")
 _FORGET_TOGETHER: Final = 100
@@ -77,7 +78,9 @@ class TransactionsView(SnapshotView):
     # Decisions on what is to be written.
 
     def check(self, topic: str, queue_id: int, batch: ProducerBatch) -> BatchRefusal | None:
-        """Decide on a batch that is to be appended now; its sequence is not looked at."""
+        """Decide on a batch that is to be appended now, but for the order of its sequence."""
+        if self._transactions.is_idle:
+            return None
         return self._transactions.check(topic, queue_id, batch, self._clock.millis())
 
     def check_marker(self, topic: str, queue_id: int, marker: Marker) -> MarkerRefusal | None:
@@ -122,7 +125,7 @@ class TransactionsView(SnapshotView):
 
     def _take(self, request: DispatchRequest) -> bool:
         queue, produced = request.queue, request.producer
-        if queue is None or (produced is None and not self._transactions.queues):
+        if queue is None or self._passes_over(produced):
             return False
         topic, queue_id, offset = request.topic, queue.queue_id, request.queue_offset
         has_changed = self._transactions.follow(topic, queue_id, offset)
@@ -132,6 +135,10 @@ class TransactionsView(SnapshotView):
         first = produced.first_offset if isinstance(produced, ProducerBatch) else offset
         added = self._transactions.add(topic, queue_id, produced, first, end, request.store_timestamp)
         return added or has_changed
+
+    def _passes_over(self, produced: Produced | None) -> bool:
+        """Return True if a record changes nothing, as nearly all do where there are no transactions."""
+        return self._transactions.is_idle and (produced is None or not begins(produced))
 
     def _repeat(self, message: StoredMessage) -> bool:
         if not enters_queue(message.sys_flag):
@@ -149,7 +156,7 @@ class TransactionsView(SnapshotView):
     def expect(self, request: DispatchRequest) -> None:
         """See `View`."""
         produced, queue = request.producer, request.queue
-        if produced is not None and queue is not None:
+        if produced is not None and queue is not None and not self._passes_over(produced):
             end = request.physical_offset + request.size
             first = produced.first_offset if isinstance(produced, ProducerBatch) else request.queue_offset
             stored = request.store_timestamp

@@ -81,7 +81,7 @@ class Appended(NamedTuple):
 
 NO_ENDS: Final = Ends(-1, -1, -1)
 TO_END: Final = -1
-"""Stands for the end of what may be read, of a queue whose messages are deleted."""
+"""Stands for the end of a queue whose messages are deleted."""
 
 
 class ReadPosition(NamedTuple):
@@ -368,7 +368,7 @@ class BatchOperations(BatchProducers):
         if not permit.is_internal and not deletes_by_age(config):
             raise OperationError(Reason.NO_PERMISSION, f"topic {topic} is compacted: its keys decide")
         own = self._own_queue(topic, queue_id)
-        end = self._broker.store.readable_end(topic, own)
+        end = self._broker.store.max_offset(topic, own)
         start = end if offset == TO_END else offset
         if not 0 <= start <= end:
             text = f"offset {offset} is not between 0 and {end}, the end of queue {queue_id} of topic {topic}"
@@ -404,13 +404,17 @@ class BatchOperations(BatchProducers):
     ) -> Deferred[TimedOffset | None]:
         """Return the first of the records with the largest timestamp, None if no record has a timestamp.
 
-        With `is_committed` it is one before the last stable offset.
+        With `is_committed` it is None if the record is not before the last stable offset.
 
         See `time_search` for the cost, and for the records that are not found. Raises `OperationError`.
         """
         self._gate.enter(permit, Use.QUERY, Use.PULL)
-        where = self._range(permit, topic, queue_id, is_committed)
-        return Latest(self._broker, self._runner, where).run()
+        where = self._range(permit, topic, queue_id, False)
+        found = Latest(self._broker, self._runner, where).run()
+        if not is_committed:
+            return found
+        end = self._ends(topic, where.queue_id).last_stable
+        return found.addCallback(lambda one: None if one is None or one.offset >= end else one)
 
     def _range(self, permit: Permit, topic: str, queue_id: int, is_committed: bool) -> SearchRange:
         own = self._readable(topic, queue_id)

@@ -101,7 +101,7 @@ def _partition(
     if not 0 <= number < topic.partitions:
         return PartitionResponse(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     states = {
-        one.producer_id: ProducerState(one.producer_id, one.epoch, one.last_sequence, one.last_time, 0)
+        one.producer_id: ProducerState(one.producer_id, one.epoch, one.last_sequence, one.last_time, NONE)
         for one in figures
     }
     for producer_id, known in transactions.items():

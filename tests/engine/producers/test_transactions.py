@@ -43,9 +43,11 @@ class Log:
         self.transactions.add(*PLACE, marker, self.offset, self.end, self.now)
         self.offset += 1
 
-    def check(self, epoch: int, *, plain: bool = False, producer_id: int = 1) -> BatchRefusal | None:
+    def check(
+        self, epoch: int, *, plain: bool = False, producer_id: int = 1, sequence: int = 0
+    ) -> BatchRefusal | None:
         """Decide on the next batch."""
-        batch = ProducerBatch(producer_id, epoch, 0, 1, is_transactional=not plain)
+        batch = ProducerBatch(producer_id, epoch, sequence, 1, is_transactional=not plain)
         return self.transactions.check(*PLACE, batch, self.now)
 
     @property
@@ -93,6 +95,19 @@ def test_marker_without_a_transaction_only_raises_epochs() -> None:
         for epoch, coordinator in ((2, 9), (3, 1), (3, 2))
     ]
     assert refused == [MarkerRefusal.OLD_EPOCH, MarkerRefusal.OLD_COORDINATOR, None]
+
+
+def test_epoch_begins_with_the_first_sequence() -> None:
+    log = Log()
+    log.batch(epoch=2)
+    log.marker(epoch=2)
+    assert log.check(2, sequence=9) is None, "the view of sequences decides"
+    log.marker(epoch=3)
+    log.marker(epoch=3)
+    refused = [log.check(epoch, plain=True, sequence=9) for epoch in (3, 4)]
+    assert refused == [BatchRefusal.OUT_OF_ORDER] * 2 and log.check(3) is None
+    log.batch(epoch=3)
+    assert log.check(3, sequence=9) is None
 
 
 def test_plain_batch_inside_a_transaction_is_refused() -> None:

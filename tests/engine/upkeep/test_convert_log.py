@@ -1,5 +1,6 @@
 """Records at other positions, and a log that is copied file by file."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
 from mqgateway.engine.upkeep.convert_log import LogCopy
 from mqgateway.engine.upkeep.convert_records import moved
+from mqgateway.engine.upkeep.convert_transactions import TransactionOutcomes
 from mqgateway.engine.upkeep.findings import Findings
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
@@ -51,18 +53,21 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
     assert isinstance(files, LedgerFiles)
     root = str(tmp_path / "new")
 
+    def walk_of(part: LedgerFiles, shown: Callable[[int, int], None] = lambda *_: None) -> LogWalk:
+        return LedgerWalk(part, Findings(), MemberProperties(), lambda _: True, shown)
+
+    outcomes = TransactionOutcomes(lambda: walk_of(files))
+
     class Stopped(Exception):
         pass
 
     def copied(stop_at: int = -1) -> LogCopy:
         log = FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size)
-        copy = LogCopy(disk, root, "source", files, log, False)
+        copy = LogCopy(disk, root, "source", files, log, outcomes, False)
 
         def walk_since(part: LedgerFiles) -> LogWalk:
             seen.append(part.starts[0] if part.starts else -1)
-            return LedgerWalk(
-                part, Findings(), MemberProperties(), lambda _: True, lambda done, _: stop(done)
-            )
+            return walk_of(part, lambda done, _: stop(done))
 
         def stop(done: int) -> None:
             if stop_at >= 0 and done >= stop_at:
@@ -83,4 +88,5 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
     assert copied().end == whole.end
     assert seen[2] == files.starts[-1]
     with pytest.raises(StoreUnavailable, match="is of another store, source: remove it"):
-        LogCopy(disk, root, "another", files, FileQueue(FilePool(disk), f"{root}/commitlog", 1), False)
+        log = FileQueue(FilePool(disk), f"{root}/commitlog", 1)
+        LogCopy(disk, root, "another", files, log, outcomes, False)

@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.record_batches.batches import Batch, build_batch
 from mqgateway.engine.record_batches.records import Record
+from mqgateway.engine.store.results import GetResult, GetStatus
 from mqgateway.gateway.broker.operations import OperationError, Reason, Use
 from mqgateway.gateway.kafka import coordinator_queue
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -103,6 +104,8 @@ def test_queue_that_cannot_be_read_to_its_end_is_not_at_its_end(monkeypatch: pyt
     queue = CoordinatorQueue(kafka.operations, KAFKA_OFFSETS_TOPIC)
     queue.append(batch(b"a"))
     monkeypatch.setattr(kafka.broker.store, "readable_end", lambda *_: 0)
+    nothing = GetResult(GetStatus.OFFSET_OVERFLOW_ONE, 0, 0, 1)
+    monkeypatch.setattr(kafka.broker.store, "get", lambda *_, **__: nothing)
     with pytest.raises(NotReadable, match="enough replicas"):
         queue.read(0)
     monkeypatch.setattr(kafka.broker.store, "min_offset", lambda *_: 1)

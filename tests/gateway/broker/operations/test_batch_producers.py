@@ -22,6 +22,7 @@ from mqgateway.gateway.broker.operations import (
     Reason,
     Use,
 )
+from mqgateway.gateway.broker.operations.batches import TO_END
 from tests.gateway.broker.operations.test_batches import Scene
 from tests.support.engine.store.kafka_batches import kafka_batch
 from tests.support.gateway.broker.producing import later, outcome_of
@@ -197,3 +198,14 @@ def test_marker_needs_as_many_replicas_as_the_topic_asks_for() -> None:
     config.attributes["kafka.min.insync.replicas"] = "2"
     assert isinstance(scene.refusal(), NotEnoughReplicas)
     assert scene.broker.store.max_offset("K", 0) == 0
+
+
+def test_records_of_an_open_transaction_can_be_deleted() -> None:
+    scene = Transacting()
+    scene.append(batch())
+    permit = scene.permit(Use.DELETE_RECORDS)
+    assert outcome_of(scene.operations.batches.delete_before(permit, "K", 0, TO_END)) == 1
+    assert scene.last_stable == 1
+    scene.append(batch(1))
+    assert scene.last_stable == 1
+    assert scene.mark() == 2 and scene.last_stable == 3
