@@ -121,7 +121,9 @@ class TransactionalProducer:
         """Abort the transaction."""
         self.ask("abort")
 
-    def transact(self, topic: str, values: Iterable[str], *, commit: bool = True, partitions: int = 1) -> None:
+    def transact(
+        self, topic: str, values: Iterable[str], *, commit: bool = True, partitions: int = 1
+    ) -> None:
         """Send values in a transaction of their own."""
         self.begin()
         self.send(topic, values, partitions)
