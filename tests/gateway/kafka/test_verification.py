@@ -107,6 +107,23 @@ def test_batch_that_the_queue_refuses_does_not_hold_up_others() -> None:
     assert second == [Appended(1, -1, 0)]
 
 
+def test_batches_of_a_client_that_is_gone_do_not_hold_up_others() -> None:
+    queue = Queue()
+    found: list[Any] = []
+    for number in range(2):
+        batch = TransactionBatch("t", 1, 0, "a.b", "a|b", 3, 12)
+        outcome = queue.verification.append(batch, lambda number=number: Appended(number, -1, 0))
+        assert isinstance(outcome, Deferred)
+        outcome.addErrback(found.append)
+        if number:
+            outcome.cancel()
+    third = queue.send(2)
+    queue.answers[0].cancel()
+    assert len(found) == 2 and third == [] and len(queue.answers) == 2
+    queue.answers[1].callback(None)
+    assert third == [Appended(2, -1, 0)]
+
+
 @pytest.mark.parametrize(
     ("given", "version", "expected"),
     [

@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.codec.headers import (
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.connection import KafkaConnection
+from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.testing.hands import Hands
 
 SIZE = struct.Struct(">i")
@@ -113,6 +114,13 @@ class KafkaScene:
         service: Any = self.server._broker
         operations: Operations = service.operations
         return operations
+
+    @property
+    def transactions(self) -> TxnCoordinator:
+        """The coordinator of transactions."""
+        front_ends: Any = self.server._front_ends
+        coordinator: TxnCoordinator = front_ends["kafka"]._service._transactions.coordinator
+        return coordinator
 
     def connections(self) -> list[KafkaConnection]:
         """Return the server's side of the connections."""
