@@ -152,6 +152,28 @@ def test_offsets_are_committed_with_the_records_that_were_written(
     source.close()
 
 
+def test_administrators_see_transactions(
+    program: TransactionalProgram, server: KafkaServer, topic: str
+) -> None:
+    if not program.version.startswith("java"):
+        pytest.skip("the client has no such requests")
+    producer = program.producer(server.address, topic)
+    empty = program.describe(server.address, topic)
+    assert empty == {"listed": "Empty", "state": "Empty", "timeout": 60_000, "partitions": []}
+    producer.begin()
+    producer.send(topic, values("open"), 2)
+    open_one = program.describe(server.address, topic)
+    assert (open_one["listed"], open_one["state"]) == ("Ongoing", "Ongoing")
+    assert open_one["partitions"] == [f"{topic}-0", f"{topic}-1"]
+    producer.abort()
+    wait_until(
+        lambda: program.describe(server.address, topic)["state"] == "CompleteAbort",
+        20,
+        "the abort is complete",
+    )
+    producer.close()
+
+
 def test_transactions_survive_a_server_that_is_killed(
     program: TransactionalProgram, kind: str, work: Path
 ) -> None:

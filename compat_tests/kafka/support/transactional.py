@@ -82,6 +82,13 @@ class TransactionalProgram(Driver):
         )
         return shape["values"], shape["end"]
 
+    def describe(self, address: str, transactional_id: str) -> dict[str, Any]:
+        """Return what administrators see of a transactional id."""
+        shape: dict[str, Any] = self.ask(
+            "describe", ANSWER_SECONDS, bootstrap=address, transactional=transactional_id
+        )
+        return shape
+
     def join(self, address: str, group: str, topic: str) -> str:
         """Return the name of a new member of a group."""
         name = self.new_name("member")

@@ -213,7 +213,7 @@ def test_malformed_record_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
 
 @dataclass
 class Client:
-    """What a client of an id knows. `sent` are the partitions of its transaction."""
+    """Knowledge of a client of an id. `sent` are the partitions of its transaction."""
 
     producer: ProducerEpoch
     version: int
