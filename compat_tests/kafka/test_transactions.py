@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.kafka.support.builds import KAFKA
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.transactional import CLIENTS, TransactionalProgram
 from compat_tests.kafka.support.wire import create_topic, wait_for_coordinator
@@ -152,11 +153,10 @@ def test_offsets_are_committed_with_the_records_that_were_written(
     source.close()
 
 
+@pytest.mark.parametrize("program", [f"java-{KAFKA}"], indirect=True)
 def test_administrators_see_transactions(
     program: TransactionalProgram, server: KafkaServer, topic: str
 ) -> None:
-    if not program.version.startswith("java"):
-        pytest.skip("the client has no such requests")
     producer = program.producer(server.address, topic)
     empty = program.describe(server.address, topic)
     assert empty == {"listed": "Empty", "state": "Empty", "timeout": 60_000, "partitions": []}
@@ -166,11 +166,11 @@ def test_administrators_see_transactions(
     assert (open_one["listed"], open_one["state"]) == ("Ongoing", "Ongoing")
     assert open_one["partitions"] == [f"{topic}-0", f"{topic}-1"]
     producer.abort()
-    wait_until(
-        lambda: program.describe(server.address, topic)["state"] == "CompleteAbort",
-        20,
-        "the abort is complete",
-    )
+
+    def is_complete() -> bool:
+        return bool(program.describe(server.address, topic)["state"] == "CompleteAbort")
+
+    wait_until(is_complete, 20, "the abort is complete")
     producer.close()
 
 
