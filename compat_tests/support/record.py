@@ -31,7 +31,7 @@ PASSED, FAILED = "passed", "failed"
 
 EVERYWHERE = ("conftest",)
 """Modules that every scenario depends on."""
-BOOKKEEPING = ("support.record", "support.selection", "official")
+BOOKKEEPING = ("support.record", "support.selection", "support.workers", "official")
 """What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
 Apache's server here."""
 PROGRAMS = {

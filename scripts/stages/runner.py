@@ -52,7 +52,7 @@ class Result(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Lines of the output that a reader of the report has to know."""
-        return [line.strip() for line in NOTES.findall(self.text)]
+        return list(dict.fromkeys(line.strip() for line in NOTES.findall(self.text)))
 
     def line(self) -> str:
         """One line for the report."""
