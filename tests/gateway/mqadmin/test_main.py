@@ -12,7 +12,7 @@ from tests.support.gateway.client.cluster import Cluster
 from tests.support.gateway.mqadmin.tool import MemoryTool, ScriptedTool
 
 
-def test_exit_code_tells_the_kind_of_failure() -> None:
+def test_exit_code_reports_the_outcome() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("topicList") == main.DONE and "TBW102\n" in tool.out
