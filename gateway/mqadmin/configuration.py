@@ -3,7 +3,7 @@
 What was given counts first, then the profile that was named, the environment, the user's current profile
 (`profiles`), and for credentials the standard's file, `conf/tools.yml` below ROCKETMQ_HOME, with the lines
 `accessKey: ...` and `secretKey: ...`. `--credentials` names another file of that form, which counts as given.
-Standard: `AclUtils.getAclRPCHook`.
+RocketMQ: `AclUtils.getAclRPCHook`.
 """
 
 from __future__ import annotations

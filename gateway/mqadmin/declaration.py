@@ -10,7 +10,7 @@
 
 The function gives rows, plain JSON values by name, as they come to be known; `text` makes of them what the
 standard prints, and `--json` shows the same rows. What is no row, as a total, goes into `call.summary`.
-Standard: `SubCommand`.
+RocketMQ: `SubCommand`.
 """
 
 from __future__ import annotations

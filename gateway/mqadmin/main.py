@@ -1,7 +1,7 @@
 """The way of a call: what was typed, whom it asks, what is printed, how it ends.
 
 `mqadmin --batch` reads one command per line from standard input; all commands share one set of connections.
-Standard: `MQAdminStartup`.
+RocketMQ: `MQAdminStartup`.
 """
 
 from __future__ import annotations

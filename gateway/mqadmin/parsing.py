@@ -3,7 +3,7 @@
 An option is `-t VALUE`, `-tVALUE`, `-t=VALUE`, `--topic VALUE`, `--topic=VALUE` or `-topic VALUE`, and a long
 name may be cut short where only one begins so. What looks like an option and is known is one; anything else
 with a dash in front is a value, as negative numbers are.
-Standard: `org.apache.commons.cli.DefaultParser`, `ServerUtil.parseCmdLine`.
+RocketMQ: `org.apache.commons.cli.DefaultParser`, `ServerUtil.parseCmdLine`.
 """
 
 from __future__ import annotations

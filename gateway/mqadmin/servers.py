@@ -2,7 +2,7 @@
 
 Questions are those of the client's administration (`gateway.client.admin_question`). What may fail for one
 server and not for others is asked within `part`, which notes it; what is changed goes through `change`,
-which changes nothing in a dry run. Standard: `CommandUtil`, `DefaultMQAdminExtImpl`.
+which changes nothing in a dry run. RocketMQ: `CommandUtil`, `DefaultMQAdminExtImpl`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A topic is made, or given more queues, by `created`; `moved` gives its queues to
 `Plan`: what each broker is to be told. Of a queue that moves it is not known yet from which offset on it lies
 at its new broker: that is decided with `settle` once nothing is written to the old one any more.
 
-Standard: `TopicQueueMappingUtils`, `TopicRemappingDetailWrapper`; the latter is the form of files.
+RocketMQ: `TopicQueueMappingUtils`, `TopicRemappingDetailWrapper`; the latter is the form of files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The help of commands, laid out as the standard's tool lays it out; pure.
 
 Options stand in the order of their names whatever their case, wrapped at 110 columns.
-Standard: `org.apache.commons.cli.HelpFormatter`, `MQAdminStartup.printHelp`.
+RocketMQ: `org.apache.commons.cli.HelpFormatter`, `MQAdminStartup.printHelp`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     service.start()
     service.member.append(...); service.carry_out()
 
-Standard: `DLedgerServer`, `DLedgerRpcNettyService`.
+RocketMQ: `DLedgerServer`, `DLedgerRpcNettyService`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ANSWERED = 200
 """The code of every answer."""
 
 PROGRESS_SECONDS = 3.0
-"""How often it is written down how far the log is committed. Standard: `checkPointInterval`."""
+"""How often it is written down how far the log is committed. RocketMQ: `checkPointInterval`."""
 
 
 class RaftService(RemotingService):

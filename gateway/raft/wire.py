@@ -1,7 +1,7 @@
 """What members of a group say to one another, as JSON in the bodies of requests and answers.
 
 Requests have no header fields. An answer's code is always 200; how it went is in its body. Bytes are base64.
-Standard: `DLedgerRpcNettyService`, `DLedgerRequestCode`, `RequestOrResponse` and its kin.
+RocketMQ: `DLedgerRpcNettyService`, `DLedgerRequestCode`, `RequestOrResponse` and its kin.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Commands that make, change and delete topics.
 
-Standard: the package `command.topic` of the module `tools`.
+RocketMQ: the package `command.topic` of the module `tools`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_update_text,
 )
 def update(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicSubCommand`."""
+    """RocketMQ: `UpdateTopicSubCommand`."""
     given = call.given
     added, removed = attributes_of(given.text("a"))
     config = TopicConfig(
@@ -151,7 +151,7 @@ def read_list(path: str) -> list[dict[str, Any]]:
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
 def update_list(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicListSubCommand`."""
+    """RocketMQ: `UpdateTopicListSubCommand`."""
     try:
         configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
     except ConfigError as error:
@@ -175,7 +175,7 @@ def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_delete_text,
 )
 def delete(call: CommandCall) -> Iterator[Row]:
-    """Standard: `DeleteTopicSubCommand`."""
+    """RocketMQ: `DeleteTopicSubCommand`."""
     topic, cluster = call.given.need("t"), call.given.need("c")
     delete_everywhere(call, topic, cluster)
     yield {"topic": topic, "cluster": cluster}
@@ -206,7 +206,7 @@ def _perm_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_perm_text,
 )
 def update_permission(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicPermSubCommand`."""
+    """RocketMQ: `UpdateTopicPermSubCommand`."""
     topic, perm = call.given.need("t"), call.given.number("p", 6)
     route = call.servers.route(topic)
     queues = {one.broker_name: one for one in route.queue_datas}
@@ -247,7 +247,7 @@ def _order_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_order_text,
 )
 def update_order(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateOrderConfCommand`."""
+    """RocketMQ: `UpdateOrderConfCommand`."""
     topic, method = call.given.need("t"), call.given.need("m")
     order = call.given.text("v")
     if method not in _ORDER_TEXTS:

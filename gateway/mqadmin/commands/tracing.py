@@ -1,4 +1,4 @@
-"""What clients say of a message that they traced. Standard: `QueryMsgTraceByIdSubCommand`, `TraceView`."""
+"""What clients say of a message that they traced. RocketMQ: `QueryMsgTraceByIdSubCommand`, `TraceView`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
     text=_text,
 )
 def trace(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgTraceByIdSubCommand`. Times are ms since the epoch."""
+    """RocketMQ: `QueryMsgTraceByIdSubCommand`. Times are ms since the epoch."""
     given = call.given
     message_id = given.need("i")
     chosen: dict[str, Any] = {
