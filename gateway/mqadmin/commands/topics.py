@@ -1,4 +1,4 @@
-"""Commands that make, change and delete topics.
+"""Commands that create, change and delete topics.
 
 RocketMQ: the package `command.topic` of the module `tools`.
 """
@@ -30,11 +30,11 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 
 TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
-"""Where name servers keep on which brokers' queues an ordered topic lies."""
+"""Key-value namespace of the name servers for the brokers and queue numbers of ordered topics."""
 
 
 def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
-    """`+a=b,-c` as what is set and what is taken away. Raises `UsageError`."""
+    """Parse `+a=b,-c` into attributes to set and names to remove. Raises `UsageError`."""
     added: dict[str, str] = {}
     removed: list[str] = []
     for part in (text or "").split(","):
@@ -104,7 +104,10 @@ def update(call: CommandCall) -> Iterator[Row]:
 
 
 def _set_order(call: CommandCall, config: TopicConfig) -> str:
-    """Let name servers know that each broker has so many queues in order; what was set."""
+    """Register the brokers and numbers of queues of an ordered topic at the name servers; return the value.
+
+    Raises `NoBroker` if no name server knows the broker.
+    """
     count = config.write_queue_nums
     if (cluster := call.given.text("c")) is not None:
         told = ";".join(f"{one.broker_name}:{count}" for one in call.servers.members(cluster))
@@ -123,12 +126,12 @@ def _set_order(call: CommandCall, config: TopicConfig) -> str:
 
 
 def put_order(call: CommandCall, topic: str, order: str) -> None:
-    """Tell all name servers on which brokers' queues an ordered topic lies."""
+    """Register the order configuration of a topic at all name servers."""
     call.servers.change_names(names.put_value(ORDER_NAMESPACE, topic, order))
 
 
 def read_list(path: str) -> list[dict[str, Any]]:
-    """The objects in a file that is a JSON array. Raises `BadArgument`."""
+    """Return the objects of a file with a JSON array. Raises `BadArgument`."""
     try:
         found = orjson.loads(Path(path).read_bytes())
     except (OSError, ValueError) as error:
@@ -182,7 +185,7 @@ def delete(call: CommandCall) -> Iterator[Row]:
 
 
 def delete_everywhere(call: CommandCall, topic: str, cluster: str) -> None:
-    """Delete a topic at the masters of a cluster, and let name servers forget it."""
+    """Delete a topic at the masters of a cluster and at all name servers."""
     for broker in call.servers.masters(cluster):
         call.servers.change(topics.delete(topic), broker)
     call.servers.change_names(names.forget_topic(topic, cluster))
