@@ -490,8 +490,7 @@ class Server:
             self._broker.beat.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
-        """Move the last contact of all clients by `millis`: clients use the machine's time, and were not idle
-        for the added time."""
+        """Move the last contact of all clients by `millis`, as they run on the machine's time."""
         if self._broker is None:
             return
         for member in self._broker.operations.clients.all_members():
