@@ -128,7 +128,7 @@ def test_nothing_is_moved_without_consent(tool: Nouns) -> None:
         ("--to 1 -q typo", 3),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tool: Nouns, where: str, ended: int) -> None:
+def test_invalid_pop_requests_are_refused(tool: Nouns, where: str, ended: int) -> None:
     assert tool.run(f"offset reset G T {where} --yes") == ended
     assert tool.err.startswith("mqgateway: error: ")
     assert _offsets(tool) == [0, 0]
