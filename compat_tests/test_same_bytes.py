@@ -1,4 +1,4 @@
-"""The same messages sent to both servers: equal bytes on disk, except for times, addresses and unique keys.
+"""Stores of both servers after the same sends: equal bytes except for times, addresses and unique keys.
 
 Records are compared field by field, as the order of properties is that of a hash map in Java; consume queues,
 batch consume queues and index by unit and entry; tables by their values.

@@ -1,4 +1,4 @@
-"""What `--json` prints of a noun is what the schema says, of every command."""
+"""The JSON output of every resource command matches the schema."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ MORE = {
     "config set": ["-b", BROKER],
     "transaction resume": ["-b", BROKER],
 }
-"""What a command is given beside its operands; others get a 1 for what they demand."""
+"""Arguments of a command beside its operands; other required options are 1."""
 
 
 @pytest.fixture(scope="module")
 def tool() -> Iterator[Nouns]:
-    """The tool beside a broker."""
+    """Return the tool with a broker."""
     with Cluster() as cluster:
         yield Nouns(cluster)
 

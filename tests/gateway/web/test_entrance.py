@@ -40,7 +40,7 @@ def test_users_log_in_by_their_secrets() -> None:
         entrance.enter("")
 
 
-def test_who_guesses_waits_even_with_the_right_password() -> None:
+def test_backoff_applies_to_the_right_password_too() -> None:
     world = ConsoleWorld(users=("alice",))
     for _ in range(3):
         with pytest.raises(ApiError):

@@ -17,7 +17,7 @@ def test_all_files_are_served_and_nothing_else() -> None:
     assert "vendor/LICENSE.preact" not in files
 
 
-def test_what_came_from_npm_is_as_it_came() -> None:
+def test_vendor_files_match_their_manifest() -> None:
     manifest = json.loads((STATIC / "vendor" / "manifest.json").read_text())
     named = set()
     for package in manifest["packages"]:
