@@ -93,7 +93,7 @@ def expected(row: Try, program: str, code: int) -> object:
     if not row.refusal:
         return SUCCESS[row.op]
     if row.op == "push":
-        return "nothing"  # the client's log tells why
+        return "nothing"  # the client's log has the reason
     if program == GO:
         return Error((("*errors.errorString", code),), row.refusal)
     return Error(tuple((name, code if tells else -1) for name, tells in JAVA_ERRORS[row.op]), row.refusal)

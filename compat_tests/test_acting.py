@@ -164,9 +164,7 @@ class Scene:
 @pytest.mark.long
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("master", "slave"), PAIRS)
-def test_a_slave_goes_on_with_what_its_master_had_begun(
-    group: Group, peers: Peers, master: str, slave: str
-) -> None:
+def test_slave_continues_the_work_of_its_master(group: Group, peers: Peers, master: str, slave: str) -> None:
     """Readers, delay levels, timers, open transactions and POP; then the master is back, where it can be."""
     scene = Scene(group, peers, master, slave)
     for number in range(12):

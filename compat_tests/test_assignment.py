@@ -101,7 +101,7 @@ def queues_of(producer: Any, topic: str) -> Sequence[Any]:
 
 
 @pytest.mark.both_servers
-def test_clients_are_told_the_same(peers: Peers) -> None:
+def test_assignments_are_equal(peers: Peers) -> None:
     """Both strategies, both models, members and strangers, pulled and popped with every number of sharers."""
     apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
     assert ours == apache
@@ -110,7 +110,7 @@ def test_clients_are_told_the_same(peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_consumers_live_by_what_they_are_told(kind: str, peers: Peers) -> None:
+def test_consumers_follow_their_assignments(kind: str, peers: Peers) -> None:
     """Consumers that leave the assignment to the broker get all messages, each once; then one leaves."""
     peer = peers.peer(kind, CURRENT)
     topic, group = peer.topic("given", 8), peer.name("given_readers")

@@ -66,7 +66,7 @@ def read_all(peer: Peer, topic: str) -> set[str]:
 @pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize("writer", ["ours", pytest.param("apache", marks=pytest.mark.long)])
-def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Peers, tmp_path: Path) -> None:
+def test_backup_under_load_has_acknowledged_messages(writer: str, peers: Peers, tmp_path: Path) -> None:
     """Two backups, the second incremental; restored beside the store, whole and at a point in between."""
     backups = str(tmp_path / "backups")
     with Server(writer, tmp_path, SETTINGS) as home:

@@ -130,7 +130,7 @@ def running(group: list[Controller]) -> Iterator[list[Controller]]:
             one.part.kill9()
 
 
-def test_etcd_is_what_controllers_take_it_for(tmp_path: Path) -> None:
+def test_etcd_keeps_the_contract_of_controllers(tmp_path: Path) -> None:
     """The model of etcd that unit tests and simulations use is checked by the same contract."""
     with EtcdCluster(tmp_path, 1) as place:
         http = Http(place.endpoints)
@@ -277,7 +277,7 @@ def test_late_write_of_a_former_leader_changes_nothing(tmp_path: Path) -> None:
         cable.close()
 
 
-def test_etcd_that_asks_for_certificates(tmp_path: Path) -> None:
+def test_etcd_with_client_certificates(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
     more = [f"--cert-file={cert}", f"--key-file={key}", "--client-cert-auth", f"--trusted-ca-file={cert}"]
     with EtcdCluster(tmp_path, 1, more, "https") as place:
@@ -292,7 +292,7 @@ def test_etcd_that_asks_for_certificates(tmp_path: Path) -> None:
                 assert not leads(group[0])
 
 
-def test_etcd_that_asks_for_users(tmp_path: Path) -> None:
+def test_etcd_with_users(tmp_path: Path) -> None:
     """With client certificates at the same time etcd refuses every call over HTTP."""
     cert, key = certificate(tmp_path)
     context = ssl.create_default_context(cafile=str(cert))

@@ -49,7 +49,7 @@ def meaning(case: dict[str, Any]) -> dict[str, Any]:
         return {"result": "fails"}
 
 
-def test_expressions_mean_what_they_mean_to_apache() -> None:
+def test_expressions_have_the_results_of_apache() -> None:
     """Each case is true, false, unknown, failing or refused for both; refusals have one cause.
 
     Exceptions are the empty expression, and expressions with a sign ``+``, whose operand Apache's parser
@@ -101,7 +101,7 @@ def bodies(received: list[Received]) -> list[str]:
     return sorted(one.body for one in received)
 
 
-def test_consumers_get_what_they_want(allowing: Server, peers: Peers) -> None:
+def test_consumers_get_matching_messages(allowing: Server, peers: Peers) -> None:
     """Push consumers with both clients; matching messages wake them at once, others are skipped."""
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(allowing, version)

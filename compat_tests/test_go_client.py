@@ -181,7 +181,7 @@ def test_ordered_consumers(kind: str, peers: Peers) -> None:
         assert deliveries == [(f"{queue_id}-{i}", times) for i in range(3) for times in (1, 2)]
 
 
-def test_a_group_goes_on_where_it_left_off(kind: str, peers: Peers) -> None:
+def test_group_resumes_from_its_offsets(kind: str, peers: Peers) -> None:
     """A Java client may be the member in between."""
     go, java = go_with(kind, peers), java_with(kind, peers)
     topic, group = go.topic("go_resumed"), go.name("go_resumers")

@@ -152,7 +152,7 @@ def test_a_changed_message_can_be_acknowledged(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_tags_decide_what_is_given_out(kind: str, peers: Peers) -> None:
+def test_pop_delivers_matching_tags(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_tags") as popping:
         popping.send("a", tags="x")
         popping.send("b", tags="y")
@@ -176,7 +176,7 @@ def test_a_pop_waits_for_a_message(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_message_that_comes_again_wakes_who_waits(kind: str, peers: Peers) -> None:
+def test_redelivered_message_wakes_a_waiting_pop(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_wait_again") as popping:
         popping.send("a")
         popping.wait_for(invisible=2_000)
@@ -229,7 +229,7 @@ def test_in_order_an_attempt_can_be_repeated(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_notification_tells_of_a_message(kind: str, peers: Peers) -> None:
+def test_notification_reports_a_message(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_notice") as popping:
         assert not popping.client.notify(popping.topic, poll=500)
         with ThreadPoolExecutor(1) as threads:
@@ -326,7 +326,7 @@ def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path
 
 
 @pytest.mark.overlap
-def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else(peers: Peers) -> None:
+def test_only_messages_without_ack_are_redelivered_after_a_kill(peers: Peers) -> None:
     """Apache's broker loses acknowledgements and offsets of the last seconds; ours has them in its log."""
     with peers.fresh("ours") as server:
         peer = peers.with_server(server, CURRENT)

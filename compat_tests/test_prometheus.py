@@ -47,7 +47,7 @@ def program(name: str) -> str:
     return found
 
 
-def test_the_rules_say_what_they_should() -> None:
+def test_alert_rules_pass_their_tests() -> None:
     command = [program("promtool"), "test", "rules", "rules_test.yml"]
     done = subprocess.run(command, cwd=DASHBOARDS, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -139,7 +139,7 @@ def test_new_group_from_last_offset_of_a_young_topic_reads_everything(peer: Peer
             assert bodies(consumer.collect(8)) == [f"{i}" for i in range(8)]
 
 
-def test_group_goes_on_where_it_left_off(peer: Peer) -> None:
+def test_new_client_resumes_from_offsets_of_its_group(peer: Peer) -> None:
     """A new client of a known group receives only the messages sent in between."""
     topic, group = peer.topic("resume"), peer.name("resumers")
     with peer.producer() as producer:

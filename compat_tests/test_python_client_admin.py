@@ -86,7 +86,7 @@ def office(kind: str, peers: Peers) -> Iterator[Office]:
             yield here
 
 
-def test_every_question_about_what_there_is(kind: str, peers: Peers) -> None:
+def test_every_request_that_reads(kind: str, peers: Peers) -> None:
     """Requests that only read; each answer shows the actions before."""
     with office(kind, peers) as here:
         topic, group, queue = here.topic, here.group, MessageQueue(here.topic, BROKER_NAME, 0)
@@ -153,7 +153,7 @@ def test_every_question_about_what_there_is(kind: str, peers: Peers) -> None:
         assert len(here.asked) > 45 and here.asked <= set(ASKED)
 
 
-def test_every_question_that_changes_something(kind: str, peers: Peers) -> None:
+def test_every_request_that_changes_the_server(kind: str, peers: Peers) -> None:
     """Requests that change the server; the changes are read back."""
     with office(kind, peers) as here:
         topic, group, queue = here.topic, here.group, MessageQueue(here.topic, BROKER_NAME, 0)

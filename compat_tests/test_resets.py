@@ -121,7 +121,7 @@ def test_accumulated_messages_are_skipped(kind: str, version: str, peers: Peers)
 
 
 @VERSIONS
-def test_a_group_goes_on_where_another_one_is(kind: str, version: str, peers: Peers) -> None:
+def test_offsets_of_a_group_are_cloned(kind: str, version: str, peers: Peers) -> None:
     """cloneGroupOffset."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group, other = peer.topic("cloned"), peer.name("source_readers"), peer.name("cloned_readers")
@@ -141,7 +141,7 @@ def test_a_group_goes_on_where_another_one_is(kind: str, version: str, peers: Pe
 
 
 @VERSIONS
-def test_consumers_tell_what_they_do(kind: str, version: str, peers: Peers) -> None:
+def test_consumer_status_is_reported(kind: str, version: str, peers: Peers) -> None:
     """consumerStatus with stacks, and the offsets that each consumer sees."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group = peer.topic("asked"), peer.name("asked_readers")

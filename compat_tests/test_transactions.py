@@ -41,7 +41,7 @@ def bodies(received: list[Received]) -> list[str]:
 
 @pytest.mark.overlap
 @pytest.mark.every_variant
-def test_only_what_is_committed_arrives(peer: Peer) -> None:
+def test_only_committed_messages_arrive(peer: Peer) -> None:
     """No consumer sees half messages; committed ones arrive as they were sent."""
     topic = peer.topic("transactions")
     group = peer.name("deciders")
@@ -63,7 +63,7 @@ def test_only_what_is_committed_arrives(peer: Peer) -> None:
 
 
 @pytest.mark.overlap
-def test_undecided_ones_are_asked_about(kind: str, peers: Peers) -> None:
+def test_undecided_messages_are_checked(kind: str, peers: Peers) -> None:
     """The server checks until the producer decides, each time with a higher count, and gives up at last."""
     server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
@@ -151,7 +151,7 @@ def test_immunity_time_delays_the_check(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_sink_ends_what_was_asked_about_in_vain(kind: str, peers: Peers) -> None:
+def test_sink_ends_transactions_after_all_checks(kind: str, peers: Peers) -> None:
     """A half message of an earlier checkpoint is ended by its own offset, after all checks of it."""
     server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:

@@ -121,7 +121,7 @@ def test_a_wrong_option(spark: SparkSession, broker: Broker, act: Callable[..., 
 
 
 @pytest.mark.parametrize("act", [read, stream])
-def test_a_topic_that_nobody_has(spark: SparkSession, broker: Broker, act: Callable[..., None]) -> None:
+def test_unknown_topic(spark: SparkSession, broker: Broker, act: Callable[..., None]) -> None:
     given = {"nameServer": broker.namesrv, "topic": "nowhere", "startingOffsets": "earliest"}
     assert "no broker has the topic nowhere" in first_line(act, spark, **given)
 

@@ -48,7 +48,7 @@ def test_read_rows_can_be_written_in_order(spark: SparkSession, broker: Broker) 
             assert own == sorted(own)
 
 
-def test_a_stream_to_a_topic_can_tell_repeats(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+def test_readers_can_drop_duplicates_of_a_stream(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """A repeated batch has the same ids, so that readers can drop duplicates."""
     one, two = broker.topic("ids_from", 2), broker.topic("ids_to", 2)
     broker.send(one, [f"{number:03}" for number in range(60)])

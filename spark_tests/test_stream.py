@@ -58,9 +58,7 @@ def test_available_now_reads_everything_in_limited_batches(
     assert end == {topic: {"broker-a": {"0": 50, "1": 50}}}
 
 
-def test_a_query_goes_on_where_its_checkpoint_says(
-    spark: SparkSession, broker: Broker, tmp_path: Path
-) -> None:
+def test_query_resumes_from_its_checkpoint(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """The topic may have more queues than before; the checkpoint has the stock connector's JSON."""
     topic = broker.topic("again", 2)
     broker.send(topic, numbers(0, 50))

@@ -65,7 +65,7 @@ def _line(command: Command) -> list[str]:
 
 @pytest.mark.parametrize("extra", [[], ["--dry-run"]], ids=["done", "dry"])
 @pytest.mark.parametrize("command", every(CATALOGUE), ids=lambda one: one.name)
-def test_every_command_prints_what_the_schema_says(command: Command, extra: list[str], tool: Nouns) -> None:
+def test_output_of_every_command_matches_the_schema(command: Command, extra: list[str], tool: Nouns) -> None:
     for line in (f"topic create Orders -b {BROKER} -r 2 -w 2", f"group create billing -b {BROKER}"):
         assert tool.run(line) == 0, tool.err  # commands before this one may have deleted them
     tool.profiles.write("[profiles.test]\n")

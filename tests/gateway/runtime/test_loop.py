@@ -60,7 +60,7 @@ def test_the_tls_layer_is_a_transport_too() -> None:
     assert hasattr(TLSMemoryBIOProtocol, "__getattr__")
 
 
-def test_a_reactor_goes_by_the_monotonic_clock_and_keeps_what_is_to_come(
+def test_reactor_takes_the_monotonic_clock_and_keeps_pending_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reactor: Any = SelectReactor()

@@ -72,6 +72,6 @@ def test_another_kind_of_failure_is_the_answer() -> None:
         ("127.0.0.1:70000", "between 1 and 65535"),
     ],
 )
-def test_address_fault_names_the_address_and_what_is_right(address: str, fault: str | None) -> None:
+def test_address_fault_names_the_address_and_the_right_form(address: str, fault: str | None) -> None:
     told = address_fault(address)
     assert told is None if fault is None else told is not None and repr(address) in told and fault in told

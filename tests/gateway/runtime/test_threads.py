@@ -67,7 +67,7 @@ def test_work_is_done_in_the_order_given(loop: Loop, worker: ThreadWorker) -> No
     assert told == list(range(50))
 
 
-def test_stopping_finishes_what_was_handed_over(loop: Loop) -> None:
+def test_stop_finishes_pending_work(loop: Loop) -> None:
     worker = ThreadWorker(loop)
     told: list[object] = []
     for number in range(5):
@@ -99,7 +99,7 @@ def test_as_many_work_at_once_as_there_are_threads(loop: Loop) -> None:
     assert told == [True] * 3
 
 
-def test_settles_when_results_were_taken_and_what_they_led_to_too(loop: Loop, worker: ThreadWorker) -> None:
+def test_settles_after_all_work_and_work_that_follows_it(loop: Loop, worker: ThreadWorker) -> None:
     notes: list[str] = []
     settled = worker.settle()
     assert settled.called, "it has no work"

@@ -54,7 +54,7 @@ ACCESS: dict[str, Any] = {
 }
 
 
-def test_users_may_do_what_they_are_allowed() -> None:
+def test_users_are_limited_by_their_policies() -> None:
     with hands(**ACCESS) as held:
         topic, other = held.server.create_topic(), held.server.create_topic()
         held.server.create_user("alice", "alice's", {f"Topic:{topic}": ["Pub"]})
@@ -277,7 +277,7 @@ def test_connections_break_and_are_refused() -> None:
         assert len(server.messages(topic)) == 3
 
 
-def test_a_killed_broker_keeps_what_was_written() -> None:
+def test_killed_broker_keeps_written_messages() -> None:
     with hands() as held:
         topic, server = held.server.create_topic(), held.server
         producer = held.producer(retry_times_when_send_failed=0)

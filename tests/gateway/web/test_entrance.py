@@ -53,7 +53,7 @@ def test_backoff_applies_to_the_right_password_too() -> None:
     world.entrance.log_in("alice", "alice", "::1")
 
 
-def test_a_user_who_is_disabled_is_out_at_once() -> None:
+def test_disabling_a_user_ends_the_session() -> None:
     world = ConsoleWorld(users=("alice",))
     session = world.entrance.log_in("alice", "alice", "::1")
     assert world.broker.access is not None

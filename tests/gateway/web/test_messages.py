@@ -27,7 +27,7 @@ def stored(body: bytes, sys_flag: int = 0, **properties: str) -> StoredMessage:
         (b"[" * 100_000, "[" * 65_536, "text"),
     ],
 )
-def test_bodies_are_shown_as_what_they_are(body: bytes, text: str, form: str) -> None:
+def test_form_of_a_body_is_detected(body: bytes, text: str, form: str) -> None:
     shown = messages.whole(stored(body))
     assert (shown["body"], shown["form"], shown["bytes"]) == (text, form, len(body))
 

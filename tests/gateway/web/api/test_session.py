@@ -18,7 +18,7 @@ def test_session_state_before_and_after_login() -> None:
     assert told["csrf"] == browser.csrf != ""
 
 
-def test_users_say_who_they_are() -> None:
+def test_users_log_in_by_password() -> None:
     world = ConsoleWorld(users=("alice",))
     nobody = ConsoleBrowser(world)
     assert nobody.get("/session")["login"] == "password"
