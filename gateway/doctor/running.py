@@ -1,4 +1,4 @@
-"""What a member says of itself, as evidence."""
+"""Evidence from a member's own report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mqgateway.gateway.doctor.evidence import ConnectedMember, Held, QueueKey, R
 
 
 def place(queue: MessageQueue) -> QueueKey:
-    """The key of a queue."""
+    """Return the key of a queue."""
     return QueueKey(queue.topic, queue.broker_name, queue.queue_id)
 
 
 def member(client_id: str, language: str, told: ConsumerRunningInfo) -> ConnectedMember:
-    """The answer to `GET_CONSUMER_RUNNING_INFO`."""
+    """Return a member by its answer to `GET_CONSUMER_RUNNING_INFO`."""
     is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
     wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
     return ConnectedMember(
