@@ -6,7 +6,7 @@ earlier deliveries. Properties are texts by name, as messages have them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from mqgateway.engine import message
@@ -38,6 +38,20 @@ DELIVERY_PROPERTIES: Final = frozenset(
     }
 )
 """Properties that servers and clients set for one delivery of a message; a copy gets its own."""
+
+
+class ReplayRefused(Exception):
+    """Copies for this target are not delivered."""
+
+
+def check_target(target: str, group: str, consumes_in_order: Callable[[str], bool]) -> None:
+    """Check that consumers get the copies of a group's dead letters from the topic `target`.
+
+    An ordered group has no retries. `consumes_in_order` is called only for the group's retry topic, as its
+    answer may take requests. Raises `ReplayRefused`.
+    """
+    if target == message.RETRY_PREFIX + group and consumes_in_order(group):
+        raise ReplayRefused(f"{group} consumes in order, without retries: send them to their topic")
 
 
 def origin_of(properties: Mapping[str, str]) -> str | None:

@@ -1,7 +1,13 @@
 import pytest
 
 from mqgateway.engine.message import SYSTEM_PROPERTIES
-from mqgateway.gateway.remedies.replays import DELIVERY_PROPERTIES, copied_properties, origin_of
+from mqgateway.gateway.remedies.replays import (
+    DELIVERY_PROPERTIES,
+    ReplayRefused,
+    check_target,
+    copied_properties,
+    origin_of,
+)
 
 LETTER = {
     "KEYS": "k",
@@ -42,3 +48,17 @@ def test_copy_for_a_retry_topic_names_its_origin() -> None:
     assert copied_properties(LETTER, "%RETRY%G") == {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}
     assert copied_properties({"DLQ_ORIGIN_TOPIC": "O"}, "%RETRY%G") == {"RETRY_TOPIC": "O"}
     assert copied_properties({"own": "1"}, "%RETRY%G") == {"own": "1"}
+
+
+def test_retry_topic_of_an_ordered_group_is_refused() -> None:
+    with pytest.raises(ReplayRefused, match="G consumes in order, without retries"):
+        check_target("%RETRY%G", "G", {"G"}.__contains__)
+    check_target("%RETRY%G", "G", set().__contains__)
+
+
+@pytest.mark.parametrize("target", ["Orders", "%RETRY%Other"])
+def test_other_targets_are_accepted_without_a_query(target: str) -> None:
+    def query(group: str) -> bool:
+        raise AssertionError
+
+    check_target(target, "G", query)
