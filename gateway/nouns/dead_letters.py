@@ -37,8 +37,6 @@ from mqgateway.gateway.nouns.messages import TIME, brief
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.replays import ReplayRefused, check_target, copied_properties, origin_of
 
-REPLAY_OF = "REPLAY_OF"
-"""Ours: the id of the dead letter that a message is a copy of."""
 _FILTERS = (
     CommandOption("", "tag", "select messages with this tag"),
     CommandOption("", "key", "select messages with this key"),
@@ -170,7 +168,7 @@ def _target(call: CommandCall, group: str, row: Row) -> str:
 
 def _copy(row: Row, topic: str) -> Message:
     copied = Message(topic, reading.body_of(row), flag=row["flag"])
-    copied.properties = {**copied_properties(row["properties"], topic), REPLAY_OF: row["msgId"]}
+    copied.properties = copied_properties(row["properties"], topic, row["msgId"])
     return copied
 
 

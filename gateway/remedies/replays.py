@@ -39,6 +39,9 @@ DELIVERY_PROPERTIES: Final = frozenset(
 )
 """Properties that servers and clients set for one delivery of a message; a copy gets its own."""
 
+PROPERTY_REPLAY_OF: Final = "REPLAY_OF"
+"""Ours: the id of the dead letter that a message is a copy of."""
+
 
 class ReplayRefused(Exception):
     """Copies for this target are not delivered."""
@@ -63,12 +66,13 @@ def origin_of(properties: Mapping[str, str]) -> str | None:
     )
 
 
-def copied_properties(properties: Mapping[str, str], target: str) -> dict[str, str]:
-    """Return the properties of a copy for the topic `target`.
+def copied_properties(properties: Mapping[str, str], target: str, message_id: str) -> dict[str, str]:
+    """Return the properties of a copy, for the topic `target`, of the dead letter with this id.
 
     In a retry topic the copy names its topic of origin, under which consumers get it.
     """
     copied = {name: value for name, value in properties.items() if name not in DELIVERY_PROPERTIES}
     if target.startswith(message.RETRY_PREFIX) and (origin := origin_of(properties)) is not None:
         copied[message.PROPERTY_RETRY_TOPIC] = origin
+    copied[PROPERTY_REPLAY_OF] = message_id
     return copied

@@ -19,8 +19,6 @@ from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 REPLAY_MAX = 100
-REPLAYED_FROM = "REPLAYED_FROM"
-"""Property of a message that was sent again: the id of the dead letter."""
 TO_TOPIC, TO_GROUP = "topic", "group"
 
 
@@ -95,7 +93,7 @@ def _target(stored: StoredMessage, group: str, to: str) -> str:
 
 
 def _again(stored: StoredMessage, target: str, now: int) -> NewMessage:
-    properties = {**copied_properties(stored.properties, target), REPLAYED_FROM: stored.message_id}
+    properties = copied_properties(stored.properties, target, stored.message_id)
     kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
     return NewMessage(
         target,

@@ -40,14 +40,24 @@ def test_origin_is_named_by_either_property(properties: dict[str, str], origin: 
 
 
 @pytest.mark.parametrize("target", ["Orders", "Other"])
-def test_copy_for_a_topic_has_no_property_of_a_delivery(target: str) -> None:
-    assert copied_properties(LETTER, target) == {"KEYS": "k", "own": "1"}
+def test_copy_for_a_topic_names_its_dead_letter_and_has_no_property_of_a_delivery(target: str) -> None:
+    assert copied_properties(LETTER, target, "ID") == {"KEYS": "k", "own": "1", "REPLAY_OF": "ID"}
 
 
-def test_copy_for_a_retry_topic_names_its_origin() -> None:
-    assert copied_properties(LETTER, "%RETRY%G") == {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}
-    assert copied_properties({"DLQ_ORIGIN_TOPIC": "O"}, "%RETRY%G") == {"RETRY_TOPIC": "O"}
-    assert copied_properties({"own": "1"}, "%RETRY%G") == {"own": "1"}
+def test_copy_of_a_copy_names_its_own_dead_letter() -> None:
+    assert copied_properties({"REPLAY_OF": "OLD"}, "Orders", "NEW") == {"REPLAY_OF": "NEW"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "copied"),
+    [
+        (LETTER, {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}),
+        ({"DLQ_ORIGIN_TOPIC": "O"}, {"RETRY_TOPIC": "O"}),
+        ({"own": "1"}, {"own": "1"}),
+    ],
+)
+def test_copy_for_a_retry_topic_names_its_origin(properties: dict[str, str], copied: dict[str, str]) -> None:
+    assert copied_properties(properties, "%RETRY%G", "ID") == {**copied, "REPLAY_OF": "ID"}
 
 
 def test_retry_topic_of_an_ordered_group_is_refused() -> None:
