@@ -105,7 +105,6 @@ HOT_MODULES = [
     "mqgateway/gateway/client/routes.py",
     "mqgateway/gateway/client/sending.py",
     "mqgateway/gateway/client/tries.py",
-    "mqgateway/gateway/codec/batches.py",
     "mqgateway/gateway/codec/command.py",
     "mqgateway/gateway/codec/frame.py",
     "mqgateway/gateway/kafka/api/fetch.py",

@@ -149,6 +149,50 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
     assert not complaints
 
 
+def fill(visitor: Visitor) -> None:
+    """A topic, a group that is behind, and two dead letters of it, through the API of the page."""
+    ask = """async ([method, path, body]) => {
+      const { ask } = await import('./static/api.js');
+      return ask(method, path, body);
+    }"""
+    make = ("POST", "/topics")
+    wanted: list[tuple[str, str, object]] = [
+        (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
+        (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
+        (*make, {"topic": "Chat", "attributes": {"message.type": "LITE"}}),
+        ("POST", "/groups", {"group": "Billing"}),
+        ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
+    ]
+    for number in range(12):
+        body = json.dumps({"order": number, "amount": 10 * number})
+        wanted.append(
+            ("POST", "/topics/Orders/messages", {"body": body, "tags": "paid", "keys": f"o{number}"})
+        )
+    for number in range(2):
+        dead = {"body": f"bad order {number}", "properties": {"RETRY_TOPIC": "Orders"}}
+        wanted.append(("POST", "/topics/%25DLQ%25Billing/messages", dead))
+    wanted.append(
+        ("POST", "/topics/Orders/messages", {"body": "later", "properties": {"TIMER_DELAY_SEC": "1800"}})
+    )
+    for one in wanted:
+        visitor.page.evaluate(ask, list(one))
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    """A small broker."""
+    return serve()
+
+
+@pytest.fixture
+def visitor(server: Server, visit: Callable[..., Visitor]) -> Visitor:
+    """At a small broker that has something of everything."""
+    made = visit()
+    made.open(server.url)
+    fill(made)
+    return made
+
+
 @pytest.fixture(scope="session")
 def pictures() -> Path | None:
     """Return the folder for screenshots that `CONSOLE_PICTURES` names, else None."""

@@ -148,8 +148,10 @@ class SimpleConsumer(GroupConsumer):
             except BadArgument:
                 raise
             except ClientError as error:
-                log.warning("the consumer %s receives nothing: %s", self.group, error)
-                await self.client.schedule.pause(self.settings.pull_time_delay_mills_when_exception / 1000)
+                log.log(self.client.failure_level, "the consumer %s receives nothing: %s", self.group, error)
+                if self.is_running:  # else timers may have stopped
+                    pause = self.settings.pull_time_delay_mills_when_exception / 1000
+                    await self.client.schedule.pause(pause)
                 continue
             until = self.client.steady.now() + self.settings.pop_invisible_time
             hand = self._hand = Hand(messages, partial(self._is_before, until))

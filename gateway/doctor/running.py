@@ -14,9 +14,14 @@ def place(queue: MessageQueue) -> QueueKey:
     return QueueKey(queue.topic, queue.broker_name, queue.queue_id)
 
 
+def consumes_in_order(told: ConsumerRunningInfo) -> bool:
+    """Return True if a member reports that it consumes each queue in order."""
+    return told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+
+
 def member(client_id: str, language: str, told: ConsumerRunningInfo) -> ConnectedMember:
     """Return a member by its answer to `GET_CONSUMER_RUNNING_INFO`."""
-    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+    is_ordered = consumes_in_order(told)
     wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
     return ConnectedMember(
         client_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -285,3 +286,17 @@ def test_consumer_that_was_closed_does_not_start_again() -> None:
             cluster.run(consumer.start())
         with pytest.raises(NotRunning, match="it was closed"):
             cluster.run(consumer.receive())
+
+
+def test_loop_ends_without_a_warning_if_the_close_cuts_its_request_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Cluster() as cluster:
+        consumer = simple(cluster)
+        assert not consumer.readable.get("T")
+        with caplog.at_level(logging.DEBUG):
+            waiting = consumer.take()
+            cluster.run(consumer.close())
+            assert cluster.run(waiting) is None
+        levels = [one.levelname for one in caplog.records if "receives nothing" in one.getMessage()]
+        assert levels == ["DEBUG"]
