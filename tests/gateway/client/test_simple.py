@@ -239,6 +239,18 @@ def test_loop_goes_on_when_a_broker_was_away() -> None:
         cluster.watch.complaints.clear()
 
 
+def test_close_ends_the_pause_of_a_loop_whose_broker_is_away() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        consumer = simple(cluster)
+        cluster.cut(BROKER_PORT)
+        waiting = consumer.take()
+        cluster.settle(0.5)
+        cluster.run(consumer.close())
+        assert cluster.run(waiting) is None
+        cluster.watch.complaints.clear()
+
+
 def test_loop_ends_when_it_is_told_to() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
