@@ -29,7 +29,7 @@ DOCKERFILE = Path(__file__).parent / "docker" / "Dockerfile"
 
 
 class NoEngine(RuntimeError):
-    """No Docker engine runs here and none could be started."""
+    """No Docker engine runs here and none could be started, or it cannot make the image of the clients."""
 
 
 class DockerRuntime:
@@ -172,7 +172,14 @@ class Engine:
 
 
 def ensure_image(engine: Engine) -> None:
-    """Build the image of the clients unless the engine has it."""
+    """Build the image of the clients unless the engine has it. Raises `NoEngine` if it cannot be built."""
+    try:
+        _make_image(engine)
+    except (RuntimeError, subprocess.TimeoutExpired) as failure:
+        raise NoEngine(f"the image of the clients cannot be made: {failure}") from failure
+
+
+def _make_image(engine: Engine) -> None:
     if engine.has_image(IMAGE):
         return
     if not engine.has_image(LOCAL_BASE):

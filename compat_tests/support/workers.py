@@ -22,6 +22,7 @@ from xdist.workermanage import WorkerController
 from compat_tests.kafka.support.clients import CLIENTS
 from compat_tests.support.containers import Engine, NoEngine, ensure_image
 from compat_tests.support.record import file_of
+from compat_tests.support.runtime import must_be_docker
 from compat_tests.support.selection import Selection
 
 OTHERS = "rocketmq"
@@ -75,15 +76,22 @@ class Workers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config, specs: Sequence[object]) -> None:
-        """Start the engine before the workers, which take its address from the environment."""
-        if config.getoption("--runtime") == "local":
+        """Start the engine before the workers, which take its address from the environment.
+
+        Without one they run the clients on this machine. Raises `pytest.UsageError` if that is not allowed.
+        """
+        wish = config.getoption("--runtime")
+        if wish == "local":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="compat-docker-")
         try:
             self._engine = Engine(Path(self._folder.name))
-        except NoEngine:
-            return  # each worker decides what follows from it
-        ensure_image(self._engine)
+            ensure_image(self._engine)
+        except NoEngine as failure:
+            if must_be_docker(wish):
+                raise pytest.UsageError(f"no Docker: {failure}") from failure
+            config.option.runtime = "local"  # workers begin with the options of this process
+            return
         if self._engine.started_at:
             os.environ["DOCKER_HOST"] = self._engine.started_at
 
