@@ -247,6 +247,22 @@ class Message:
         self.reconsume_times = reconsume_times
         self.prepared_transaction_offset = prepared_transaction_offset
 
+    def copy_to(self, topic: str, queue_id: int, properties: dict[str, str]) -> "Message":
+        """Return a message for a queue of `topic` with these properties and otherwise the same fields."""
+        return Message(
+            topic,
+            queue_id,
+            self.body,
+            properties,
+            self.born_timestamp,
+            self.born_host,
+            self.store_host,
+            self.flag,
+            self.sys_flag,
+            self.reconsume_times,
+            self.prepared_transaction_offset,
+        )
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.topic!r}, queue {self.queue_id}, {len(self.body)} bytes)"
 

@@ -1,12 +1,13 @@
-"""The way through a range, pull by pull; pure.
+"""The reading of a range, pull by pull; pure.
 
-An answer says what it found and where to go on. Offsets may have gaps (records of other kinds, damaged ones,
-what a filter leaves out): the walk goes on where the broker says, and ends at the end of its range. Only
-three things mean that messages are gone: the queue begins after the place asked for, it ends before the range
-does, or the place asked for is not in it. The queue of a static topic also has a gap wherever it moved.
+An answer has its messages and the offset to continue from. Offsets may have gaps (records of other kinds,
+damaged ones, filtered ones): the walk continues at the broker's offset, and ends at the end of its range.
+Only three things mean that messages are lost: the queue begins after the requested offset, it ends before the
+range does, or the requested offset is not in it. The queue of a static topic also has a gap wherever it
+moved.
 
-Pulls are asked for ahead, each beginning where the one before it will end if it is full; when it is not,
-those that were guessed wrong are dropped.
+Pulls are prefetched, each beginning where the one before it will end if it is full; if it is not, the pulls
+at wrong offsets are dropped.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from mqgateway.pipeline.planning import Range, shown, tell_loss
 from mqgateway.pipeline.static_topics import is_static
 
 STALLS_MAX = 5
-"""Answers in a row that bring nothing and lead nowhere, after which a range is given up."""
+"""Number of consecutive answers without messages and progress after which a range is given up."""
 
 
 class Answer(NamedTuple):
-    """What the broker said to a pull."""
+    """A broker's answer to a pull."""
 
     status: PullStatus
     next_offset: int
@@ -32,11 +33,11 @@ class Answer(NamedTuple):
     max_offset: int
     body: bytes
     offset_delta: int = 0
-    """What is to be added to offsets in the records; of queues of static topics."""
+    """Number to be added to offsets in the records, for queues of static topics."""
 
 
 class RangeWalk:
-    """One range. `ask` says where the next pulls begin, `take` follows an answer; over when `is_done`."""
+    """The reading of one range. `ask` returns the next pulls, `take` follows an answer, until `is_done`."""
 
     def __init__(
         self, range_: Range, count: int, *, ahead: int, fail_on_data_loss: bool, is_filtered: bool
@@ -51,20 +52,21 @@ class RangeWalk:
         self._asked: deque[int] = deque()
         self.offset = range_.start
         self.epoch = 0
-        """Grows when what was asked ahead is worth nothing any more."""
+        """Incremented when pulls in flight become useless."""
 
     @property
     def is_done(self) -> bool:
-        """Whether the end is reached."""
+        """True if the end is reached."""
         return self.offset >= self._range.end
 
     @property
     def needs_rest(self) -> bool:
-        """Whether the last answer led nowhere, so that it is better to wait a moment."""
+        """True if the last answer made no progress, so that a delay before the next pull is better."""
         return self._stalls > 0
 
     def ask(self) -> list[tuple[int, int]]:
-        """Where pulls are to begin now, and for how many messages; they count as asked from here on."""
+        """Return the pulls to send now, as offset and number of messages; they count as in flight from here
+        on."""
         found = []
         following = self._asked[-1] + self._step if self._asked else self.offset
         while len(self._asked) < self._ahead and following < self._range.end:
@@ -74,7 +76,8 @@ class RangeWalk:
         return found
 
     def take(self, asked: int, answer: Answer) -> bool:
-        """Follow an answer; whether its body belongs to the walk. Raises `DataLoss`, `PipelineError`."""
+        """Follow an answer; return True if its body belongs to the walk. Raises `DataLoss`,
+        `PipelineError`."""
         if not self._asked or asked != self._asked[0]:
             raise PipelineError(f"an answer for offset {asked} out of turn")
         self._asked.popleft()
@@ -99,20 +102,20 @@ class RangeWalk:
         return False
 
     def forget_asked(self) -> None:
-        """Everything that was asked has failed: it is to be asked again."""
+        """Forget all pulls in flight after a failure, so that they are sent again."""
         self._asked.clear()
         self.epoch += 1
 
     def _go(self, offset: int) -> None:
         self.offset = min(offset, self._range.end)
         if self._asked and self._asked[0] != self.offset:
-            # Replies are not as full as they were: guesses cost more than they bring.
+            # Replies are not as full as before: wrong guesses cost more than they save.
             self._ahead = 1
             self.forget_asked()
 
     def _is_between_pieces(self, answer: Answer) -> bool:
-        """Of a static topic's queue, a later piece begins higher than the one before it ends; a place that
-        is gone is told apart only in the first piece."""
+        """Return True if the gap is one between two mapping items of a static topic's queue: a later one
+        begins higher than the one before it ends. A lost offset is recognized only in the first item."""
         return self._is_static and answer.status is not PullStatus.OFFSET_ILLEGAL
 
     def _lost_before(self, asked: int, low: int) -> None:
@@ -121,7 +124,7 @@ class RangeWalk:
         )
 
     def _stall(self, asked: int, answer: Answer) -> None:
-        """Nothing there, and nowhere to go on: at the end of the queue, or for a moment."""
+        """Handle an answer without messages and progress: at the end of the queue, or a temporary one."""
         self.forget_asked()
         self._stalls += 1
         if self._stalls < STALLS_MAX:

@@ -147,15 +147,7 @@ def as_sent(message: Message) -> Message:
         elif out_time:
             # The other broker computes the same slot from it.
             properties[PROPERTY_TIMER_DELIVER_MS] = str(int(out_time) + 1)
-    return Message(
-        topic,
-        message.queue_id,
-        message.body,
-        properties,
-        message.born_timestamp,
-        message.born_host,
-        message.store_host,
-        message.flag,
-        sys_flag,
-        message.reconsume_times,
-    )
+    sent = message.copy_to(topic, message.queue_id, properties)
+    sent.sys_flag = sys_flag
+    sent.prepared_transaction_offset = 0
+    return sent

@@ -181,18 +181,10 @@ def as_resumed(given_up: StoredMessage) -> Message | None:
 def _copy(
     stored: StoredMessage, topic: str, queue_id: int, properties: dict[str, str], sys_flag: int
 ) -> Message:
-    return Message(
-        topic,
-        queue_id,
-        stored.body,
-        properties,
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        sys_flag,
-        stored.reconsume_times,
-    )
+    message = stored.copy_to(topic, queue_id, properties)
+    message.sys_flag = sys_flag
+    message.prepared_transaction_offset = 0
+    return message
 
 
 def _number(text: str | None, otherwise: int) -> int:

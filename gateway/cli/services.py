@@ -1,6 +1,6 @@
-"""The services a command runs, put together from settings: name server, broker, or both in one process.
+"""Services of a command, built from settings: name server, broker, or both in one process.
 
-Beside a name server runs a controller, where its settings ask for one.
+A name server also runs a controller if its settings enable it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Both(Service):
-    """A name server, a broker, or both in one process; the broker then registers with its neighbour."""
+    """A name server, a broker, or both in one process. The broker then registers with that name server."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Both(Service):
         self.front_ends: dict[str, Running] = {}
         self._meters: Meters | None = None  # the broker's
         self._open_files = raise_open_files()
-        # A stop goes through these from the last to the first; the broker leaves the name server.
+        # A stop runs these from the last to the first, so the broker can unregister at the name server.
         self._on_stop(self._observation.stop)
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
         self._on_stop(lambda: None if self.controller is None else self.controller.stop())
@@ -73,7 +73,7 @@ class Both(Service):
         self._on_stop(self._stop_front_ends)
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
-        """What is served of both goes by the settings of the broker, if there is one."""
+        """Return the observation of the services, by the settings of the broker if there is one."""
         settings = broker or namesrv
         assert settings is not None
         return Observation(
@@ -84,10 +84,10 @@ class Both(Service):
         )
 
     def _begin(self) -> Deferred[Any]:
-        """Start both; the Deferred fires when clients can use them.
+        """Start both. The Deferred fires when clients can use them.
 
-        The name server listens once the broker does, and says nothing about routes until that is in them: so
-        clients can connect to neither, or to both.
+        The name server listens once the broker does, and answers no route queries until the broker is in the
+        routes. So clients can connect either to both or to neither.
         """
         self._observation.start()
         if self._broker_settings is None:
@@ -154,7 +154,7 @@ class Both(Service):
         return self.broker.start()
 
     def _register_with_neighbour(self, settings: BrokerSettings) -> None:
-        """Make the name server of this process the broker's first."""
+        """Put the name server of this process first in the broker's list."""
         addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
         given = split_addresses(settings.broker.namesrv_addr)
         addresses += [address for address in given if not self._is_own_name_server(address)]
@@ -165,7 +165,7 @@ class Both(Service):
         return 0 if self.namesrv is None else self.namesrv.port
 
     def _is_own_name_server(self, address: str) -> bool:
-        """Return True if an address of `namesrvAddr` leads to the name server of this process."""
+        """Return True if an address of `namesrvAddr` is that of the name server of this process."""
         host, _, port = address.rpartition(":")
         own = ("localhost", "127.0.0.1", "[::1]", socket.gethostname(), *local_addresses())
         return port == str(self._namesrv_port) and host in own
@@ -185,13 +185,13 @@ class Both(Service):
 
     @property
     def entries(self) -> int:
-        """How many topics, groups and queues they hold."""
+        """Number of topics, groups and queues of all services."""
         services = (self.namesrv, self.controller, self.broker)
         return sum(service.entries for service in services if service is not None)
 
     @property
     def status(self) -> str:
-        """How far a start is, or what is served where."""
+        """Progress of the start, then the services and their ports."""
         broker, namesrv = self.broker, self.namesrv
         if broker is not None and broker.recovery_seconds is None:
             return (
@@ -203,11 +203,11 @@ class Both(Service):
         return ", ".join(served + ([f"broker at port {broker.port}"] if broker is not None else []))
 
     def drain(self) -> Deferred[None]:
-        """Make ready for a stop, which need not be harsh; see `BrokerService.drain`."""
+        """Drain the broker before a stop; see `BrokerService.drain`."""
         return succeed(None) if self.broker is None else self.broker.drain()
 
     def reread(self, broker: Sequence[Setting], namesrv: Sequence[Setting]) -> list[str]:
-        """Take over what the files of both say by now; gives what counts after a restart only.
+        """Apply the settings read from the files of both. Return those that take effect after a restart only.
 
         Raises `ConfigError`.
         """
@@ -226,7 +226,7 @@ class Both(Service):
         return Deferred.fromCoroutine(self._end_front_ends())
 
     def summary(self) -> Summary:
-        """What a person should know now that it is up."""
+        """Return the start-up summary."""
         broker, namesrv = self._broker_settings, self._namesrv_settings
         asking = broker.broker if broker else namesrv.namesrv  # type: ignore[union-attr]
         own = local_addresses()
@@ -262,7 +262,7 @@ class Both(Service):
         )
 
     def boot_lines(self) -> list[BootLine]:
-        """What the standard's servers say once they are up."""
+        """Return the lines that RocketMQ's servers print once they are up."""
         said = []
         if self.namesrv is not None and self._namesrv_settings is not None:
             bind = self._namesrv_settings.remoting.bind_address
@@ -285,5 +285,5 @@ class Both(Service):
 
 
 def _neighbour(bind_address: str) -> str:
-    """Under which address a service of this process, bound like this, is reached from here."""
+    """Return the address at which this process reaches one of its services bound to `bind_address`."""
     return "127.0.0.1" if bind_address in ("", "0.0.0.0", "::") else bind_address

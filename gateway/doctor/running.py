@@ -1,4 +1,4 @@
-"""What a member says of itself, as evidence."""
+"""Evidence from a member's own report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from mqgateway.gateway.doctor.evidence import ConnectedMember, Held, QueueKey, R
 
 
 def place(queue: MessageQueue) -> QueueKey:
-    """The key of a queue."""
+    """Return the key of a queue."""
     return QueueKey(queue.topic, queue.broker_name, queue.queue_id)
 
 
+def consumes_in_order(told: ConsumerRunningInfo) -> bool:
+    """Return True if a member reports that it consumes each queue in order."""
+    return told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+
+
 def member(client_id: str, language: str, told: ConsumerRunningInfo) -> ConnectedMember:
-    """The answer to `GET_CONSUMER_RUNNING_INFO`."""
-    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+    """Return a member by its answer to `GET_CONSUMER_RUNNING_INFO`."""
+    is_ordered = consumes_in_order(told)
     wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
     return ConnectedMember(
         client_id,

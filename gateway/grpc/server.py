@@ -7,18 +7,14 @@ TLS, PROXY protocol, the connection limit, and a stop that closes each connectio
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
-
-from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
 from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
-from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -27,8 +23,6 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
     from mqgateway.gateway.grpc.connection import GrpcConnection, GrpcConnectionSettings
-
-log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 MODULES = ("connection", "reflection", "health")
@@ -70,17 +64,11 @@ class GrpcServer:
         return len(self._connections)
 
     def start(self, host: str, port: int) -> None:
-        """Accept gRPC on the server's ports, and on this one (0: any free one).
-
-        If the port cannot be opened, a warning is logged and the start continues.
-        """
+        """Accept gRPC on the server's ports, and on this one (0: any free one) if it can be opened."""
         self._server.recognise(FIRST_BYTES, self._connection)
-        try:
-            self.port = self._server.listen_for(self._connection, host, port).getHost().port
-        except CannotListenError as error:
-            log.warning("the gRPC port cannot be opened: %s; grpcServerPort sets another one", error)
-        else:
-            log.info("gRPC is served at %s", format_address(host, self.port))
+        self.port = self._server.listen_for(
+            self._connection, host, port, title="gRPC", setting="grpcServerPort"
+        )
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         self._schedule.later(0, self._load, 0)  # once the server is ready, to not delay it
 

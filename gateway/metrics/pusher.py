@@ -1,5 +1,5 @@
-"""When metrics leave by themselves: read in pieces between requests, then sent, beside the loop if it takes
-time.
+"""Periodic push of metrics. They are read incrementally between requests, then sent, outside the event loop
+if sending blocks.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 log = logging.getLogger(__name__)
 
 PIECE_SECONDS = 0.002
-"""How long metrics hold the loop in one go while they are read."""
+"""Maximum time that one step of reading metrics blocks the event loop."""
 
 
 class Pusher:
-    """The metrics of what is `observed`, every so often.
+    """Periodic push of the metrics of the `observed` servers.
 
-    One push at a time: while the one before is under way, the next is left out. What cannot be sent is told
-    of once, until it can be again.
+    One push at a time: while a push is in progress, the next one is skipped. The first of consecutive
+    failures is logged, and the next success.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Pusher:
         self._worker: Worker = InlineWorker()
 
     def start(self) -> None:
-        """Begin; a setting with which nothing can be sent is an error in the log."""
+        """Start the periodic push. Settings that allow no push are logged as an error."""
         try:
             self._target = target_of(self._options)
         except ConfigError as error:
@@ -60,7 +60,7 @@ class Pusher:
         self._schedule.every(seconds, seconds, self._push)
 
     def stop(self) -> None:
-        """Send nothing more; waits for what is being sent."""
+        """Stop sending; block until a push that is being sent has ended."""
         self._schedule.stop()
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()

@@ -1,6 +1,7 @@
-"""Metrics and health as they are served: the ports, and the time that scrapes take.
+"""Service of metrics and health: ports, and scrapes as cooperative tasks.
 
-A scrape is done in pieces of a few milliseconds; whoever asks for the same set meanwhile gets the same text.
+A scrape runs in steps of a few milliseconds. Requests for the same set that arrive meanwhile get the same
+text.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ LAG_SECONDS = 0.5
 BACKLOG = 50
 EVERYWHERE = "0.0.0.0"
 TARGET_INFO = b"# TYPE target_info gauge\ntarget_info 1\n"
-"""Which the standard's exporter always has, without any label."""
+"""Metric that RocketMQ's exporter always has, without any label."""
 
 
 class MetricsService:
-    """Serves what is `observed`, all in this process. Nothing happens before `start`.
+    """Metrics and health of the `observed` servers, all in this process. Inactive before `start`.
 
-    `host` is where metrics are served, and `health_host` where health is, unless the options say otherwise. A
-    port that cannot be listened on is an error in the log, no reason not to start: what is observed matters
-    more. `ports` are those in use.
+    `host` is the default host for metrics, `health_host` that for health; the options override both. If a
+    port cannot be bound, an error is logged and the start continues: the observed servers matter more.
+    `ports` are those in use.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class MetricsService:
 
     @property
     def exports_metrics(self) -> bool:
-        """Whether metrics are served."""
+        """True if metrics are exported, by a scrape or a push."""
         return self._exporter is not None and self._exporter.exports_metrics
 
     def start(self) -> None:
-        """Listen where the options say, if they do."""
+        """Listen on the ports that the options name, or start to push metrics."""
         options, exporter = self._options, self._exporter
         if exporter is not None and exporter.is_scraped:
             host = exporter.metrics_prom_exporter_host or self._host or EVERYWHERE
@@ -101,7 +102,7 @@ class MetricsService:
             log.info("%s is served at http://%s:%d/", what, host, listening.getHost().port)
 
     def stop(self) -> Deferred[Any]:
-        """Close the ports; fires when that is done."""
+        """Close the ports; the Deferred fires once they are closed."""
         self._schedule.stop()
         if self._pusher is not None:
             self._pusher.stop()
@@ -109,11 +110,11 @@ class MetricsService:
         return gatherResults([maybeDeferred(port.stopListening) for port in ports])
 
     def health(self) -> dict[str, Health]:
-        """How each server is."""
+        """Return the checks of each server by its name."""
         return {one.name: one.health() for one in self.observed}
 
     def scrape(self, metrics: str) -> Deferred[list[bytes]]:
-        """The text of a set of metrics of all servers; fires once it is read."""
+        """Return a Deferred of the text of a set of metrics of all servers."""
         waiting: Deferred[list[bytes]] = Deferred()
         others = self._under_way.get(metrics)
         if others is not None:

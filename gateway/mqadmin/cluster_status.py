@@ -1,11 +1,11 @@
-"""How a cluster is: who is master of each broker group and who follows, as name servers, controllers and the
-brokers themselves say; and what is wrong with that.
+"""State of a cluster: master and slaves of each broker group, as name servers, controllers and the brokers
+report them, and the problems found.
 
     {"controllers": [{"id","address","leads"}], "groups": [{"cluster","brokerName","master","masterEpoch",
      "syncStateSetEpoch","members": [{"address","brokerId","role","alive","inSync","epoch","maxOffset",
      "behind"}]}], "problems": [...], "errors": [...]}
 
-What nobody says is null: groups without a controller have no epochs. Offsets and `behind` are bytes.
+Unknown values are null: groups without a controller have no epochs. Offsets and `behind` are bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class ControllerStatus(TypedDict):
-    """One controller; `leads` is None when it was not reached."""
+    """One controller; `leads` is None if it was not reached."""
 
     id: str
     address: str
@@ -36,7 +36,7 @@ class ControllerStatus(TypedDict):
 
 
 class BrokerStatus(TypedDict):
-    """One broker; `brokerId` is the controller's, where there is one."""
+    """One broker; `brokerId` is the id at the controller if there is one."""
 
     address: str
     brokerId: int
@@ -49,7 +49,7 @@ class BrokerStatus(TypedDict):
 
 
 class BrokerGroupStatus(TypedDict):
-    """The brokers of one name."""
+    """The brokers with one broker name."""
 
     cluster: str
     brokerName: str
@@ -60,7 +60,7 @@ class BrokerGroupStatus(TypedDict):
 
 
 class ClusterStatus(TypedDict):
-    """All that was found, and what is wrong with it."""
+    """State of controllers and broker groups, and the problems found."""
 
     controllers: list[ControllerStatus]
     groups: list[BrokerGroupStatus]
@@ -70,10 +70,10 @@ class ClusterStatus(TypedDict):
 def cluster_status(
     servers: Servers, controllers: Sequence[str] = (), cluster: str | None = None
 ) -> ClusterStatus:
-    """Ask them all; of one `cluster`, or of all that the name servers know. Controllers are those that the
-    brokers have, unless given. Who cannot be asked is among `servers.errors`.
+    """Query all servers of one `cluster`, or of all clusters that the name servers know.
 
-    Raises `ClientError` when no name server answers, or does not know the cluster.
+    The controllers are those in the brokers' settings, unless given. Servers that fail are added to
+    `servers.errors`. Raises `ClientError` if no name server answers, or the cluster is unknown.
     """
     if cluster is not None:
         found = servers.members(cluster)
@@ -94,7 +94,7 @@ def cluster_status(
 
 
 def _try(servers: Servers, address: str, question: Question[T]) -> T | None:
-    """What a server says; None when it could not be asked, which is noted."""
+    """Return a server's answer; None if the query failed, which is added to `servers.errors`."""
     with servers.part(address):
         return servers.ask(question, address)
     return None
@@ -112,7 +112,7 @@ def _controllers_of(servers: Servers, found: Iterable[BrokerData]) -> list[str]:
 
 
 def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[ControllerStatus], str | None]:
-    """All controllers, those too that others name; and where the one that leads is."""
+    """Return all controllers, including those that others name, and the leader's address."""
     waiting, names = list(known), dict[str, str]()
     asked: dict[str, bool | None] = {}
     while waiting:
@@ -122,7 +122,7 @@ def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[Contr
         told = _try(servers, address, replicas.controllers())
         asked[address] = None if told is None else bool(told.is_leader)
         for peer in split_addresses((told.peers if told else None) or ""):
-            # Ids have no colons, and hosts may.
+            # Ids have no colons, but hosts may.
             name, _, where = peer.partition(":")
             names[where] = name
             waiting.append(where)
@@ -169,7 +169,7 @@ def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Br
 
 
 def _log_of(servers: Servers, address: str, has_epochs: bool) -> tuple[int | None, int | None]:
-    """The newest epoch in a broker's log, and where the log ends."""
+    """Return the newest epoch in a broker's log and the end of the log; None for unknown values."""
     if has_epochs:
         cache = _try(servers, address, replicas.epochs())
         if cache is None:
@@ -213,7 +213,7 @@ def _of_group(group: BrokerGroupStatus, known: ReplicasInfo | None) -> Iterator[
 
 
 def as_text(status: ClusterStatus) -> Iterator[str]:
-    """Lines for a person."""
+    """Yield the status as lines of text."""
     words = {True: "leads", False: "", None: "not reached"}
     for number, one in enumerate(status["controllers"]):
         title = "controllers" if not number else ""

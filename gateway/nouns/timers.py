@@ -17,7 +17,7 @@ from mqgateway.gateway.nouns.rendering import table
     text=table("topic", "count", "brokers", "updatedAt", nothing="no pending timers"),
 )
 def list_timers(call: CommandCall) -> Iterator[Row]:
-    """What brokers count of their timer wheels; the levels of old clients' delays are not among them."""
+    """Yield the counts of the brokers' timer wheels; messages with delay levels are not included."""
     found: dict[str, dict[str, Any]] = {}
     for name, address in whom.brokers(call):
         with call.servers.part(address):

@@ -18,6 +18,7 @@ from itertools import count
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
+from twisted.internet.error import CannotListenError
 from twisted.internet.protocol import Factory
 
 from mqgateway.engine.options import RemotingOptions
@@ -134,12 +135,22 @@ class RemotingServer:
 
         return self._listen(host, port, connection, self._recognised)
 
-    def listen_for(self, make: Callable[[], Conversing], host: str, port: int) -> ListeningPort:
-        """Accept connections on a port (0: any free one) for another protocol only; raises as `listen`.
+    def listen_for(
+        self, make: Callable[[], Conversing], host: str, port: int, *, title: str, setting: str
+    ) -> int:
+        """Accept connections on a port (0: any free one) for another protocol only; return the port in use.
 
-        `make` returns the protocol of a new connection, which comes after a PROXY header and TLS.
+        `make` returns the protocol of a new connection, which comes after a PROXY header and TLS. `title` is
+        the protocol's name in the log. If the port cannot be opened, a warning that names its `setting` is
+        logged and 0 is returned, so that the start continues.
         """
-        return self._listen(host, port, make, {})
+        try:
+            opened: int = self._listen(host, port, make, {}).getHost().port
+        except CannotListenError as error:
+            log.warning("the %s port cannot be opened: %s; %s sets another one", title, error, setting)
+            return 0
+        log.info("%s is served at %s", title, format_address(host, opened))
+        return opened
 
     def recognise(self, first_bytes: bytes, make: Callable[[], Conversing]) -> None:
         """Pass connections that begin with these bytes, on the ports of `listen`, to what `make` returns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,10 +12,23 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
 QUICK = ("--hypothesis-profile", "quick", PATIENCE)
+WORKERS = ("-n", "4")
+"""Processes for scenarios with official clients, which wait most of the time, so more than processors."""
 FULL = ("--hypothesis-profile", "full", PATIENCE)
 
 COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers", "shells", "browser", "long"
 """Groups of programs, by which `machine` installs what is missing."""
+
+
+class Lane(IntEnum):
+    """Stages of a lane run one after the other, lanes at the same time; the value is the niceness.
+
+    Official clients mostly wait, and their patience has limits; compilers have no limits.
+    """
+
+    PEERS = 0
+    TESTS = 5
+    BESIDE = 10
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,7 @@ class Stage:
         folders: Test folders and files; empty for a stage without pytest.
         options: More arguments for pytest.
         needs: Groups of programs.
-        is_beside: Runs at low priority beside the other stages, for the processor time that they leave.
+        lane: The stages that it comes after, and its priority.
     """
 
     name: str
@@ -37,7 +51,7 @@ class Stage:
     folders: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    is_beside: bool = False
+    lane: Lane = Lane.TESTS
 
     def arguments(self) -> list[str]:
         """Return the arguments for the environment's command; most commands name their folder themselves."""
@@ -48,7 +62,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages that run one after the other, except for those beside."""
+    """Stages in their lanes."""
 
     title: str
     stages: tuple[Stage, ...]
@@ -92,11 +106,19 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     quick = (
         Stage("lint", "lint"),
         Stage("unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER)),
-        Stage("types", "types", is_beside=True),
+        Stage("types", "types", lane=Lane.BESIDE),
     )
     others = (
-        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
-        Stage("core", "compat", "core and not long", ("compat_tests",), proven, (PEERS,)),
+        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), lane=Lane.BESIDE),
+        Stage(
+            "core",
+            "compat",
+            "core and not long",
+            ("compat_tests",),
+            (*proven, *WORKERS),
+            (PEERS,),
+            lane=Lane.PEERS,
+        ),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
 
@@ -106,9 +128,11 @@ SECOND = Plan(
     (
         Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
-        Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
-        Stage("site", "docs", is_beside=True),
-        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
+        Stage(
+            "compatibility", "compat", "not core and not long", ("compat_tests",), WORKERS, (PEERS, SERVERS)
+        ),
+        Stage("site", "docs", lane=Lane.BESIDE),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), lane=Lane.BESIDE),
     ),
 )
 """Stage two: every other test that takes minutes at most."""

@@ -154,7 +154,7 @@ Sent = SendOutcome | Deferred[SendOutcome]
 def send(
     broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store a message; with `is_batch`, the messages in its body (`codec.batches`).
+    """Store a message; with `is_batch`, the messages in its body (`client_elements`).
 
     A large batch is stored as a cooperative task. `now` is the wall time in ms. Raises `OperationError`,
     perhaps in a later step. The outcome of a send that created its topic waits until the name servers know

@@ -1,6 +1,6 @@
-"""Commands that make static topics and move their queues.
+"""Commands that create static topics and move their queues.
 
-Standard: `UpdateStaticTopicSubCommand`, `RemappingStaticTopicSubCommand`, `MQAdminUtils`.
+RocketMQ: `UpdateStaticTopicSubCommand`, `RemappingStaticTopicSubCommand`, `MQAdminUtils`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
     text=_TEXT,
 )
 def update(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateStaticTopicSubCommand`."""
+    """RocketMQ: `UpdateStaticTopicSubCommand`."""
     topic, queues = call.given.need("t"), call.given.number("qn", 0)
     info = call.servers.clusters()
     if "mf" in call.given:
@@ -80,8 +80,11 @@ def update(call: CommandCall) -> Iterator[Row]:
     text=_TEXT,
 )
 def remap(call: CommandCall) -> Iterator[Row]:
-    """New brokers may be written to first, then old ones not any more; then the offsets are settled, and new
-    brokers told of them, and at last all others. Standard: `MQAdminUtils.remappingStaticTopic`."""
+    """Move the queues of a static topic: make new brokers writable, then old ones read-only.
+
+    Then the offsets are settled, and sent to the new brokers first, to all others last. RocketMQ:
+    `MQAdminUtils.remappingStaticTopic`.
+    """
     topic = call.given.need("t")
     info = call.servers.clusters()
     if "mf" in call.given:
@@ -101,7 +104,10 @@ def remap(call: CommandCall) -> Iterator[Row]:
 
 
 def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: ClusterInfo) -> Iterator[Row]:
-    """From where on queues lie at their new brokers."""
+    """Settle the first offset of each moved queue at its new broker; yield the moves.
+
+    Raises `ClientError` if the old broker does not report the end of the queue.
+    """
     moving = list(plan.moving(broker))
     table = call.servers.ask(topics.stats(plan.topic), _master(info, broker)).offset_table if moving else {}
     for number, old, new in moving:
@@ -115,7 +121,7 @@ def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: Cluste
 
 
 def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
-    """Each of the brokers what it is to have."""
+    """Send each of the brokers its part of the plan."""
     masters = {name: _master(info, name) for name in plan.brokers}
     is_forced = call.given.truth("fr")
     for name in brokers:
@@ -125,7 +131,7 @@ def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: Cl
 
 
 def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
-    """The names of the brokers that are to have the queues. Raises `NoBroker`."""
+    """Return the names of the target brokers of the queues. Raises `NoBroker`."""
     if (given := call.given.text("b")) is not None:
         found = {one.strip() for one in given.split(",")}
     else:
@@ -139,7 +145,10 @@ def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
 
 
 def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Placed]:
-    """What each broker has of the topic. Raises `ClientError` where one has it, but not as a static one."""
+    """Return the topic's configuration and mapping on each broker that has it.
+
+    Raises `ClientError` if a broker has it as an ordinary topic, or its mapping is invalid.
+    """
     found = {}
     for name in sorted(info.broker_addr_table):
         told = call.servers.ask(topics.config_and_mapping(topic), _master(info, name))
@@ -162,13 +171,13 @@ def _master(info: ClusterInfo, name: str) -> str:
 
 
 def _neighbours(plan: StaticTopicPlan, info: ClusterInfo) -> list[str]:
-    """All brokers of the clusters that have something of the topic."""
+    """Return all brokers of the clusters that have a broker in the plan."""
     clusters = [names for names in info.cluster_addr_table.values() if set(names) & plan.brokers.keys()]
     return sorted({name for names in clusters for name in names})
 
 
 def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
-    """The mapping of a file. Raises `UsageError`, `ClientError`."""
+    """Return the plan of the mapping file. Raises `UsageError`, `ClientError`."""
     path = call.given.need("mf")
     try:
         plan = StaticTopicPlan.from_json(orjson.loads(Path(path).read_bytes()))
@@ -181,10 +190,13 @@ def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
 
 
 def _kept(call: CommandCall, topic: str, brokers: dict[str, Placed], after: StaticTopicPlan) -> Iterator[Row]:
-    """Files of how it was and how it is to be, with which `-mf` goes on or back; none in a dry run."""
+    """Write files of the mapping before and after, with which `-mf` resumes or reverts; yield their rows.
+
+    In a dry run no file is written.
+    """
     if call.is_dry:
         return
-    from tempfile import gettempdir  # slow to load, and needed here only
+    from tempfile import gettempdir  # slow to load, and only needed here
 
     epoch = max((one.mapping.epoch for one in brokers.values()), default=call.now())
     before = StaticTopicPlan(topic, static_plan.CREATED, epoch, brokers)

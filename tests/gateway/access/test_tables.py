@@ -28,8 +28,9 @@ ALICE = User("alice", "her secret")
 ACL = Acl("alice", {PolicyType.CUSTOM: Policy([PolicyEntry(EVERYTHING, (Action.ALL,), Decision.ALLOW)])})
 
 
-def tables(disk: CrashDisk, key: str = "") -> AccessTables:
-    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, Seal(key) if key else None)
+def tables(disk: CrashDisk, key: str = "", own: User | None = None) -> AccessTables:
+    seal = Seal(key) if key else None
+    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, seal, own)
     made.load()
     return made
 
@@ -138,9 +139,9 @@ def test_malformed_table_changes_nothing(told: bytes) -> None:
 
 def test_own_user_of_process_is_not_stored_or_listed() -> None:
     disk = CrashDisk()
-    made = tables(disk)
-    made.users.own = User("serve-1", "unknown")
-    assert made.users.get("serve-1") == made.users.own and "serve-1" in made.users
+    own = User("serve-1", "unknown")
+    made = tables(disk, own=own)
+    assert made.users.get("serve-1") == own and "serve-1" in made.users
     made.users.put(ALICE)
     assert list(made.users.all()) == [ALICE]
     made.close()

@@ -1,4 +1,4 @@
-"""Where queues of static topics are put, and what is refused."""
+"""Placement of the queues of static topics, and refused plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = 1_700_000_000_000
 
 
 def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
-    """Who leads which queue."""
+    """Return the leader of each queue."""
     found = {
         number: name
         for name, one in brokers.items()
@@ -27,7 +27,7 @@ def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
 
 
 def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, Placed]:
-    """The brokers after a move, when each queue ended there."""
+    """Settle every moving queue at the offset `end`, and return the brokers."""
     for broker in sorted(plan.out_of):
         for number, _, _ in list(plan.moving(broker)):
             plan.settle(number, broker, end)
@@ -43,7 +43,7 @@ def test_a_new_topic_is_spread_evenly() -> None:
     assert plan.brokers["a"].mapping.queues[4] == [Piece(0, 2, "a", 0)]
 
 
-def test_more_queues_go_where_few_are() -> None:
+def test_added_queues_balance_the_brokers() -> None:
     before = created("T", 2, ["a"], {}, NOW)
     plan = created("T", 5, ["b"], before.brokers, NOW)
     assert leaders(plan.brokers) == {0: "a", 1: "a", 2: "b", 3: "b", 4: "a"}
@@ -59,7 +59,7 @@ def test_queues_are_neither_lost_nor_made_twice() -> None:
         created("T", 2, ["a"], brokers, NOW)
 
 
-def test_as_few_queues_move_as_may_be() -> None:
+def test_minimum_of_queues_moves() -> None:
     before = created("T", 6, ["a"], {}, NOW).brokers
     plan = moved("T", ["a", "b", "c"], before, NOW)
     assert Counter(leaders(plan.brokers).values()) == {"a": 2, "b": 2, "c": 2}
@@ -103,14 +103,14 @@ def test_offsets_begin_well_after_the_old_ones() -> None:
     ]
 
 
-def test_what_a_broker_once_had_is_not_settled_anew() -> None:
+def test_queue_that_left_a_broker_before_is_not_settled_again() -> None:
     first = moved("T", ["b"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
     brokers = settled(first, 5)
     plan = moved("T", ["c"], brokers, NOW)
     assert list(plan.moving("a")) == [] and len(list(plan.moving("b"))) == 2
 
 
-def test_a_plan_is_read_as_it_is_written() -> None:
+def test_plan_round_trips() -> None:
     plan = moved("T", ["b", "c"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
     told = json.loads(json.dumps(plan.to_json()))
     assert told["brokerToMapIn"] == ["b", "c"] and told["brokerToMapOut"] == ["a"]
@@ -121,18 +121,18 @@ def test_a_plan_is_read_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     "told", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
 )
-def test_what_is_no_plan_is_refused(told: Any) -> None:
+def test_invalid_plan_is_refused(told: Any) -> None:
     with pytest.raises(ClientError, match="not a mapping file"):
         StaticTopicPlan.from_json(told)
 
 
-def test_a_plan_names_brokers_that_it_describes() -> None:
+def test_plan_naming_an_undescribed_broker_is_refused() -> None:
     told = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
     with pytest.raises(ClientError, match="missing in the mapping: x"):
         StaticTopicPlan.from_json(told)
 
 
-def test_all_brokers_of_the_cluster_know_of_the_topic() -> None:
+def test_complete_adds_the_other_brokers_of_the_cluster() -> None:
     plan = created("T", 2, ["a"], {}, NOW)
     plan.complete(["a", "b"])
     assert plan.brokers["b"] == Placed.empty("T", "b", 2, plan.epoch)
@@ -193,7 +193,7 @@ def _spoil_gen(brokers: dict[str, Placed]) -> None:
         (_spoil_gen, "queue 0 at broker a: The gen does not increase"),
     ],
 )
-def test_brokers_that_contradict_each_other_are_not_built_on(spoil: Any, why: str) -> None:
+def test_contradictory_mappings_are_refused(spoil: Any, why: str) -> None:
     brokers = created("T", 4, ["a", "b"], {}, NOW).brokers
     spoil(brokers)
     for make in (lambda: created("T", 8, ["a"], brokers, NOW), lambda: moved("T", ["a"], brokers, NOW)):

@@ -17,7 +17,7 @@ def test_all_files_are_served_and_nothing_else() -> None:
     assert "vendor/LICENSE.preact" not in files
 
 
-def test_what_came_from_npm_is_as_it_came() -> None:
+def test_vendor_files_match_their_manifest() -> None:
     manifest = json.loads((STATIC / "vendor" / "manifest.json").read_text())
     named = set()
     for package in manifest["packages"]:
@@ -60,7 +60,7 @@ def test_all_of_it_is_small() -> None:
     assert sum(len(gzip.compress(file.body)) for file in static_files().values()) < 250_000
 
 
-def test_every_finding_of_the_doctor_is_told_in_chinese_with_its_values() -> None:
+def test_every_finding_of_the_doctor_has_a_chinese_text_with_its_values() -> None:
     table = (STATIC / "pages" / "findings.js").read_text()
     chinese = {
         check: sentences

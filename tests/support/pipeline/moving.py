@@ -24,7 +24,7 @@ BLOCK = 10_000
 
 
 class Moving:
-    """The topic. Its queue is the second one of broker-a at first, and has the number 0."""
+    """The topic. Its queue, with the number 0, is first the second queue of broker-a."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -35,7 +35,7 @@ class Moving:
         self._tell()
 
     def move(self, to: str) -> None:
-        """The queue goes on at another broker, at the next block of offsets."""
+        """Move the queue to another broker, where it continues at the next block of offsets."""
         last = self.pieces[-1]
         most = self.services[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
         begin = (last.logical(most) // BLOCK + 1) * BLOCK
@@ -43,7 +43,7 @@ class Moving:
         self._tell()
 
     def send(self, *bodies: str) -> None:
-        """Messages, to the broker that leads."""
+        """Send messages to the broker that leads."""
         for body in bodies:
             header = SendMessageRequestHeader(
                 producer_group="Fillers",

@@ -28,11 +28,11 @@ class World:
         )
 
     def task(self, batch: int = 0, last: Verdict | None = None) -> HalfSender:
-        """A task of a batch."""
+        """Return a task of a batch."""
         return HalfSender(self.options, TlsOptions(), Transaction("q", batch), last)
 
     def sent(self, bodies: list[str], batch: int = 0, **fields: Any) -> tuple[Places, ...]:
-        """What a task that has sent these gives the driver."""
+        """Send these bodies as a task does, and return the positions that it reports to the driver."""
         task = self.task(batch)
         task.send({"body": body, **fields} for body in bodies)
         assert task.finish() == len(bodies)
@@ -40,19 +40,19 @@ class World:
         return task.places()
 
     def driver(self) -> Transactions:
-        """A driver, as anew as after a restart."""
+        """Return a new driver, as after a restart."""
         return Transactions(self.options, TlsOptions(), self.verdicts, "q")
 
     def visible(self) -> list[str]:
-        """What consumers see."""
+        """Return the bodies that consumers see."""
         return sorted(body.decode() for body in self.cluster.everything("T"))
 
     @property
     def open_halves(self) -> int:
-        """Half messages that nobody has ended."""
+        """Number of half messages without an outcome."""
         return self.cluster.service.broker.transactions.counts.count("T")
 
 
 def ends(seen: list[Any]) -> int:
-    """How many of these requests end half messages."""
+    """Return the number of these requests that end half messages."""
     return sum(one.code == RequestCode.END_TRANSACTION for one in seen)

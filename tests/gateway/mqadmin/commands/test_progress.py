@@ -1,4 +1,4 @@
-"""How far consumer groups are."""
+"""Progress and lag of consumer groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROKER = "10.0.0.1:10911"
 
 
 def _consumed(cluster: Cluster) -> PushConsumer:
-    """A topic of two queues with three messages each, all consumed, and then one more in the first."""
+    """Return a consumer that has consumed a topic of two queues with three messages each."""
     cluster.make_topic("T", 2)
     producer = cluster.producer()
     for one in messages("T", 6):
@@ -23,7 +23,7 @@ def _consumed(cluster: Cluster) -> PushConsumer:
     return connect(cluster, "G", "T")[0]
 
 
-def test_of_a_group() -> None:
+def test_progress_of_a_group() -> None:
     with Cluster() as cluster:
         consumer = _consumed(cluster)
         tool = MemoryTool(cluster)
@@ -46,7 +46,7 @@ def test_of_a_group() -> None:
         assert "Consume Diff Total: 1" in lines and "Consume Inflight Total: 0" in lines
 
 
-def test_of_all_groups() -> None:
+def test_progress_of_all_groups() -> None:
     with Cluster() as cluster:
         _consumed(cluster)
         tool = MemoryTool(cluster)
@@ -61,7 +61,7 @@ def test_of_all_groups() -> None:
         assert tool.out.split("\n")[1].split()[:3] == ["T", "G", "0"]
 
 
-def test_of_a_topic_that_nobody_reads() -> None:
+def test_topic_without_consumers_is_marked_or_left_out() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         tool = MemoryTool(cluster)
@@ -69,7 +69,7 @@ def test_of_a_topic_that_nobody_reads() -> None:
         assert tool.run("statsAll -a -t T") == 0 and tool.out.count("\n") == 1
 
 
-def test_of_a_group_that_was_nowhere() -> None:
+def test_group_that_never_consumed_is_reported() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("consumerProgress -g Nobody") == 3 and tool.out == ""
@@ -83,7 +83,7 @@ def test_of_a_group_that_was_nowhere() -> None:
     ("model", "code", "told"),
     [("CLUSTERING", 0, "Consume Diff Total: 0"), ("BROADCASTING", 1, "broadcast mode")],
 )
-def test_of_a_group_that_has_members_and_committed_nothing(model: str, code: int, told: str) -> None:
+def test_progress_of_a_group_without_commits(model: str, code: int, told: str) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         cluster.make_topic("%RETRY%G", 1)

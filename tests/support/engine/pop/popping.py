@@ -26,7 +26,7 @@ RETRY = "%RETRY%G_T"
 
 
 class Bench:
-    """Topic T, group G; `pop` and `ack` do what the requests do with the log."""
+    """Topic T, group G; `pop` and `ack` write the log as the requests do."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Bench:
         self.store.dispatch()
 
     def pop(self, *offsets: int, queue_id: int = 0, topic: str = "T") -> CheckPoint:
-        """Pop these offsets of a queue."""
+        """Pop these offsets of a queue and return the checkpoint."""
         point = self.point(*offsets, queue_id=queue_id, topic=topic)
         self.log.pop(point, 3, offsets[-1] + 1)
         self.store.dispatch()
@@ -115,7 +115,7 @@ class Bench:
         return self.offsets.query("CID_RMQ_SYS_REVIVE_GROUP", self.log.topic, queue_id)
 
     def persist(self) -> None:
-        """What the service does every five seconds."""
+        """Do the persistence work that the service does every five seconds."""
         self.log.pop_offsets.persist()
         self.store.tick()
 

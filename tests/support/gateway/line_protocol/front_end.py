@@ -26,7 +26,9 @@ class LineServer:
         self.requests = Requests(around.operations, around.meter.latency, around.faults)
         around.meter.connections = lambda: len(self.connections)
         server.recognise(FIRST_BYTES, self.connection)
-        self.port = server.listen_for(self.connection, around.host, around.port).getHost().port
+        self.port = server.listen_for(
+            self.connection, around.host, around.port, title="the line protocol", setting="linePort"
+        )
 
     def connection(self) -> LineConnection:
         """Return the protocol of a new connection."""
