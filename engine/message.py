@@ -178,6 +178,8 @@ KAFKA_OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Groups and offsets of Kafka clients."""
 KAFKA_TRANSACTIONS_TOPIC: Final = "__transaction_state"
 """Transactional ids of Kafka clients."""
+KAFKA_COORDINATOR_TOPICS: Final = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
+"""Logs of the coordinators of Kafka clients."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"
 """mqgateway's: markers that move the starts of queues; they enter no queue."""

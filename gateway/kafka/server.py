@@ -14,7 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
+from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
 MODULES = ("mqgateway.gateway.kafka.connection", "mqgateway.gateway.kafka.service")
-COORDINATOR_TOPICS = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
 WAITING = ("Fetch", "JoinGroup", "SyncGroup")
 """APIs that may wait for what has not happened yet."""
 
@@ -90,7 +89,7 @@ class KafkaServer:
         self._host = host
         self.port = self._server.listen_for(self._connection, host, port, title="Kafka", setting="kafkaPort")
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        if any(self._operations.topics.get(topic) is not None for topic in COORDINATOR_TOPICS):
+        if any(self._operations.topics.get(topic) is not None for topic in KAFKA_COORDINATOR_TOPICS):
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
 
     def stop(self) -> None:
