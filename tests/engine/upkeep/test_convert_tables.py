@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.stores import message
 from tests.support.engine.upkeep.converting import convert, converted_store, opened, write_topics
