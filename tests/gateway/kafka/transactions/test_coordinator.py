@@ -73,6 +73,39 @@ def test_partitions_that_come_together_are_written_together() -> None:
     assert entry is not None and entry.status is not None and entry.status.partitions == {A, B, C}
 
 
+def test_partitions_of_the_next_transaction_wait_until_the_last_one_is_complete() -> None:
+    scene = TxnScene()
+    producer = scene.begun()
+    scene.add(producer, A)
+    scene.markers.broken = {A}
+    [after] = scene.end(producer)
+    assert isinstance(after, ProducerEpoch)
+    waiting = [scene.add(after, B, version=2), scene.add(producer, C)]
+    assert waiting == [[], []]
+    scene.markers.broken = set()
+    scene.pass_time(100, 100)
+    assert waiting == [[None], [E.PRODUCER_FENCED]]
+    assert scene.state() is TxnState.ONGOING
+    assert scene.end(after) == [ProducerEpoch(after.producer_id, after.epoch + 1)]
+
+
+def test_partitions_do_not_wait_for_long_and_not_for_another_master() -> None:
+    scene = TxnScene()
+    producer = scene.begun()
+    scene.add(producer, A)
+    scene.markers.broken = {A}
+    [after] = scene.end(producer)
+    assert isinstance(after, ProducerEpoch)
+    waiting = scene.add(after, B)
+    scene.pass_time(50, 50)
+    later = scene.add(after, C)
+    assert (waiting, later) == ([], [])
+    scene.pass_time(50, 50)
+    assert (waiting, later) == ([E.CONCURRENT_TRANSACTIONS], [])
+    scene.coordinator.unload()
+    assert later == [E.NOT_COORDINATOR]
+
+
 @pytest.mark.parametrize("keeps", [True, False])
 def test_refused_record_changes_nothing_and_the_request_may_be_repeated(keeps: bool) -> None:
     scene = TxnScene()
