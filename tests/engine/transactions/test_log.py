@@ -133,6 +133,18 @@ def test_a_late_end_of_the_first_copy_settles_the_newest() -> None:
     assert bench.delivered[:1] == [b"a"]
 
 
+def test_late_end_settles_copy_beyond_limit_of_known_copies() -> None:
+    """The newest copy is found by the walk, which must not check a transaction that has ended."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.send(b"a")
+    at = bench.send(b"b")
+    bench.wait()
+    assert [each.body for each in bench.halves] == [b"a", b"b", b"a", b"b"]
+    assert bench.commit(at)
+    assert {each.unique_key for each in bench.wait(2 * INTERVAL)} == {"Ka"}
+    assert bench.delivered == [b"b"]
+
+
 def test_an_answer_to_both_copies_delivers_once() -> None:
     bench = Bench()
     first = bench.send(b"first")
