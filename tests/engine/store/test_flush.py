@@ -190,6 +190,21 @@ def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
     assert checkpoint(bench).logics_physical_offset > 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_stop_during_a_sync_makes_names_of_log_files_durable(seed: int) -> None:
+    """The sync has taken the directory from the list of those to sync, and is not carried out."""
+    worker = MemoryWorker()
+    bench = Bench(worker=worker)
+    bench.put(message())
+    bench.clock.advance(10_000)
+    bench.store.tick()
+    assert (worker.waiting, bench.store.flushed_offset) == (1, 0)
+    bench.store.stop()
+    again = bench.crash(seed)
+    assert again.report.clean
+    assert len(drain(again.store)) == 1
+
+
 class Stopwatch(ManualClock):
     """A clock whose monotonic time advances a millisecond with each reading."""
 
