@@ -252,6 +252,15 @@ def test_only_so_many_are_kept_in_mind() -> None:
     assert [each.body for each in bench.halves] == [b"0", b"1", b"2", b"3", b"2", b"3"]
 
 
+def test_held_message_keeps_its_place_when_no_other_can_be_held() -> None:
+    """Its producer asked for time, and is not connected when that has passed."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.reachable.clear()
+    bench.send(b"a", CHECK_IMMUNITY_TIME_IN_SECONDS="100")
+    bench.wait(5 * INTERVAL)
+    assert [each.body for each in bench.halves] == [b"a"]
+
+
 def test_an_end_of_what_was_given_up_still_counts() -> None:
     """A producer with its own memory of transactions, such as a sink between checkpoints, is late."""
     bench = Bench(options={"transaction_check_max": 1})
