@@ -42,6 +42,16 @@ def test_unacknowledged_messages_are_revived_when_due(bench: Bench) -> None:
     assert bench.revived == [b"0", b"3"]
 
 
+def test_acknowledged_and_revived_messages_are_not_in_flight(bench: Bench) -> None:
+    key = ("T", "G", 0)
+    point = bench.pop(0, 1, 3)
+    assert bench.log.in_flight.count(key) == 3
+    bench.ack(point, 1)
+    assert bench.log.in_flight.count(key) == 2
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.log.in_flight.count(key) == 0
+
+
 def test_progress_is_what_the_standard_commits(bench: Bench) -> None:
     """The offset of the last one that is done; both servers resume after it."""
     point = bench.pop(0)
