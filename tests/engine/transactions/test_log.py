@@ -10,7 +10,7 @@ from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.transactions import log as open_transactions
-from tests.support.engine.transactions.transactions import INTERVAL, Bench, question_of
+from tests.support.engine.transactions.transactions import INTERVAL, START, Bench, question_of
 
 HOUR = 3_600_000
 FOREVER = 1 << 30
@@ -217,6 +217,20 @@ def test_half_message_open_for_days_is_discarded() -> None:
     bench.wait(HOUR, step=INTERVAL)
     assert bench.given_up == [b"a"]
     assert bench.log.counts.count("T") == 0
+
+
+def test_half_message_is_discarded_in_time_although_the_clock_was_set() -> None:
+    """It is held until it is too old, not until its copy is put again."""
+    bench = Bench(store_options={"file_reserved_time": 3})
+    bench.reachable.clear()
+    bench.clock.set_wall(START + 10 * HOUR)
+    bench.store.tick()
+    bench.send(b"a")
+    minute = HOUR // 60
+    bench.wait(175 * minute, step=25 * minute)
+    assert (len(bench.halves), bench.given_up) == (3, [])
+    bench.wait(25 * minute, step=25 * minute)
+    assert bench.given_up == [b"a"]
 
 
 def test_waiting_half_message_is_put_again_after_an_hour() -> None:
