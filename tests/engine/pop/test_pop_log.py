@@ -204,9 +204,9 @@ class TestOfAnotherGroup:
 
     def other(self) -> StoredMessage:
         there = Bench()
-        there.send(b"there")
-        (found,) = there.stored("T")
-        return found
+        for body in (b"first", b"there"):
+            there.send(body)
+        return there.stored("T")[1]
 
     def test_the_message_is_fetched_and_its_copy_is_here(self, bench: Bench) -> None:
         assert self.revive(bench, self.other()) == [MessageLocation("other", "T", 0, 1)]
