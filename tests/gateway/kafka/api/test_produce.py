@@ -237,8 +237,8 @@ def test_only_acks_all_needs_replicas_in_sync(acks: int, code: ErrorCode) -> Non
     with kafka_scene(min_in_sync_replicas=2) as scene:
         client = scene.client()
         create(client, "a")
-        codes = [produced(client, produce_request("a", sample(scene), acks=acks)).error_code for _ in range(2)]
-        assert codes == [code, code]
+        for _ in range(2):
+            assert produced(client, produce_request("a", sample(scene), acks=acks)).error_code == code
 
 
 def test_a_full_disk_is_a_storage_error() -> None:
