@@ -93,21 +93,17 @@ def pull(
 def _pull_or_wait(
     broker: Broker, request: PullRequest, connection: ClientConnection, rounds: int
 ) -> PullOutcome | Deferred[PullOutcome]:
-    max_wait = request.max_wait
-    if broker.role.is_slave:
-        if not broker.options.slave_read_enable:
-            raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
-        if broker.has_master:
-            max_wait = None
+    if broker.role.is_slave and not broker.options.slave_read_enable:
+        raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
     try:
         outcome, wanted = _pull(broker, request, connection, True, rounds)
     except PutOff:
         waiting = _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS)
         return waiting or _pull_again(broker, request, connection)
-    if outcome.status is NOT_FOUND and max_wait is not None:
+    if outcome.status is NOT_FOUND and request.max_wait is not None:
         options = broker.options
         enabled = options.long_polling_enable
-        millis = max_wait if enabled else options.short_polling_time_mills
+        millis = request.max_wait if enabled else options.short_polling_time_mills
         return _park(broker, request, connection, wanted, request.offset, millis) or outcome
     return outcome
 

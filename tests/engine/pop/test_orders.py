@@ -82,6 +82,11 @@ def test_a_repeated_attempt_is_not_counted() -> None:
     assert table.take(KEY, "a1", NOW + 1, INVISIBLE, (100, 101, 103), NOW + 1).counts == {}
 
 
+def test_pops_without_attempt_are_counted() -> None:
+    table = taken((100,), attempt=None)
+    assert table.take(KEY, None, NOW + 1, INVISIBLE, (100,), NOW + 1).counts == {100: 1}
+
+
 def test_free_queues_are_told_once() -> None:
     table = taken()
     assert list(table.freed(NOW + INVISIBLE - 1)) == []

@@ -8,6 +8,8 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.producers.batch import ProducerBatch
+from mqgateway.engine.producers.state import Duplicate
 from mqgateway.engine.raft.files.entry import HEAD_SIZE
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.ledger_log import LedgerLog, opening
@@ -20,6 +22,7 @@ from mqgateway.engine.store.results import PutResult, PutStatus
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
+from tests.support.engine.store.producing import put_mapped
 from tests.support.engine.store.stores import HOST, ROOT, batch, drain, message, options
 
 FOLDER = f"{ROOT}/dledger-n0"
@@ -141,6 +144,20 @@ def test_a_follower_dispatches_what_is_committed_and_forgets_what_is_cut() -> No
     assert follower.put("mine").queue_offset == 4
     follower.commit()
     assert follower.bodies() == ["message 0", "message 1", "message 2", "message 3", "mine"]
+
+
+def test_batch_of_a_producer_that_was_truncated_is_stored_again() -> None:
+    ledger = Ledger()
+    first, second = ProducerBatch(7, 0, 0, 1), ProducerBatch(7, 0, 1, 1)
+    for produced in (first, second):
+        assert put_mapped(ledger.store, produced).status is PutStatus.PUT_OK
+    ledger.log.entries.cut(0)
+    producers = ledger.store.producers
+    assert isinstance(producers.check("orders", 0, first), Duplicate)
+    assert producers.check("orders", 0, second) is None
+    ledger.commit()
+    assert isinstance(producers.check("orders", 0, first), Duplicate)
+    assert producers.check("orders", 0, second) is None
 
 
 def test_entry_without_a_record_is_in_no_queue_and_ends_the_log_at_the_next_start() -> None:

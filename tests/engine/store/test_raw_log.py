@@ -190,6 +190,16 @@ def test_a_topic_that_came_again_counts_anew() -> None:
     assert [one.body for one in drain(replica.store)] == [b"new"]
 
 
+def test_topic_that_came_again_within_one_chunk_counts_anew() -> None:
+    """Its former messages wait for dispatch when the first new one arrives."""
+    original, replica = Bench(), slave()
+    original.put(*[message(body=b"old %d" % number) for number in range(3)])
+    original.store.admin.delete_topics(["orders"])
+    original.put(message(body=b"new"))
+    copy(original.store, replica.store, 4096)
+    assert [one.body for one in drain(replica.store)] == [b"new"]
+
+
 def test_messages_that_can_be_in_no_queue_are_copied_all_the_same() -> None:
     original, replica = master(), slave(max_queues=2)
     copy(original.store, replica.store, 999)

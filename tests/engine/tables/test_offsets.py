@@ -1,5 +1,6 @@
 """Offsets of consumer groups: commits, pulls, resets, and the file."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -119,6 +120,20 @@ def test_removal_takes_everything(what: str) -> None:
     assert (offsets.query_pull("h", "u", 0), offsets.take_reset("h", "u", 0)) == (2, 3)
     offsets.persist()
     assert table(disk).group_topics() == {"h": ["u"]}
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_held_file_that_may_not_be_written_is_written_with_the_next(is_allowed: bool) -> None:
+    disk = CrashDisk()
+    offsets = table(disk)
+    offsets.commit("g", "t", 0, 5)
+    held: list[Callable[[bool], None]] = []
+    offsets.persist(held.append)
+    assert table(disk).query("g", "t", 0) == -1
+    held[0](is_allowed)
+    assert table(disk).query("g", "t", 0) == (5 if is_allowed else -1)
+    offsets.persist()
+    assert table(disk).query("g", "t", 0) == 5
 
 
 def test_one_group_may_leave_one_topic() -> None:

@@ -59,6 +59,20 @@ def test_as_much_is_listed_in_one_message_as_it_may_hold() -> None:
     assert world.told() == [b"0,1,", b"2,"]
 
 
+def test_op_message_is_written_early_if_log_has_grown_since_oldest_end() -> None:
+    """Ends that a start finds in the log are older than the start."""
+    world = World()
+    for _ in range(170):
+        world.send(b"x" * 100_000, UNIQ_KEY="x")
+    world.listing.add(0)
+    world.listing.tick()
+    assert world.told() == []
+    world.listing.reach_back(0)
+    world.listing.reach_back(1000)
+    world.listing.tick()
+    assert world.told() == [b"0,"]
+
+
 def test_failed_op_message_is_retried() -> None:
     world = World()
     world.listing.add(0)

@@ -10,7 +10,7 @@ from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.transactions import log as open_transactions
-from tests.support.engine.transactions.transactions import INTERVAL, Bench, question_of
+from tests.support.engine.transactions.transactions import INTERVAL, START, Bench, question_of
 
 HOUR = 3_600_000
 FOREVER = 1 << 30
@@ -133,6 +133,18 @@ def test_a_late_end_of_the_first_copy_settles_the_newest() -> None:
     assert bench.delivered[:1] == [b"a"]
 
 
+def test_late_end_settles_copy_beyond_limit_of_known_copies() -> None:
+    """The newest copy is found by the walk, which must not check a transaction that has ended."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.send(b"a")
+    at = bench.send(b"b")
+    bench.wait()
+    assert [each.body for each in bench.halves] == [b"a", b"b", b"a", b"b"]
+    assert bench.commit(at)
+    assert {each.unique_key for each in bench.wait(2 * INTERVAL)} == {"Ka"}
+    assert bench.delivered == [b"b"]
+
+
 def test_an_answer_to_both_copies_delivers_once() -> None:
     bench = Bench()
     first = bench.send(b"first")
@@ -207,6 +219,20 @@ def test_half_message_open_for_days_is_discarded() -> None:
     assert bench.log.counts.count("T") == 0
 
 
+def test_half_message_is_discarded_in_time_although_the_clock_was_set() -> None:
+    """It is held until it is too old, not until its copy is put again."""
+    bench = Bench(store_options={"file_reserved_time": 3})
+    bench.reachable.clear()
+    bench.clock.set_wall(START + 10 * HOUR)
+    bench.store.tick()
+    bench.send(b"a")
+    minute = HOUR // 60
+    bench.wait(175 * minute, step=25 * minute)
+    assert (len(bench.halves), bench.given_up) == (3, [])
+    bench.wait(25 * minute, step=25 * minute)
+    assert bench.given_up == [b"a"]
+
+
 def test_waiting_half_message_is_put_again_after_an_hour() -> None:
     bench = Bench()
     bench.reachable.clear()
@@ -238,6 +264,15 @@ def test_only_so_many_are_kept_in_mind() -> None:
         bench.send(b"%d" % number)
     bench.wait()
     assert [each.body for each in bench.halves] == [b"0", b"1", b"2", b"3", b"2", b"3"]
+
+
+def test_held_message_keeps_its_place_when_no_other_can_be_held() -> None:
+    """Its producer asked for time, and is not connected when that has passed."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.reachable.clear()
+    bench.send(b"a", CHECK_IMMUNITY_TIME_IN_SECONDS="100")
+    bench.wait(5 * INTERVAL)
+    assert [each.body for each in bench.halves] == [b"a"]
 
 
 def test_an_end_of_what_was_given_up_still_counts() -> None:

@@ -13,7 +13,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
-from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.terms import client_terms
@@ -117,8 +117,11 @@ class Reads:
         self.port = Dispatcher(self, dict.fromkeys(codes, Reads.answer), {}, clock=self.clock)
         self.port.time_with(self.times)
         self.reply: Reply | None = Reply()
+        self.refusal: RequestError | None = None
 
     def answer(self, call: Call) -> Reply | Deferred[Reply]:
+        if self.refusal is not None:
+            raise self.refusal
         if self.reply is not None:
             return self.reply
         self.late.append(Deferred())
@@ -180,6 +183,16 @@ def test_held_request_takes_until_its_own_reply(code: RequestCode) -> None:
     reads.late[1].callback(Reply())
     is_polled = str(code == RequestCode.PULL_MESSAGE).lower()
     assert reads.found() == {(code.name.lower(), "success", is_polled, "success"): (2, 300)}
+
+
+def test_delayed_refusal_takes_until_it_is_sent() -> None:
+    reads = Reads()
+    until: Deferred[None] = Deferred()
+    reads.refusal = RequestError(ResponseCode.NO_PERMISSION, "no", until=until)
+    reads.read(CODE, millis=2)
+    reads.clock.advance(98)
+    until.callback(None)
+    assert reads.found() == {("send_message", "no_permission", "false", "success"): (1, 100)}
 
 
 def test_series_beyond_the_limit_are_counted_together() -> None:

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply
-from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.dispatch import AT_ONCE_STEPS, Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.terms import ConnectionSettings
@@ -286,6 +288,29 @@ def test_reply_after_disconnect_is_dropped() -> None:
     pair.pump()
     late.callback(Reply())
     assert pair.server.writes == 0
+
+
+@pytest.mark.parametrize("is_aborted", [False, True])
+def test_reply_of_long_request_that_outlives_its_connection_is_cancelled(is_aborted: bool) -> None:
+    scene = Scene()
+
+    def work(scene: Scene, call: Call) -> Steps[Deferred[Reply]]:
+        for _ in range(AT_ONCE_STEPS + 1):
+            yield
+        return scene.hold(call)
+
+    scene.dispatcher = Dispatcher(scene, {HOLD: work}, {}, clock=ManualClock())
+    connection, talker, pair = scene.connect()
+    talker.transport.write(encode_command(command(HOLD, 1)))
+    pair.pump()
+    if is_aborted:
+        connection.abort()
+    else:
+        pair.server.lose(ConnectionDone())
+    assert (scene.held, connection.is_open) == ([], False)
+    for _ in range(2):
+        scene.clock.advance(0)
+    assert (len(scene.held), scene.events.count("dropped")) == (1, 1)
 
 
 def test_on_lost_after_disconnect_calls_at_once() -> None:

@@ -1,9 +1,12 @@
 """Pulls: the checks in RocketMQ's order, the answer to each status of the store, and waiting."""
 
+import gc
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.python import log as twisted_log
 
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.message_store import GetResult, GetStatus
@@ -491,6 +494,14 @@ def test_a_reset_is_told_once(memory: MemoryBroker) -> None:
     assert memory.pull(offset=2).code == 0
 
 
+def test_reset_is_not_sent_to_clients_that_reset_their_offsets_themselves(memory: MemoryBroker) -> None:
+    for _ in range(4):
+        memory.send()
+    memory.broker.tables.offsets.assign_reset("G", "T", 0, 2)
+    memory.options.use_server_side_reset_offset = False
+    assert memory.pull(offset=3).code == 0
+
+
 # Waiting: conversations
 
 
@@ -686,7 +697,13 @@ def test_waiting_caller_gets_the_outcome_later_and_none_after_cancelling(
     memory.send()
     assert isinstance(waiting[0], Deferred)
     waiting[0].cancel()
+    gc.collect()
+    events: list[Mapping[str, object]] = []
+    twisted_log.addObserver(events.append)
     cold.bring()
+    gc.collect()  # an unhandled failure is reported when its Deferred is freed
+    twisted_log.removeObserver(events.append)
+    assert [event for event in events if event["isError"]] == []
     assert len(seen) == 2
     assert [outcome.status for outcome in seen if isinstance(outcome, PullOutcome)] == [
         PullOutcomeStatus.FOUND

@@ -143,9 +143,10 @@ def test_in_order_batch_is_acknowledged(broker: PopBroker) -> None:
 
 def test_in_order_a_pending_reset_is_not_overwritten(broker: PopBroker) -> None:
     (one,) = pop_some(broker, 1, order=True)
-    broker.broker.tables.offsets.assign_reset("G", "T", 0, 0)
+    offsets = broker.broker.tables.offsets
+    offsets.assign_reset("G", "T", 0, 0)
     broker.ack(one)
-    assert broker.broker.tables.offsets.query("G", "T", 0) == 0
+    assert (offsets.query("G", "T", 0), offsets.queues_of("G", "T")[0]) == (0, 0)
 
 
 @pytest.mark.parametrize(
