@@ -18,8 +18,8 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.allowed import Allowed, Watched
-from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.memory import Outcomes
@@ -35,8 +35,8 @@ from mqgateway.gateway.access.resources import (
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
-from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.throttling import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Peer, RequestError
@@ -164,22 +164,22 @@ class AccessControl:
 
     # Protocol front ends without commands
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
-        """See `asker.Admission`."""
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
+        """See `caller.Admission`."""
         settings = self._settings
         if settings.authenticates:
-            refusal = self._asker_refusal(asker)
+            refusal = self._caller_refusal(caller)
             if refusal:
-                until = self.late_refusals.until_for(asker.ip) if asker.name else None
+                until = self.late_refusals.until_for(caller.ip) if caller.name else None
                 raise NotAdmitted(refusal, until)
         if not settings.authorizes:
             return
         asked = needs()
-        name = asker.name if settings.authenticates or not settings.is_strict else None
+        name = caller.name if settings.authenticates or not settings.is_strict else None
         if asked and not name:
             raise NotAdmitted(UNKNOWN_SUBJECT)
         for need in dict.fromkeys(asked):
-            refusal = self._decision(name or "", need, asker.ip, asker.address, asker.request)
+            refusal = self._decision(name or "", need, caller.ip, caller.address, caller.request)
             if refusal:
                 raise NotAdmitted(refusal)
 
@@ -196,14 +196,14 @@ class AccessControl:
             self._tell_who(name, call.peer.address, command.code, refusal)
         return refusal
 
-    def _asker_refusal(self, asker: Asker) -> str:
+    def _caller_refusal(self, caller: FrontEndCaller) -> str:
         """Return why a caller of a front end without commands is not authenticated; empty if it is."""
-        user = self.tables.users.get(asker.name or "")
-        refusal = _unknown(asker.name, user)
-        if not refusal and user is not None and not asker.proof(user.password):
+        user = self.tables.users.get(caller.name or "")
+        refusal = _unknown(caller.name, user)
+        if not refusal and user is not None and not caller.proof(user.password):
             refusal = NOT_SIGNED
         if refusal or self._audit.is_verbose:
-            self._tell_who(asker.name, asker.address, asker.request, refusal)
+            self._tell_who(caller.name, caller.address, caller.request, refusal)
         return refusal
 
     def _tell_who(self, name: str | None, address: str, request: int | str, refusal: str) -> None:

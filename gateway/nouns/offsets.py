@@ -29,7 +29,7 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
-from mqgateway.gateway.nouns import lag, whom
+from mqgateway.gateway.nouns import lag, targets
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
@@ -49,7 +49,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
     "offset show",
     _GROUP,
     operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=lag.with_anomalies(
         table(
             "topic",
@@ -70,7 +70,7 @@ def show(call: CommandCall) -> Iterator[Row]:
     question = groups.progress(call.given.need("g"), [topic] if topic else ())
     call.summary["behind"] = 0
     is_known = False
-    for _, address in whom.brokers(call):
+    for _, address in targets.brokers(call):
         with call.servers.part(address):
             for queue, one in sorted(call.servers.ask(question, address).offset_table.items()):
                 is_known = True

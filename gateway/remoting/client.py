@@ -21,11 +21,11 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.connection_settings import client_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
@@ -76,7 +76,7 @@ class RemotingClient:
         self._tls = tls
         self._on_connect = on_connect
         self._sign = sign
-        self._terms = client_terms(options, reactor, turn)
+        self._settings = client_settings(options, reactor, turn)
         self._links: dict[str, Link] = {}
         self._schedule = Schedule(reactor)
         self._sweeper: ScheduledCall | None = None
@@ -167,7 +167,7 @@ class RemotingClient:
             link = Link(
                 self._reactor,
                 address,
-                terms=self._terms,
+                settings=self._settings,
                 dispatcher=self._dispatcher,
                 tls=self._tls,
                 connect_timeout=self._options.connect_timeout_millis / 1000,

@@ -478,16 +478,16 @@ class Server:
     def _leap(self, seconds: float) -> None:
         self.clock.leap(seconds)
         self._count_as_heard_of(int(seconds * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
     def _hurry(self) -> None:
         self._count_as_heard_of(int(HURRY_SECONDS * (self.clock.speed - 1) * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
-    def _beat_soon(self) -> None:
+    def _tick_soon(self) -> None:
         """Run the broker's due work, after its clock has leapt."""
         if self._broker is not None:
-            self._broker.beat.within(0)
+            self._broker.periodic_work.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
         """Move the last contact of all clients by `millis`, as they run on the machine's time."""

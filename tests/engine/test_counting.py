@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from mqgateway.engine.counting import UNCOUNTED, Counting, Uncounted
-from tests.support.engine.pop.popping import GRACE, INVISIBLE, Bench
+from tests.support.engine.pop.pop_store import GRACE, INVISIBLE, Bench
 
 
 @pytest.mark.parametrize("name", ["put", "got"])

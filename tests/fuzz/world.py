@@ -31,7 +31,7 @@ from mqgateway.gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
-from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import RemotingConnection
@@ -152,7 +152,7 @@ class World:
         self.service.start().addBoth(started.append)
         self.settle(1.0)
         assert started == [None], started
-        self.grpc = GrpcDoor(self.service.operations, self.service.server, reactor=self.net)
+        self.grpc = GrpcListener(self.service.operations, self.service.server, reactor=self.net)
         self.grpc.start("10.0.0.1", GRPC_PORT)
         self.kafka = KafkaServer(
             self.service.operations, self.service.server, reactor=self.net, advertised="10.0.0.1"

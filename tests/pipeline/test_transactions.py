@@ -12,7 +12,7 @@ from mqgateway.pipeline.verdicts import Transaction, Verdict, Verdicts
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import requests_seen
 from tests.support.gateway.client.facing import faced
-from tests.support.pipeline.transacting import World, ends
+from tests.support.pipeline.transactions import World, ends
 
 BATCH = Transaction("q", 0)
 ROWS = ["0", "1", "2", "3", "4", "5"]

@@ -27,7 +27,12 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.controllers import Controllers
 from mqgateway.gateway.broker.controlled.in_sync_keeper import InSyncKeeper
 from mqgateway.gateway.broker.controlled.joining import Joining
-from mqgateway.gateway.broker.controlled.told import ReportedMaster, by_election, by_notice, by_question
+from mqgateway.gateway.broker.controlled.master_reports import (
+    ReportedMaster,
+    by_election,
+    by_notice,
+    by_question,
+)
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand

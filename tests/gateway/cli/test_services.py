@@ -28,7 +28,7 @@ from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.grpc.call import Status
-from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.web.service import ConsoleService
 from tests.support.gateway.remoting.pair import Net, Talker
 
@@ -348,7 +348,7 @@ def test_calls_of_grpc_are_counted_where_metrics_are_served(exporter: str, tmp_p
     both = Both(loop, namesrv_settings(tmp_path), broker, 0.0)
     loop.wait_for(both.start())
     grpc = both.front_ends["grpc"]
-    assert both._meters is not None and isinstance(grpc, GrpcDoor)
+    assert both._meters is not None and isinstance(grpc, GrpcListener)
     meter = both._meters.front_ends["grpc"]
     assert meter.connections is not None and meter.connections() == 0
     noted = grpc._server._noted

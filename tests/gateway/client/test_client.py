@@ -21,7 +21,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.ssl_context import ContextTls
 from mqgateway.gateway.remoting.tls import ClientTls
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.test_popping import set_mode
+from tests.gateway.client.test_pop_consumption import set_mode
 from tests.gateway.remoting.test_tls import FileShelf, Handshake, identity, mutual
 from tests.support.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 

@@ -10,7 +10,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.codec.bodies import MessageQueue
 from tests.support.gateway.broker.admin import AdminBroker
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from mqgateway.engine.pop import MESSAGES_MAX, Ack, PointKey
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.pop.gathered_acks import GatheredAcks
 from mqgateway.gateway.codec.codes import ResponseCode
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker
 
 TIMERS = "rmq_sys_wheel_timer"
 

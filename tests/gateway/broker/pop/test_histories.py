@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mqgateway.gateway.codec.codes import ResponseCode
-from tests.support.gateway.broker.popping import GRACE, PopBroker, Popped
+from tests.support.gateway.broker.pop import GRACE, PopBroker, Popped
 
 HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "60"))
 LONGEST = 20_000

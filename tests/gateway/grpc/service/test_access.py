@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.access.asker import Asker, CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess, FrontEndCaller
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
@@ -29,9 +29,9 @@ class Guard:
     def __init__(self, allowed: bool = True, until: Deferred[None] | None = None) -> None:
         self.allowed = allowed
         self.until = until
-        self.asked: list[tuple[Asker, list[Need]]] = []
+        self.asked: list[tuple[FrontEndCaller, list[Need]]] = []
 
-    def admit(self, asker: Asker, needs: Any) -> None:
+    def admit(self, asker: FrontEndCaller, needs: Any) -> None:
         """As `CallerAccess`."""
         if asker.name != "alice" or not asker.proof("secret"):
             raise NotAdmitted("check signature failed.", self.until)

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.access.asker import CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import (
@@ -23,7 +23,7 @@ from mqgateway.gateway.grpc.call import (
 )
 from mqgateway.gateway.grpc.service.messaging import SERVICE, Messaging
 from mqgateway.gateway.remoting.long_work import LongWork
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 PORT = 8081
 OPTIONS = {"recall_message_enable": True}

@@ -10,11 +10,11 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Handshake
+from mqgateway.gateway.remoting.handshake import Handshake
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, over_tls
@@ -31,9 +31,11 @@ class Scene:
         self.clock = Clock()
         self.events: list[str] = []
         tls = None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf())
-        terms = ConnectionSettings(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
+        settings = ConnectionSettings(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
         dispatcher = Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock())
-        connection = RemotingConnection(terms, dispatcher, self.made, lambda peer: self.events.append("gone"))
+        connection = RemotingConnection(
+            settings, dispatcher, self.made, lambda peer: self.events.append("gone")
+        )
         self.door = Handshake(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
         self.talker = Talker()
         self.outside: Any = over_tls(self.talker) if speaks_tls else self.talker
