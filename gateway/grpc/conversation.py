@@ -278,8 +278,7 @@ class ServerCall:
         self._incoming: Incoming | None = None
         self._waiting: Deferred[Any] | None = None
         self._ends: list[Ended] = []
-        self._is_answering = False
-        self._is_over = False
+        self._is_answering = self._is_over = False
         self.awaits_request = True
 
     # Interface of methods
@@ -464,9 +463,8 @@ class ServerCall:
         if waiting is not None:
             waiting.cancel()
         settings = self._conversation.settings
-        method = self.method
-        if settings.noted is not None and not isinstance(method, Bidirectional):
-            settings.noted("" if method is None else self.path, status, settings.seconds() - self.began)
+        if settings.noted is not None and not isinstance(self.method, Bidirectional):
+            settings.noted("" if self.method is None else self.path, status, settings.seconds() - self.began)
 
     def _tell_end(self, is_left: bool) -> None:
         """Notify observers first: work that is cancelled next must know that its caller is gone."""

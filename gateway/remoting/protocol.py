@@ -49,7 +49,7 @@ from mqgateway.gateway.runtime.loop import Timer, Transport
 
 log = logging.getLogger(__name__)
 
-LostCallback = Callable[[Peer], None]
+OnPeer = Callable[[Peer], None]
 
 
 class RemotingConnection:
@@ -63,11 +63,7 @@ class RemotingConnection:
     transport: Transport  # set before any call
 
     def __init__(
-        self,
-        settings: ConnectionSettings,
-        dispatcher: Dispatcher,
-        on_made: LostCallback,
-        on_gone: LostCallback,
+        self, settings: ConnectionSettings, dispatcher: Dispatcher, on_made: OnPeer, on_gone: OnPeer
     ) -> None:
         self._settings = settings
         self._dispatcher = dispatcher
@@ -88,7 +84,7 @@ class RemotingConnection:
         self._reads_until = inf if settings.reads_always else settings.high_water_mark
         self._transport_full = False
         self._reading = True
-        self._lost_callbacks: dict[LostCallback, None] = {}
+        self._lost_callbacks: dict[OnPeer, None] = {}
         self._settled: list[Deferred[None]] = []
         self.is_open = False
         self.is_secure = False
@@ -411,7 +407,7 @@ class RemotingConnection:
         self.is_open = False
         self.transport.abortConnection()
 
-    def on_lost(self, callback: LostCallback) -> None:
+    def on_lost(self, callback: OnPeer) -> None:
         """Call `callback(self)` when the connection is lost; see `Peer.on_lost`."""
         if self.is_open:
             self._lost_callbacks[callback] = None
@@ -522,7 +518,7 @@ class RemotingConnection:
             for waiter in waiters:
                 waiter.callback(None)
 
-    def _tell_lost(self, callback: LostCallback) -> None:
+    def _tell_lost(self, callback: OnPeer) -> None:
         try:
             callback(self)
         except Exception:

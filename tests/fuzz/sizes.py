@@ -69,9 +69,9 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "users", 0 if tables is None else len(tables.users), options.max_users
     yield "users with policies", 0 if tables is None else len(tables.acls), options.max_users
     yield from _access("broker", world.service.dispatcher.hooks)
-    admission, waiting = world.service.group.replication.admission, world.service.group.replication.listener
+    admission, listener = world.service.group.replication.admission, world.service.group.replication.listener
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
-    yield "connections before the port for slaves", len(waiting), WAITING_MAX
+    yield "connections before the port for slaves", len(listener), WAITING_MAX
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
