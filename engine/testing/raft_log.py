@@ -95,7 +95,7 @@ class MemoryRaftLog(RaftLog):
         self._cut_to = min(self._cut_to, index)
         self.committed_index = min(self.committed_index, index)
 
-    def begin_anew(self, index: int, position: int) -> None:
+    def reset(self, index: int, position: int) -> None:
         self.check()
         self._entries.clear()
         self.begin_index = index

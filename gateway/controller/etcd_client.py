@@ -62,21 +62,21 @@ class EtcdClient:
         self._version = 0
         self._token = ""
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
         """See `KeyValues.transact`."""
-        self._ask("kv/txn", etcd.transaction(wanted), etcd.outcome, told)
+        self._ask("kv/txn", etcd.transaction(wanted), etcd.outcome, on_answer)
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
         """See `KeyValues.grant`."""
-        self._ask("lease/grant", {"TTL": str(seconds)}, etcd.granted, told)
+        self._ask("lease/grant", {"TTL": str(seconds)}, etcd.granted, on_answer)
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         """See `KeyValues.keep`."""
-        self._ask("lease/keepalive", {"ID": str(lease)}, etcd.kept, told)
+        self._ask("lease/keepalive", {"ID": str(lease)}, etcd.kept, on_answer)
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
         """See `KeyValues.revoke`."""
-        self._ask("lease/revoke", {"ID": str(lease)}, lambda _: None, told)
+        self._ask("lease/revoke", {"ID": str(lease)}, lambda _: None, on_answer)
 
     def close(self) -> Deferred[Any]:
         """Close the idle connections of the pool."""
@@ -84,7 +84,7 @@ class EtcdClient:
         return closed
 
     def _ask(
-        self, path: str, body: Json, read: Callable[[Json], T], told: Callable[[T | Exception], None]
+        self, path: str, body: Json, read: Callable[[Json], T], on_answer: Callable[[T | Exception], None]
     ) -> None:
         asked: Deferred[Any] = Deferred.fromCoroutine(self._call(path, body))
         asked.addTimeout(self._seconds, self._reactor, _too_late)
@@ -97,7 +97,7 @@ class EtcdClient:
             return Unanswered(f"{url}: {what}")
 
         asked.addErrback(failed)
-        asked.addCallback(told)
+        asked.addCallback(on_answer)
 
     def _next_server(self) -> None:
         self._at = (self._at + 1) % len(self._endpoints)

@@ -551,7 +551,7 @@ def test_schedule_resumes_after_deliveries_of_another_master() -> None:
     bench.store.dispatch()
     assert len(bench.bodies()) == 4
     bench.send(*numbered(2))
-    run(bench.schedule.going_on())
+    run(bench.schedule.resume())
     bench.pass_time(1000)
     assert len(bench.bodies()) == 6
 
@@ -565,11 +565,11 @@ def test_interrupted_takeover_can_be_repeated(steps: int) -> None:
     bench.clock.advance(1000)
     other.tick(bench.store.steady.now())
     bench.store.dispatch()
-    going_on = bench.schedule.going_on()
+    resume = bench.schedule.resume()
     for _ in range(steps):
-        next(going_on)
+        next(resume)
     bench.schedule.stand_by()
-    run(bench.schedule.going_on())
+    run(bench.schedule.resume())
     bench.pass_time(0)
     assert len(bench.bodies()) == 4
 

@@ -49,9 +49,9 @@ def test_a_store_timestamp_is_read_as_it_was_meant() -> None:
 
 def test_an_earlier_run_may_have_come_further() -> None:
     _, steady = clocks()
-    steady.go_on_from(START - 5)
+    steady.continue_from(START - 5)
     assert steady.now() == START
-    steady.go_on_from(START + 5000)
+    steady.continue_from(START + 5000)
     assert steady.now() == START + 5000
     assert (steady.ahead, steady.ahead_at(0, START)) == (5000, 5000)
     steady.look(100)

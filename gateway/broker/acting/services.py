@@ -167,7 +167,7 @@ class SpecialServices:
         store.raw.drop_partial()
         store.dispatch_all()
         restore_topics(broker)
-        yield from broker.delays.going_on()
+        yield from broker.delays.resume()
         broker.transactions.load()
         yield from broker.timers.loading()
         yield from broker.pop.loading()

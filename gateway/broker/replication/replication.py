@@ -51,7 +51,7 @@ class Replication:
             stream,
         )
         self.admission = SlaveAdmission(
-            broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
+            broker.store_options.ha_allowed_slaves, requires_tickets=broker.options.authentication_enabled
         )
         self.listener = self.server.listener = SlaveListener(
             self.admission,
@@ -208,7 +208,7 @@ class Replication:
         broker = self._broker
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
 
-    def asked_for_log(self, host: str) -> bytes:
+    def log_requested(self, host: str) -> bytes:
         """Note that the peer at `host` requests the log; return its ticket, empty if none is needed.
 
         If slaves come online before name servers have them, the host is remembered as an expected slave.
@@ -216,7 +216,7 @@ class Replication:
         membership = self._broker.membership
         comes_first = membership is not None and membership.is_enabled
         if comes_first or self._broker.options.enable_controller_mode:
-            self.admission.asked(host, self.listener.now())
+            self.admission.log_requested(host, self.listener.now())
         return self.admission.issue(self.listener.now())
 
     def runtime_info(self) -> HARuntimeInfo:

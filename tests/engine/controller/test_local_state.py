@@ -154,10 +154,10 @@ def test_controller_leads_again_when_writes_succeed() -> None:
     assert not state.is_leader and state.leader is None
     (error,) = propose(state, ElectMaster("brk", 1))
     assert isinstance(error, NotLeading)
-    state.beat()
+    state.tick()
     assert not state.is_leader
     disk.heal()
-    state.beat()
+    state.tick()
     assert state.is_leader and state.leader == ME
     before = dict(state.sets)
     assert dict(opened(disk.crash(3)).sets) == before
@@ -176,7 +176,7 @@ def test_doubtful_write_is_settled_before_next_answer(call: str) -> None:
         for _ in range(4):
             told += propose(state, ElectMaster("brk", 1))
         for _ in range(3):
-            state.beat()
+            state.tick()
         assert state.is_leader
         told_well = sum(1 for one in told if one is None)
         found = opened(disk.crash(skip)).sets["brk"]

@@ -86,7 +86,7 @@ class Node:
         self.storm.at(delay, come)
 
     def beat(self) -> None:
-        self.state.beat()
+        self.state.tick()
         self.controller.drop_silent()
         if self.storm.random.random() < 0.2:
             self.controller.elect_where_needed()
@@ -278,7 +278,7 @@ class Storm:
         self.model.end_too_early()
         for node in self.nodes:
             if node not in before:
-                node.at(1, node.state.beat)
+                node.at(1, node.state.tick)
         for _ in range(10):
             self.run(40)
             for node in self.nodes:

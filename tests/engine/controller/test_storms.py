@@ -123,7 +123,7 @@ class Storm:
             self.controller.drop_silent()
         elif pick < 0.84:
             self.controller.elect_where_needed()
-            self.state.beat()
+            self.state.tick()
         elif pick < 0.88:
             call = self.random.choice(("write", "sync", "rename", "sync_dir", "open"))
             self.disk.fail_next(call, skip=self.random.randrange(3), times=self.random.randint(1, 3))
@@ -141,7 +141,7 @@ class Storm:
         self.disk.heal()
         for _ in range(20):
             self.clock.advance(1000)
-            self.state.beat()
+            self.state.tick()
             for number in IDS:
                 self.beat(number)
             self.controller.drop_silent()

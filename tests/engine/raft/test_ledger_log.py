@@ -203,7 +203,7 @@ def test_a_log_that_begins_anew_has_queues_that_do() -> None:
     leader.log.drop_first_file()
     first = leader.log.entries.begin_index
     entries = ledger.log.entries
-    entries.begin_anew(first, leader.log.min_offset)
+    entries.reset(first, leader.log.min_offset)
     leader.push(ledger)
     ledger.commit()
     assert ledger.store.min_offset("orders", 0) == first

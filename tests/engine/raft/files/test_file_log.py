@@ -152,7 +152,7 @@ def test_opened_log_is_synced_except_the_last_two_files() -> None:
 @pytest.mark.parametrize("position", [2048, 2048 + 100])
 def test_begin_anew(position: int) -> None:
     log = filled(20)
-    log.begin_anew(7, position)
+    log.reset(7, position)
     assert state(log) == (7, position, 6, -1, position)
     log.append_entry(Entry(7, 4, position, body_of(7)))
     log.append(4, body_of(8))

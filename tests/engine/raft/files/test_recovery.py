@@ -74,7 +74,7 @@ def test_a_missing_file_is_refused() -> None:
 def test_a_file_without_an_entry_begins_where_it_does() -> None:
     """As where a broker's older log ends at this offset."""
     log = filled(0)
-    log.begin_anew(0, 1024)
+    log.reset(0, 1024)
     assert state(opened(log.disk)) == (0, 1024, -1, -1, 1024)
 
 

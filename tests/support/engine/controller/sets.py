@@ -76,7 +76,7 @@ class HeldState:
         if self.is_leader:
             leads()
 
-    def beat(self) -> None: ...
+    def tick(self) -> None: ...
 
     def close(self, told: Callable[[], None]) -> None:
         told()
