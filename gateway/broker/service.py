@@ -106,7 +106,7 @@ class BrokerService(RemotingService):
             client=self._client,
             clockwork=runtime.reactor,
             access=None if self._access is None else self._access.administration,
-            on_notice=self._tell_clients_soon,
+            on_notice=self._notify_clients_soon,
         )
         self.group = join_group(self.broker, self._client, runtime.reactor)
         self.periodic_work = PeriodicWork(self.broker, self.group, self._schedule)
@@ -177,7 +177,7 @@ class BrokerService(RemotingService):
         self._is_opening = True
         self.broker.pop.gathered.is_turn = lambda: self.server.settings.turn.is_open
         opened: Deferred[None] = Deferred()
-        self._go_on_opening(self._open_store(), opened)
+        self._continue_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
 
     def drain(self) -> Deferred[None]:
@@ -202,7 +202,7 @@ class BrokerService(RemotingService):
             self.group.controlled.stop()
         return self.broker.cluster.registration.stop()
 
-    def _go_on_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
+    def _continue_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
         try:
             is_open = run_for(steps, self.broker.clock, OPENING_SECONDS)
         except Exception:
@@ -211,7 +211,7 @@ class BrokerService(RemotingService):
             if is_open:
                 opened.callback(None)
             else:
-                self._schedule.later(0, self._go_on_opening, steps, opened)
+                self._schedule.later(0, self._continue_opening, steps, opened)
 
     def _not_up(self, failure: Failure) -> Failure:
         self._opened()
@@ -384,13 +384,13 @@ class BrokerService(RemotingService):
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         if after.kind is RoleKind.MASTER and before.kind in (RoleKind.SLAVE, RoleKind.ACTING):
             self.broker.clients.note_succession()
-            self._tell_clients()  # at once: clients must query members before they learn the new route
+            self._notify_clients()  # at once: clients must query members before they learn the new route
 
-    def _tell_clients_soon(self) -> None:
+    def _notify_clients_soon(self) -> None:
         is_lazy = not self.broker.options.real_time_notify_consumer_change
-        self._schedule.later(LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS, self._tell_clients)
+        self._schedule.later(LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS, self._notify_clients)
 
-    def _tell_clients(self) -> None:
+    def _notify_clients(self) -> None:
         """Notify members of changed groups to rebalance."""
         for client, group in self.broker.clients.take_notices():
             client.outgoing.members_changed(group)

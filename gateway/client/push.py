@@ -186,13 +186,13 @@ class PushConsumer(GroupConsumer):
         popped = {one.message_queue for one in told if one.mode == POP}
         pulled = {one.message_queue for one in told} - popped
         if not topic.startswith(RETRY_PREFIX) and bool(popped) != bool(pulled):
-            self._want_what_was_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
+            self._want_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
         changed = await self._take_over(topic, pulled)
         if self._pops.take_over(topic, popped) or changed:
             await self._division_changed(topic, self.readable.get(topic, set()), pulled | popped)
         return pulled | popped == {queue for queue in {*self.held, *self._pops.held} if queue.topic == topic}
 
-    def _want_what_was_popped(self, topic: str, is_wanted: bool) -> None:
+    def _want_popped(self, topic: str, is_wanted: bool) -> None:
         """Subscribe a group that now pulls to the retry topic of its unacknowledged pops."""
         if not is_wanted:
             self.subscriptions.pop(topic, None)

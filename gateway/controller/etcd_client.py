@@ -29,7 +29,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 
 T = TypeVar("T")
 
-NOT_LET_IN, NOT_FOUND = 401, 404
+UNAUTHORIZED, NOT_FOUND = 401, 404
 
 TlsFor = Callable[[str], IOpenSSLClientConnectionCreator]
 """Function that returns the TLS settings of a host."""
@@ -105,14 +105,14 @@ class EtcdClient:
     async def _call(self, path: str, body: Json) -> Json:
         """Send a request and return its answer. Raises `Unanswered` for a refusal, and connection errors."""
         if self._user and not self._token:
-            await self._let_in()
+            await self._authenticate()
         status, answer = await self._post(path, body)
-        if status == NOT_LET_IN and self._user:
-            await self._let_in()
+        if status == UNAUTHORIZED and self._user:
+            await self._authenticate()
             status, answer = await self._post(path, body)
         return self._good(status, answer)
 
-    async def _let_in(self) -> None:
+    async def _authenticate(self) -> None:
         body = {"name": self._user, "password": self._password}
         self._token = ""
         self._token = etcd.token(self._good(*await self._post("auth/authenticate", body)))

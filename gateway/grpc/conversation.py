@@ -458,7 +458,7 @@ class ServerCall:
             self._count_kept(0)
         self._conversation.forget(self._stream)
         if self._ends:
-            self._tell_end(is_left)
+            self._notify_end(is_left)
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
@@ -466,7 +466,7 @@ class ServerCall:
         if settings.noted is not None and not isinstance(self.method, Bidirectional):
             settings.noted("" if self.method is None else self.path, status, settings.seconds() - self.began)
 
-    def _tell_end(self, is_left: bool) -> None:
+    def _notify_end(self, is_left: bool) -> None:
         """Notify observers first: work that is cancelled next must know that its caller is gone."""
         ends, self._ends = self._ends, []
         for ended in ends:

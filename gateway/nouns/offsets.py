@@ -184,21 +184,21 @@ def _moved(call: CommandCall, found: _Progress, plan: list[GroupMove]) -> Iterat
     moving = [one for one in plan if one.is_change]
     call.summary["messages"] = sum(abs(one.distance) for one in moving)
     if call.is_dry or not moving:
-        yield from (_told(one, "" if one.is_change else "stays") for one in plan)
+        yield from (_row(one, "" if one.is_change else "stays") for one in plan)
         return
     if "y" not in call.given:
-        shown = "".join(_PLAN(call, [_told(one, "") for one in moving]))
+        shown = "".join(_PLAN(call, [_row(one, "") for one in moving]))
         if not call.confirm(f"{shown}move the group {found.group} in {found.topic}?"):
             raise UsageError("nothing was moved: use --yes to confirm, or --dry-run for a preview")
     _note(call, found, moving)
     for one in plan:
         if not one.is_change:
-            yield _told(one, "stays")
+            yield _row(one, "stays")
             continue
         address = found.addresses[one.position.broker]
         with call.servers.part(address):
             _move(call, found.group, found.queue(one.position), address, one.target)
-            yield _told(one, "moved")
+            yield _row(one, "moved")
 
 
 def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, target: int) -> None:
@@ -212,7 +212,7 @@ def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, targ
         call.servers.change(groups.set_offset(group, queue, target), address)
 
 
-def _told(move: GroupMove, state: str) -> Row:
+def _row(move: GroupMove, state: str) -> Row:
     return {
         "brokerName": move.position.broker,
         "queueId": move.position.queue_id,

@@ -47,10 +47,10 @@ def list_topics(call: CommandCall) -> Iterator[Row]:
                 found.setdefault(topic, {})[name] = config
     for topic, configs in sorted(found.items()):
         if topic not in hidden and ("a" in call.given or not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))):
-            yield _told_of(topic, configs)
+            yield _row(topic, configs)
 
 
-def _told_of(topic: str, configs: dict[str, TopicConfig]) -> Row:
+def _row(topic: str, configs: dict[str, TopicConfig]) -> Row:
     first = next(iter(configs.values()))
     return {
         "topic": topic,
@@ -103,7 +103,7 @@ def describe(call: CommandCall) -> Iterator[Row]:
                 )
     if configs:
         attributes = next(iter(configs.values())).attributes
-        call.summary.update(_told_of(topic, configs), groups=sorted(consumers), attributes=attributes)
+        call.summary.update(_row(topic, configs), groups=sorted(consumers), attributes=attributes)
     yield from rows
 
 

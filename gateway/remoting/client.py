@@ -105,7 +105,7 @@ class RemotingClient:
         link = self._links.get(address)
         connection = None if link is None else link.connection
         if connection is None or not connection.is_open:
-            _tell(self.request(address, command, timeout), done)
+            _report(self.request(address, command, timeout), done)
             return
         deadline = self._reactor.seconds() + timeout
         if self._sign is not None:
@@ -216,7 +216,7 @@ class RemotingClient:
         if isinstance(outcome, RemotingCommand) and outcome.code == _GO_AWAY:
             again = succeed(outcome)
             again.addCallback(self._repeat_if_sent_away, address, command, deadline)
-            _tell(again, done)
+            _report(again, done)
         else:
             done(outcome)
 
@@ -239,7 +239,7 @@ class RemotingClient:
                 connection.close(f"idle for {limit} s")
 
 
-def _tell(answer: Deferred[RemotingCommand], done: Done) -> None:
+def _report(answer: Deferred[RemotingCommand], done: Done) -> None:
     answer.addCallbacks(done, lambda failure: done(failure.value))
 
 

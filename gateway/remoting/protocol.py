@@ -138,8 +138,8 @@ class RemotingConnection:
         self._check_settled()
         callbacks, self._lost_callbacks = self._lost_callbacks, {}
         for callback in callbacks:
-            self._tell_lost(callback)
-        self._tell_lost(self._on_gone)
+            self._notify_lost(callback)
+        self._notify_lost(self._on_gone)
 
     def handshakeCompleted(self) -> None:
         """Handle the end of the TLS handshake."""
@@ -153,7 +153,7 @@ class RemotingConnection:
         """Continue serving, because everything written has been sent."""
         self._transport_full = False
         self._unsent = sum(map(len, self._outbox))
-        self._go_on()
+        self._continue()
 
     def stopProducing(self) -> None:
         """Do nothing; `connectionLost` follows."""
@@ -230,7 +230,7 @@ class RemotingConnection:
             if self.is_open:
                 self._give(answer, command)
                 self._count_input(True)
-                self._go_on()
+                self._continue()
             elif isinstance(answer, Deferred):
                 answer.cancel()
             self._check_settled()
@@ -240,7 +240,7 @@ class RemotingConnection:
         self._stop_reading()
         self._count_input(True)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Serve waiting frames and resume reading, unless prevented."""
         if self._work is not None:
             return
@@ -280,7 +280,7 @@ class RemotingConnection:
         self._count_input(True)
         if not self._backlog:
             self._check_settled()
-            self._go_on()
+            self._continue()
 
     def _stop_reading(self) -> None:
         if self._reading and self.is_open and not self._settings.reads_always:
@@ -412,7 +412,7 @@ class RemotingConnection:
         if self.is_open:
             self._lost_callbacks[callback] = None
         else:
-            self._tell_lost(callback)
+            self._notify_lost(callback)
 
     def is_idle(self, now: float, limit: float) -> bool:
         """Return True if nothing was read or written for `limit` seconds; called by a periodic sweep.
@@ -518,7 +518,7 @@ class RemotingConnection:
             for waiter in waiters:
                 waiter.callback(None)
 
-    def _tell_lost(self, callback: OnPeer) -> None:
+    def _notify_lost(self, callback: OnPeer) -> None:
         try:
             callback(self)
         except Exception:

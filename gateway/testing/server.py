@@ -369,7 +369,7 @@ class Server:
             ),
             Runtime(self._namesrv_life, self._machine, self._storage.disk, InlineWorker()),
         )
-        self._faults.stand_before(self._namesrv.dispatcher)
+        self._faults.attach(self._namesrv.dispatcher)
         await self._namesrv.start()
         self._namesrv_port = self._namesrv.port
 
@@ -384,8 +384,8 @@ class Server:
             Runtime(self._life, self.clock, self._storage.disk, self._storage.worker(self._life)),
         )
         options.listen_port = self._broker.port
-        self._faults.stand_before(self._broker.dispatcher)
-        self._faults.stand_before(self._broker.fast_dispatcher)
+        self._faults.attach(self._broker.dispatcher)
+        self._faults.attach(self._broker.fast_dispatcher)
         await self._broker.start()
         for one in self._declared:
             self._front_ends[one.name] = self._start_front_end(one, self._broker)

@@ -73,16 +73,16 @@ def test_a_driver_that_died_while_brokers_were_told(world: World, told: int) -> 
     """The next driver resumes with the same messages, sends no end twice, and rolls the repetition back."""
     places = world.sent(ROWS)
     with world.driver() as driver:
-        left, tell = [told], driver._ending._tell
+        left, notify = [told], driver._ending._send_end
 
         async def mortal(*args: Any) -> None:
             left[0] -= 1
             if left[0] < 0:
                 raise Died
-            await tell(*args)
+            await notify(*args)
 
         driver._verdicts = DyingVerdicts(world.folder)
-        driver._ending._tell = mortal  # type: ignore[method-assign]
+        driver._ending._send_end = mortal  # type: ignore[method-assign]
         with pytest.raises(Died):
             driver.commit(BATCH, places)
     assert world.folder.names() == ["q.0.open"] and len(world.visible()) == told

@@ -47,7 +47,7 @@ class SlaveConnection(Protocol):
     def connectionMade(self) -> None:
         peer = self.transport.getPeer()
         self.transport.setTcpNoDelay(True)
-        self.feed = self._server.came(self, f"{peer.host}:{peer.port}")
+        self.feed = self._server.connected(self, f"{peer.host}:{peer.port}")
         self.transport.registerProducer(self, True)
 
     def dataReceived(self, data: bytes) -> None:
@@ -210,7 +210,7 @@ class SlaveServer(Factory):
 
     # Called by connections
 
-    def came(self, connection: SlaveConnection, address: str) -> Feed:
+    def connected(self, connection: SlaveConnection, address: str) -> Feed:
         """Register a connected slave, and return its feed."""
         now = self.now()
         feed = self._stream.feed(address, now)

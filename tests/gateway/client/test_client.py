@@ -102,10 +102,10 @@ def test_finds_a_broker_of_topic_or_raises() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         client = cluster.client()
-        somebody = Deferred.fromCoroutine(client.somebody("T"))
-        assert cluster.run(somebody) == f"10.0.0.1:{BROKER_PORT}"
+        any_broker = Deferred.fromCoroutine(client.any_broker("T"))
+        assert cluster.run(any_broker) == f"10.0.0.1:{BROKER_PORT}"
         with pytest.raises(NoBroker):
-            cluster.run(Deferred.fromCoroutine(client.somebody("Nowhere")))
+            cluster.run(Deferred.fromCoroutine(client.any_broker("Nowhere")))
 
 
 def test_a_client_without_name_servers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

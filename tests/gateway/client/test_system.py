@@ -166,7 +166,7 @@ def brokers_of(cluster: Cluster, producer: Any, count: int) -> list[str]:
 def slowed(cluster: Cluster, service: Any, seconds: float) -> Any:
     """Let a broker take its time over sends."""
     faults = Faults(Schedule(cluster.net).pause, service.broker.store.dispatch)
-    faults.stand_before(service.dispatcher)
+    faults.attach(service.dispatcher)
     return faults.order("delay", SEND, None, seconds=seconds)
 
 

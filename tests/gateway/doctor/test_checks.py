@@ -7,7 +7,7 @@ import pytest
 from mqgateway.gateway.doctor.checks import (
     CACHED_MAX,
     IDLE_MILLIS,
-    TOLD,
+    TEXTS,
     TRANSACTION_MILLIS,
     Finding,
     examine,
@@ -101,7 +101,7 @@ def test_a_check_finds_its_cause_and_says_what_helps(group: DiagnosedGroup, chec
 
 
 def test_every_finding_that_can_be_told_is_found_somewhere() -> None:
-    assert {check for _, check in ILL} == TOLD.keys()
+    assert {check for _, check in ILL} == TEXTS.keys()
 
 
 UNKNOWN = ConnectedMember("one")

@@ -24,7 +24,7 @@ def _servers(cluster: Cluster, *name_servers: str, is_dry: bool = False) -> Serv
 def test_the_first_name_server_that_answers_is_believed() -> None:
     with Cluster() as cluster:
         servers = _servers(cluster, "10.0.0.1:1", NAMESRV)
-        assert servers.masters("DefaultCluster") == servers.everybody("DefaultCluster") == [BROKER]
+        assert servers.masters("DefaultCluster") == servers.all_brokers("DefaultCluster") == [BROKER]
         assert servers.named("broker-a").broker_addrs == {0: BROKER}
         with pytest.raises(NoBroker, match="no cluster Other"):
             servers.masters("Other")
