@@ -64,21 +64,21 @@ class StaticTopicPlan:
             name: one.config.to_json() | {"mappingDetail": one.mapping.to_json()}
             for name, one in sorted(self.brokers.items())
         }
-        told = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
-        return told | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
+        fields = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
+        return fields | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
 
     @classmethod
-    def from_json(cls, told: Any) -> Self:
+    def from_json(cls, fields: Any) -> Self:
         """Parse the values of `to_json`. Raises `ClientError`."""
         try:
             brokers = {
                 name: BrokerShare(
                     TopicConfig.from_json(one), TopicQueueMappingDetail.from_json(one["mappingDetail"])
                 )
-                for name, one in told["brokerConfigMap"].items()
+                for name, one in fields["brokerConfigMap"].items()
             }
-            into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
-            plan = cls(told["topic"], told["type"], int(told["epoch"]), brokers, into, out_of)
+            into, out_of = set(fields.get("brokerToMapIn") or ()), set(fields.get("brokerToMapOut") or ())
+            plan = cls(fields["topic"], fields["type"], int(fields["epoch"]), brokers, into, out_of)
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise ClientError(
                 f"not a mapping file written by updateStaticTopic or remappingStaticTopic: {error!r}"
