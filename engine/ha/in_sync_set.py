@@ -22,10 +22,14 @@ class ConnectedReplica(Protocol):
     caught_up: int
     since: int
 
-    def is_silent(self, patience: int, now: int) -> bool: ...
+    def is_silent(self, patience: int, now: int) -> bool:
+        """Return True if a prompt replica was silent for longer than `patience`."""
+        ...
 
     @property
-    def is_learner(self) -> bool: ...
+    def is_learner(self) -> bool:
+        """True if the replica must not count as in sync, or has not identified itself."""
+        ...
 
 
 class InSyncSet:

@@ -38,10 +38,12 @@ class MemoryRaftLog(RaftLog):
 
     @property
     def end_index(self) -> int:  # type: ignore[override]
+        """See `RaftLog`."""
         return self.begin_index + len(self._entries) - 1
 
     @property
     def end_term(self) -> int:  # type: ignore[override]
+        """See `RaftLog`."""
         return self._entries[-1].term if self._entries else -1
 
     def keep_vote(self, term: int, vote: str) -> None:
