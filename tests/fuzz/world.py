@@ -238,7 +238,7 @@ class Speaker(Talker):
         if self.is_open:
             self.transport.write(data)
 
-    def tell(
+    def send(
         self,
         code: int,
         header: Header | None = None,
@@ -259,7 +259,7 @@ class Speaker(Talker):
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
         """Send a request and take its answer, which must come at once."""
-        opaque = self.tell(code, header, body, **more)
+        opaque = self.send(code, header, body, **more)
         self.world.settle()
         answers = [command for command in self.take() if command.is_response and command.opaque == opaque]
         assert len(answers) == 1, f"request {code} got {len(answers)} answers"

@@ -68,12 +68,12 @@ class DyingVerdicts(Verdicts):
         super().write(verdict)
 
 
-@pytest.mark.parametrize("told", [0, 1, len(ROWS)])
-def test_a_driver_that_died_while_brokers_were_told(world: World, told: int) -> None:
+@pytest.mark.parametrize("left_before", [0, 1, len(ROWS)])
+def test_driver_that_died_while_it_notified_brokers(world: World, left_before: int) -> None:
     """The next driver resumes with the same messages, sends no end twice, and rolls the repetition back."""
     places = world.sent(ROWS)
     with world.driver() as driver:
-        left, notify = [told], driver._ending._send_end
+        left, notify = [left_before], driver._ending._send_end
 
         async def mortal(*args: Any) -> None:
             left[0] -= 1
@@ -85,13 +85,13 @@ def test_a_driver_that_died_while_brokers_were_told(world: World, told: int) -> 
         driver._ending._send_end = mortal  # type: ignore[method-assign]
         with pytest.raises(Died):
             driver.commit(BATCH, places)
-    assert world.folder.names() == ["q.0.open"] and len(world.visible()) == told
+    assert world.folder.names() == ["q.0.open"] and len(world.visible()) == left_before
     repeated = world.sent(ROWS)
     seen = requests_seen(world.cluster)
     with world.driver() as driver:
         driver.commit(BATCH, repeated)
     assert world.visible() == ROWS and world.open_halves == 0
-    assert ends(seen) == len(ROWS) - told + len(ROWS)
+    assert ends(seen) == len(ROWS) - left_before + len(ROWS)
     assert world.folder.names() == ["q.0.done"]
 
 

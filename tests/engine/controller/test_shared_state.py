@@ -97,7 +97,7 @@ def test_next_leader_has_agreed_sets(place: Place) -> None:
     assert SET not in place.model.keys and not second.state.sets
 
 
-def test_a_leader_that_reaches_nobody_stops_before_the_others_begin(place: Place) -> None:
+def test_leader_that_reaches_no_peer_stops_before_the_others_begin(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
     first.line.broken = True
     place.wait(3000)
@@ -112,7 +112,7 @@ def test_a_leader_that_reaches_nobody_stops_before_the_others_begin(place: Place
     assert first.state.leader == N1 and first.state.term == 0
 
 
-def test_a_leader_that_reaches_the_place_again_in_time_goes_on(place: Place) -> None:
+def test_leader_that_reaches_the_place_again_in_time_continues(place: Place) -> None:
     first = place.member(N0)
     first.line.broken = True
     place.wait(4000)
@@ -270,7 +270,7 @@ def test_a_leader_without_a_lease_is_followed(place: Place) -> None:
     assert first.state.leader == N1 and not first.state.is_leader
 
 
-def test_a_set_that_somebody_else_changed_is_read_again(
+def test_set_that_another_process_changed_is_read_again(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = place.member(N0)
@@ -340,7 +340,7 @@ def test_controller_whose_read_exceeds_lease_does_not_lead(place: Place) -> None
     assert first.began == 1 and first.state.is_leader
 
 
-def test_a_lease_that_ends_while_a_change_is_under_way_is_no_success(place: Place) -> None:
+def test_lease_that_ends_with_a_change_in_flight_is_no_success(place: Place) -> None:
     first = place.member(N0)
     first.line.holds = True
     told: list[Any] = []

@@ -191,7 +191,7 @@ def test_power_cuts_take_nothing_that_was_synced(seed: int) -> None:
         assert ledger.bodies() == kept
 
 
-def test_a_log_that_begins_anew_has_queues_that_do() -> None:
+def test_log_that_starts_over_has_queues_that_do() -> None:
     ledger = Ledger()
     for number in range(20):
         ledger.put(f"message {number}")

@@ -79,7 +79,7 @@ def test_cut_drops_later_entries(log: RaftLog) -> None:
     assert (log.begin_index, log.end_index, log.end_term, log.committed_index) == (0, -1, -1, -1)
 
 
-def test_it_begins_anew(log: RaftLog) -> None:
+def test_reset(log: RaftLog) -> None:
     fill(log, 5)
     log.note_committed(4)
     log.reset(500, 2030)

@@ -26,13 +26,13 @@ class Scene:
     def __init__(self) -> None:
         self.memory = MemoryBroker()
         self.time = Clock()
-        self.beats: list[float] = []
+        self.heartbeats: list[float] = []
         self.ticks: list[str] = []
         self.is_behind = False
         self.is_on = True
         self.elapsed = 0
         group: Any = SimpleNamespace(
-            replication=SimpleNamespace(tick=lambda: self.beats.append(round(self.time.seconds(), 3))),
+            replication=SimpleNamespace(tick=lambda: self.heartbeats.append(round(self.time.seconds(), 3))),
             membership=SimpleNamespace(tick=lambda: self.ticks.append("membership")),
             services=self,
             escape=None,
@@ -49,10 +49,10 @@ class Scene:
 
     def wait(self, seconds: float) -> list[float]:
         """Advance the clock in steps of 1 ms; return the times of ticks."""
-        self.beats.clear()
+        self.heartbeats.clear()
         for _ in range(round(seconds * 1000)):
             self.time.advance(0.001)
-        return self.beats
+        return self.heartbeats
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.gateway.remoting.test_tls import FileShelf, Handshake, identity, mutu
 from tests.support.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 
 B_PORT = 20911
-BEAT = RequestCode.HEART_BEAT
+HEARTBEAT = RequestCode.HEART_BEAT
 
 
 def test_a_heartbeat_every_30_seconds() -> None:
@@ -36,7 +36,7 @@ def test_a_heartbeat_every_30_seconds() -> None:
         cluster.settle(2.0)
         seen = requests_seen(cluster)
         cluster.settle(90.0)
-        assert len([one for one in seen if one.code == BEAT]) == 3
+        assert len([one for one in seen if one.code == HEARTBEAT]) == 3
 
 
 def test_a_new_connection_is_greeted_at_once() -> None:
@@ -51,7 +51,7 @@ def test_a_new_connection_is_greeted_at_once() -> None:
         assert not cluster.broker.clients.producer_groups
         seen = requests_seen(cluster)
         cluster.run(producer.send(Message("T", "y")))
-        assert [one.code for one in seen][:2] == [BEAT, RequestCode.SEND_MESSAGE_V2]
+        assert [one.code for one in seen][:2] == [HEARTBEAT, RequestCode.SEND_MESSAGE_V2]
         assert "Producers" in cluster.broker.clients.producer_groups
 
 

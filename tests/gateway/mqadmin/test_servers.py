@@ -36,7 +36,7 @@ def test_the_first_name_server_that_answers_is_believed() -> None:
             _servers(cluster, "10.0.0.1:1").clusters()
 
 
-def test_without_name_servers_that_is_told() -> None:
+def test_missing_name_servers_are_reported() -> None:
     servers = Servers((), Connections(lambda *where: None, ManualClock()), 5.0)  # type: ignore[arg-type]
     for ask in (servers.clusters, lambda: servers.change_names(topics.delete("T"))):
         with pytest.raises(ClientError, match="NAMESRV_ADDR"):

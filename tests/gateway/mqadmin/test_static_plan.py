@@ -119,24 +119,24 @@ def test_queue_that_left_a_broker_before_is_not_settled_again() -> None:
 
 def test_plan_round_trips() -> None:
     plan = moved("T", ["b", "c"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
-    told = json.loads(json.dumps(plan.to_json()))
-    assert told["brokerToMapIn"] == ["b", "c"] and told["brokerToMapOut"] == ["a"]
-    assert told["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
-    assert StaticTopicPlan.from_json(told) == plan
+    document = json.loads(json.dumps(plan.to_json()))
+    assert document["brokerToMapIn"] == ["b", "c"] and document["brokerToMapOut"] == ["a"]
+    assert document["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
+    assert StaticTopicPlan.from_json(document) == plan
 
 
 @pytest.mark.parametrize(
-    "told", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
+    "document", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
 )
-def test_invalid_plan_is_refused(told: Any) -> None:
+def test_invalid_plan_is_refused(document: Any) -> None:
     with pytest.raises(ClientError, match="not a mapping file"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
 def test_plan_naming_an_undescribed_broker_is_refused() -> None:
-    told = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
+    document = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
     with pytest.raises(ClientError, match="missing in the mapping: x"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
 def test_complete_adds_the_other_brokers_of_the_cluster() -> None:

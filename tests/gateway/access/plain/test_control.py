@@ -311,7 +311,7 @@ def test_one_way_requests_are_refused_in_silence(served: Served) -> None:
     assert served.begin(command) is None and served.calls == 0
 
 
-def test_the_audit_log_tells_who_was_refused_and_why(caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_log_reports_who_was_refused_and_why(caplog: pytest.LogCaptureFixture) -> None:
     served = Served(audit_log_format=AuditFormat.JSON)
     with caplog.at_level(logging.DEBUG, "mqgateway.audit"):
         served.ask(send("td"))

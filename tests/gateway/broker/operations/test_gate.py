@@ -37,10 +37,10 @@ class Scene:
             self.memory.broker.controlled = self  # type: ignore[assignment]  # a lease that is noted
         self.gate = Gate(self.memory.broker, admission=self, turn=self.turn, end_turn=self._end_turn)
 
-    def admit(self, asker: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """As `Admission`."""
-        self.steps.append(f"admit {asker.name} {[str(need.resource) for need in needs()]}")
-        if asker.name != "alice":
+        self.steps.append(f"admit {caller.name} {[str(need.resource) for need in needs()]}")
+        if caller.name != "alice":
             raise NotAdmitted("unknown user")
 
     def is_authorized(self) -> bool:

@@ -61,7 +61,7 @@ class FakeCall:
         """End the call."""
         if self.ended is None:
             self.ended = status, message
-            self._tell(False)
+            self._report(False)
 
     def on_end(self, ended: Callable[[bool], None]) -> None:
         """Register a callback, called once as by a real call."""
@@ -71,9 +71,9 @@ class FakeCall:
         """Cancel the call by the client."""
         if self.ended is None:
             self.ended = Status.CANCELLED, ""
-            self._tell(True)
+            self._report(True)
 
-    def _tell(self, is_left: bool) -> None:
+    def _report(self, is_left: bool) -> None:
         callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback(is_left)

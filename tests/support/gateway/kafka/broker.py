@@ -32,7 +32,7 @@ class Rights:
     def __init__(self) -> None:
         self.denied: set[tuple[str | None, Action]] = set()
 
-    def admit(self, asker: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """See `Admission`."""
         for need in needs():
             if all((need.resource.name, action) in self.denied for action in need.actions):
