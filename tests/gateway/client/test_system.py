@@ -58,8 +58,8 @@ LINES = {
     ],
     "two retries": ["producer.two_retries_and_then_the_reason"],
     "synchronous, asynchronous, one-way": [
-        "producer.synchronous_send_tells_where_the_message_lies",
-        "producer.asynchronous_sends_are_under_way_together",
+        "producer.synchronous_send_reports_where_the_message_lies",
+        "producer.asynchronous_sends_are_in_flight_together",
         "producer.oneway_send_is_not_answered",
     ],
     "ids, compression, validation before sending": [
