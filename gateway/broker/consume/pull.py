@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.member_group import MASTER_ID
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
 from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey
@@ -193,7 +193,7 @@ def _read(
 def _queue(request: PullRequest) -> tuple[str, int]:
     """Return topic and queue id of the queue to read: the LMQ queue of the lite topic if one is named."""
     if request.lite_topic:
-        return light_queue(request.topic, request.lite_topic), 0
+        return lmq_name(request.topic, request.lite_topic), 0
     return request.topic, request.queue_id
 
 

@@ -8,7 +8,7 @@ import pytest
 from mqgateway.engine.message import Message, StoredMessage
 from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.tables.offsets import UNKNOWN
-from tests.support.engine.pop.popping import GRACE, HOST, INVISIBLE, RETRY, Bench
+from tests.support.engine.pop.pop_store import GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 TIMERS = "rmq_sys_wheel_timer"

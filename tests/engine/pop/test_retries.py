@@ -1,7 +1,7 @@
 """Copies in retry topics: what they look like, and in which queue they lie."""
 
 from mqgateway.engine.tables.topics import TopicConfig
-from tests.support.engine.pop.popping import GRACE, INVISIBLE, RETRY, Bench
+from tests.support.engine.pop.pop_store import GRACE, INVISIBLE, RETRY, Bench
 
 
 def test_a_copy_remembers_where_it_comes_from() -> None:

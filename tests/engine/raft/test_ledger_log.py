@@ -208,7 +208,7 @@ def test_power_cuts_take_nothing_that_was_synced(seed: int) -> None:
         assert ledger.bodies() == kept
 
 
-def test_a_log_that_begins_anew_has_queues_that_do() -> None:
+def test_log_that_starts_over_has_queues_that_do() -> None:
     ledger = Ledger()
     for number in range(20):
         ledger.put(f"message {number}")
@@ -220,7 +220,7 @@ def test_a_log_that_begins_anew_has_queues_that_do() -> None:
     leader.log.drop_first_file()
     first = leader.log.entries.begin_index
     entries = ledger.log.entries
-    entries.begin_anew(first, leader.log.min_offset)
+    entries.reset(first, leader.log.min_offset)
     leader.push(ledger)
     ledger.commit()
     assert ledger.store.min_offset("orders", 0) == first

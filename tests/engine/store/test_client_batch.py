@@ -17,7 +17,7 @@ from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.unique_keys import lone_unique_key, lone_unique_keys
-from tests.support.engine.store.stores import Bench, message, told_by
+from tests.support.engine.store.stores import Bench, message, parts_of
 
 HOSTS = [pack_host("10.0.0.7", 5), pack_host("::1", 7)]
 TAILS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2TAGS\1a", b"\2KEYS\1k"]
@@ -180,7 +180,7 @@ def disk_after(
         data = elements([(0, b"x" * 20, text) for text in texts])
         assert bench.store.put_batch(message(topic=topic, properties={}), data).status is PutStatus.PUT_OK
     bench.store.dispatch()
-    arrivals = [told_by(arrival) for arrival in bench.arrivals]
+    arrivals = [parts_of(arrival) for arrival in bench.arrivals]
     bench.store.stop()
     return {path: bench.disk.read_bytes(path) for path in bench.disk.files("/store")}, arrivals
 

@@ -92,7 +92,7 @@ def test_a_reset_to_nowhere_is_not_taken(group: str, topic: str, queue: int, off
     assert not offsets.has_reset(group, topic, queue)
 
 
-def test_a_group_goes_on_where_another_is() -> None:
+def test_group_continues_where_another_is() -> None:
     offsets = table()
     offsets.commit("g", "t", 0, 5)
     offsets.commit("g", "t", 1, 6)
@@ -370,7 +370,7 @@ def light_table(disk: CrashDisk) -> ConsumerOffsets:
     return made
 
 
-def test_with_light_queues_light_groups_are_apart_in_another_file() -> None:
+def test_with_lmq_queues_lmq_groups_are_apart_in_another_file() -> None:
     disk = CrashDisk()
     before = table(disk)
     before.commit("g", "t", 1, 5)

@@ -16,7 +16,7 @@ HOUR = 3_600_000
 FOREVER = 1 << 30
 
 
-def test_a_half_message_is_seen_by_nobody_until_it_is_committed() -> None:
+def test_half_message_is_invisible_until_it_is_committed() -> None:
     bench = Bench()
     at = bench.send(b"a")
     assert bench.delivered == []
@@ -192,7 +192,7 @@ def test_time_that_was_asked_for_costs_no_questions() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_while_nobody_of_the_group_is_there_nothing_is_counted() -> None:
+def test_without_members_of_the_group_nothing_is_counted() -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -285,7 +285,7 @@ def test_an_end_of_what_was_given_up_still_counts() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_a_resumed_one_is_asked_about_anew() -> None:
+def test_resumed_one_is_checked_again() -> None:
     bench = Bench(options={"transaction_check_max": 1})
     bench.send(b"a")
     bench.wait(3 * INTERVAL)
@@ -524,7 +524,7 @@ def test_a_commit_that_cannot_be_stored_can_be_repeated() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_half_messages_that_left_with_the_log_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_half_messages_that_left_with_the_log_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -554,7 +554,7 @@ def test_a_half_topic_that_was_deleted_begins_again() -> None:
     assert {question_of(each).body for each in bench.wait()} == {b"c", b"d", b"e"}
 
 
-def test_ends_are_told_again_when_their_topic_was_deleted() -> None:
+def test_ends_are_reported_again_when_their_topic_was_deleted() -> None:
     bench = Bench()
     bench.send(b"open", group="gone")
     bench.commit(bench.send(b"a"))
@@ -580,7 +580,7 @@ def test_an_unreadable_one_is_left_out_after_some_rounds(caplog: pytest.LogCaptu
     assert bench.progress[0] == 5
 
 
-def test_a_round_goes_on_in_the_next_tick() -> None:
+def test_round_continues_in_the_next_tick() -> None:
     bench = Bench(options={"max_transactions_checked_per_tick": 2})
     for number in range(5):
         bench.send(b"%d" % number)

@@ -14,9 +14,9 @@ from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.remoting.connection_settings import client_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -221,7 +221,7 @@ def test_request_outside_a_read_takes_no_time() -> None:
 def test_connection_reports_its_reads() -> None:
     time, reads = Clock(), Reads()
     link = RemotingConnection(
-        client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
+        client_settings(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
     )
     transport = StringTransport()
     link.makeConnection(transport)

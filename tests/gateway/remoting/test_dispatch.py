@@ -236,7 +236,7 @@ def test_a_stopping_server_sends_those_away_who_understand_it() -> None:
     assert answer_to(served, command).code == 0
 
 
-def test_a_refused_request_is_told_the_server_is_busy() -> None:
+def test_refused_request_is_answered_with_system_busy() -> None:
     told: list[tuple[RemotingCommand, Peer]] = []
     served = dispatcher(
         lambda context, call: Reply(), on_refused=lambda command, peer: told.append((command, peer))

@@ -340,9 +340,9 @@ def test_expression_without_a_match_moves_the_next_offset() -> None:
 )
 def test_an_expression_must_be_there_and_new(version: int, expression: str, code: int, remark: str) -> None:
     broker = by_expression(expression)
-    told = broker.broker.clients.subscription("G", "T")
-    assert told is not None
-    told.sub_version = version
+    reported = broker.broker.clients.subscription("G", "T")
+    assert reported is not None
+    reported.sub_version = version
     answer = broker.pull(sub_version=version)
     assert answer.code == code
     assert (answer.remark or "").startswith(remark)
@@ -385,9 +385,9 @@ def test_an_expression_in_the_header_that_cannot_be_read_is_refused(
 
 def test_a_class_filter_lets_everything_pass() -> None:
     broker = by_expression("n > 5")
-    told = broker.broker.clients.subscription("G", "T")
-    assert told is not None
-    told.class_filter_mode = True
+    reported = broker.broker.clients.subscription("G", "T")
+    assert reported is not None
+    reported.class_filter_mode = True
     send_numbers(broker, 1)
     assert bodies(broker.pull()) == [b"1"]
 
@@ -484,7 +484,7 @@ def test_an_offset_may_come_along(memory: MemoryBroker) -> None:
     assert memory.broker.tables.offsets.query("G", "T", 0) == 5
 
 
-def test_a_reset_is_told_once(memory: MemoryBroker) -> None:
+def test_reset_is_reported_once(memory: MemoryBroker) -> None:
     for _ in range(4):
         memory.send()
     memory.broker.tables.offsets.assign_reset("G", "T", 0, 2)
@@ -588,7 +588,7 @@ def test_the_offset_is_committed_once(memory: MemoryBroker) -> None:
     assert memory.broker.tables.offsets.query("G", "T", 0) == 8
 
 
-def test_a_topic_deleted_meanwhile_is_told(memory: MemoryBroker) -> None:
+def test_topic_deleted_meanwhile_is_reported(memory: MemoryBroker) -> None:
     pull = memory.pull(sys_flag=SUSPEND)
     memory.broker.tables.topics.delete("T")
     memory.wait(15_000)
@@ -734,7 +734,7 @@ def test_a_pull_of_a_lite_topic_waits_for_its_messages_only() -> None:
     assert bodies(waiting) == [b"x"]
 
 
-def test_without_light_queues_a_lite_topic_is_empty_and_its_queue_no_topic(memory: MemoryBroker) -> None:
+def test_without_lmq_queues_a_lite_topic_is_empty_and_its_queue_no_topic(memory: MemoryBroker) -> None:
     memory.send(properties={"__LITE_TOPIC": "a"})
     assert memory.pull(lite_topic="a", sys_flag=4, subscription="*").code == 19
     assert memory.pull("%LMQ%$T$a", sys_flag=4, subscription="*").code == 17

@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.pop import acks
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, Popped
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker, Popped
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
 
