@@ -12,7 +12,7 @@ from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader, QueryMess
 from tests.gateway.broker.test_kafka_topics import KAFKA, TOPIC, pulled
 from tests.support.engine.store.kafka_records import put_batch, records
 from tests.support.engine.store.producing import put_marker
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 WAITS = 2
 """The flag of a pull that may be held."""
