@@ -165,7 +165,7 @@ class AccessControl:
     # Protocol front ends without commands
 
     def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
-        """See `caller.Admission`."""
+        """See `callers.CallerAccess`."""
         settings = self._settings
         if settings.authenticates:
             refusal = self._caller_refusal(caller)

@@ -51,7 +51,7 @@ class PlainControl:
         self._audit = Audit(options.audit_log_format)
 
     def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
-        """See `access.caller.Admission`."""
+        """See `access.callers.CallerAccess`."""
         rules = self._keeper.rules
         if rules.is_white(caller.ip):
             return
