@@ -33,10 +33,10 @@ def test_truncated_log_is_not_durable_past_its_end() -> None:
     """Records that are appended during the sync, after a truncation, need another one."""
     commit = GroupCommit()
     assert commit.begin(10)
-    commit.retreat(4)
+    commit.rewind(4)
     commit.finish()
     assert commit.flushed == 4
-    commit.retreat(3)
+    commit.rewind(3)
     assert commit.begin(4)
 
 

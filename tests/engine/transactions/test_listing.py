@@ -66,11 +66,11 @@ def test_op_message_is_written_early_if_log_has_grown_since_oldest_end() -> None
         world.send(b"x" * 100_000, UNIQ_KEY="x")
     world.listing.add(0)
     world.listing.tick()
-    assert world.told() == []
+    assert world.reported() == []
     world.listing.reach_back(0)
     world.listing.reach_back(1000)
     world.listing.tick()
-    assert world.told() == [b"0,"]
+    assert world.reported() == [b"0,"]
 
 
 def test_failed_op_message_is_retried() -> None:
