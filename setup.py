@@ -133,7 +133,7 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/dispatch.py",
     "mqgateway/gateway/remoting/exchange.py",
     "mqgateway/gateway/remoting/protocol.py",
-    "mqgateway/gateway/remoting/terms.py",
+    "mqgateway/gateway/remoting/connection_settings.py",
     "mqgateway/gateway/remoting/turn.py",
 ]
 """Modules that every send and pull passes through, and one whose base class is in such a module."""

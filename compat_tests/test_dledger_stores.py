@@ -221,7 +221,7 @@ def written_anew(member: Path, folder: Path, *, first: bool) -> None:
     found = FileLog(RealDisk(), str(member), FILE_SIZE)
     made = FileLog(RealDisk(), str(folder), FILE_SIZE)
     assert found.begin_position > 0 if first else found.begin_position == 0
-    made.begin_anew(found.begin_index, found.begin_position)
+    made.reset(found.begin_index, found.begin_position)
     while made.end_index < found.end_index:
         for entry in found.entries(made.end_index + 1, 1 << 20):
             made.append_entry(entry)

@@ -32,7 +32,7 @@ from mqgateway.gateway.client import (
     admin_names,
     admin_topics,
 )
-from mqgateway.gateway.client.admin_question import ASKED, Question
+from mqgateway.gateway.client.admin_question import QUESTIONS, Question
 from mqgateway.gateway.codec.bodies import QueueData
 
 pytestmark = pytest.mark.overlap
@@ -150,7 +150,7 @@ def test_every_request_that_reads(kind: str, peers: Peers) -> None:
         assert len(ask(admin_broker.timer_check_point())) == 56
         assert isinstance(ask(admin_broker.timer_counts()), dict)
         assert isinstance(ask(admin_broker.cold_reads()), dict)
-        assert len(here.asked) > 45 and here.asked <= set(ASKED)
+        assert len(here.asked) > 45 and here.asked <= set(QUESTIONS)
 
 
 def test_every_request_that_changes_the_server(kind: str, peers: Peers) -> None:

@@ -189,11 +189,11 @@ class Brokers:
         found: Offsets = {}
         for at in range(0, len(queues), QUESTIONS_MAX):
             part = queues[at : at + QUESTIONS_MAX]
-            answers = self._patiently(partial(_asked_at_once, partial(self._asked, ask), part), BROKER)
+            answers = self._patiently(partial(_query_concurrently, partial(self._query, ask), part), BROKER)
             found.update(zip(part, answers, strict=True))
         return found
 
-    async def _asked(
+    async def _query(
         self, ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queue: MessageQueue
     ) -> int:
         """Return the answer about a queue. If another broker leads it now, update the route before raising,
@@ -236,7 +236,7 @@ class Brokers:
         return [MessageQueue(topic, one.broker_name, one.queue_id) for one in found]
 
 
-async def _asked_at_once(
+async def _query_concurrently(
     ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queues: list[MessageQueue]
 ) -> list[int]:
     """Return the answers for all queues; the first failure is raised after all have ended."""

@@ -62,16 +62,16 @@ class Ending:
     def commit(self, verdict: Verdict, *, again: bool) -> None:
         """Make the messages of a verdict visible; `again`: some may be so already. Raises `SinkError`."""
         end = _End(SysFlag.TRANSACTION_COMMIT, verdict.group, verdict.transaction.mark)
-        self._tell_all(verdict.places, end, again)
+        self._end_all(verdict.places, end, again)
 
     def roll_back(self, places: Iterable[Places], group: str, mark: str) -> None:
         """Remove half messages. After a failure the others may remain too, which is logged."""
         try:
-            self._tell_all(places, _End(SysFlag.TRANSACTION_ROLLBACK, group, mark), False)
+            self._end_all(places, _End(SysFlag.TRANSACTION_ROLLBACK, group, mark), False)
         except SinkError as error:
             log.warning("half messages of %s remain and stay invisible: %s", mark, error)
 
-    def _tell_all(self, places: Iterable[Places], end: _End, again: bool) -> None:
+    def _end_all(self, places: Iterable[Places], end: _End, again: bool) -> None:
         queues: dict[MessageQueue, list[Iterator[Half]]] = {}
         for one in places:
             queues.setdefault(one.queue, []).append(one.halves())
@@ -113,9 +113,9 @@ class Ending:
                 outcome = self._submit(queue, half, end, True)
 
     def _submit(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> Future[None]:
-        return self._loop.submit(lambda: Deferred.fromCoroutine(self._tell(queue, half, end, again)))
+        return self._loop.submit(lambda: Deferred.fromCoroutine(self._send_end(queue, half, end, again)))
 
-    async def _tell(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> None:
+    async def _send_end(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> None:
         topic = with_namespace(self._options.namespace, queue.topic)
         queue = MessageQueue(topic, queue.broker_name, queue.queue_id)
         address = await self._client.master_of(queue)

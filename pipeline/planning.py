@@ -98,17 +98,17 @@ def ranges(
     for queue in sorted(end):
         low, high = start.get(queue, 0), end[queue]
         if high < low:
-            tell_loss(
+            report_loss(
                 f"{shown(queue)} ends at offset {high}, but was read up to {low} before", fail_on_data_loss
             )
             continue
         known = bounds.get(queue)
         if known is not None and low < known.low and low < high:
             gone = f"{shown(queue)} begins at offset {known.low}, but {low} is to be read"
-            tell_loss(gone, fail_on_data_loss)
+            report_loss(gone, fail_on_data_loss)
             low = min(known.low, high)
         if known is not None and known.high < high:
-            tell_loss(
+            report_loss(
                 f"{shown(queue)} ends at offset {known.high}, but {high} is to be read", fail_on_data_loss
             )
             high = max(low, known.high)
@@ -131,7 +131,7 @@ def split(whole: Iterable[Range], tasks: int, per_queue_max: int) -> list[Range]
     return parts
 
 
-def tell_loss(what: str, fails: bool) -> None:
+def report_loss(what: str, fails: bool) -> None:
     """Report lost messages: raise `DataLoss`, or log a warning."""
     if fails:
         raise DataLoss(what)

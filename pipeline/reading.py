@@ -98,7 +98,7 @@ class RangeReader:
                 answer = outcome.result()
             except ClientError as error:
                 pending.clear()
-                walk.forget_asked()
+                walk.forget_requested()
                 patience.wait(_named(error, range_, asked))
                 self._brokers.refresh(range_.queue.topic)
                 continue

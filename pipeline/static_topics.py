@@ -89,9 +89,9 @@ class QueueDirectory:
         real = MessageQueue(queue.topic, name, queue.queue_id)
         return await self._client.place_of(real, broker_id, only_this)
 
-    async def somebody(self, topic: str) -> str:
+    async def any_broker(self, topic: str) -> str:
         """Return the address of a broker of a topic. Raises `NoBroker`."""
-        return await self._client.somebody(topic)
+        return await self._client.any_broker(topic)
 
     def _leader(self, queue: MessageQueue) -> str | None:
         route = self._client.routes.route(queue.topic)

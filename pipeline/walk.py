@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from mqgateway.gateway.client.message import PullStatus
 from mqgateway.pipeline.errors import DataLoss, PipelineError
-from mqgateway.pipeline.planning import Range, shown, tell_loss
+from mqgateway.pipeline.planning import Range, report_loss, shown
 from mqgateway.pipeline.static_topics import is_static
 
 STALLS_MAX = 5
@@ -49,7 +49,7 @@ class RangeWalk:
         self._is_static = is_static(range_.queue)
         self._stalls = 0
         self._step = count
-        self._asked: deque[int] = deque()
+        self._requested: deque[int] = deque()
         self.offset = range_.start
         self.epoch = 0
         """Incremented when pulls in flight become useless."""
@@ -68,69 +68,73 @@ class RangeWalk:
         """Return the pulls to send now, as offset and number of messages; they count as in flight from here
         on."""
         found = []
-        following = self._asked[-1] + self._step if self._asked else self.offset
-        while len(self._asked) < self._ahead and following < self._range.end:
+        following = self._requested[-1] + self._step if self._requested else self.offset
+        while len(self._requested) < self._ahead and following < self._range.end:
             found.append((following, min(self._count, self._range.end - following)))
-            self._asked.append(following)
+            self._requested.append(following)
             following += self._step
         return found
 
-    def take(self, asked: int, answer: Answer) -> bool:
+    def take(self, requested: int, answer: Answer) -> bool:
         """Follow an answer; return True if its body belongs to the walk. Raises `DataLoss`,
         `PipelineError`."""
-        if not self._asked or asked != self._asked[0]:
-            raise PipelineError(f"an answer for offset {asked} out of turn")
-        self._asked.popleft()
-        if answer.min_offset > asked and not self._is_between_pieces(answer):
-            self._lost_before(asked, answer.min_offset)
+        if not self._requested or requested != self._requested[0]:
+            raise PipelineError(f"an answer for offset {requested} out of turn")
+        self._requested.popleft()
+        if answer.min_offset > requested and not self._is_between_pieces(answer):
+            self._lost_before(requested, answer.min_offset)
             if answer.status is not PullStatus.FOUND:
                 self._go(max(answer.min_offset, answer.next_offset))
                 return False
         if answer.status is PullStatus.FOUND:
             self._stalls = 0
-            step = answer.next_offset - asked
+            step = answer.next_offset - requested
             if step <= 0:
-                raise PipelineError(f"{shown(self._range.queue)} gave messages at {asked} but leads to none")
+                raise PipelineError(
+                    f"{shown(self._range.queue)} gave messages at {requested} but leads to none"
+                )
             self._step = min(step, self._count)
             self._go(answer.next_offset)
             return True
-        if answer.next_offset > asked and answer.status is not PullStatus.OFFSET_ILLEGAL:
+        if answer.next_offset > requested and answer.status is not PullStatus.OFFSET_ILLEGAL:
             self._stalls = 0
             self._go(answer.next_offset)
             return False
-        self._stall(asked, answer)
+        self._stall(requested, answer)
         return False
 
-    def forget_asked(self) -> None:
+    def forget_requested(self) -> None:
         """Forget all pulls in flight after a failure, so that they are sent again."""
-        self._asked.clear()
+        self._requested.clear()
         self.epoch += 1
 
     def _go(self, offset: int) -> None:
         self.offset = min(offset, self._range.end)
-        if self._asked and self._asked[0] != self.offset:
+        if self._requested and self._requested[0] != self.offset:
             # Replies are not as full as before: wrong guesses cost more than they save.
             self._ahead = 1
-            self.forget_asked()
+            self.forget_requested()
 
     def _is_between_pieces(self, answer: Answer) -> bool:
         """Return True if the gap is one between two mapping items of a static topic's queue: a later one
         begins higher than the one before it ends. A lost offset is recognized only in the first item."""
         return self._is_static and answer.status is not PullStatus.OFFSET_ILLEGAL
 
-    def _lost_before(self, asked: int, low: int) -> None:
-        tell_loss(
-            f"{shown(self._range.queue)} begins at offset {low}, but {asked} is to be read", self._fails
+    def _lost_before(self, requested: int, low: int) -> None:
+        report_loss(
+            f"{shown(self._range.queue)} begins at offset {low}, but {requested} is to be read", self._fails
         )
 
-    def _stall(self, asked: int, answer: Answer) -> None:
+    def _stall(self, requested: int, answer: Answer) -> None:
         """Handle an answer without messages and progress: at the end of the queue, or a temporary one."""
-        self.forget_asked()
+        self.forget_requested()
         self._stalls += 1
         if self._stalls < STALLS_MAX:
             return
         queue, end = shown(self._range.queue), self._range.end
         if answer.max_offset >= end and self._fails:
-            raise DataLoss(f"{queue} has no message at offset {asked}, though it ends at {answer.max_offset}")
-        tell_loss(f"{queue} ends at offset {answer.max_offset}, but {end} is to be read", self._fails)
+            raise DataLoss(
+                f"{queue} has no message at offset {requested}, though it ends at {answer.max_offset}"
+            )
+        report_loss(f"{queue} ends at offset {answer.max_offset}, but {end} is to be read", self._fails)
         self.offset = end

@@ -44,7 +44,7 @@ _Key = tuple[str, int, int, int, bytes, frozenset[tuple[str, str]]]
 
 
 class _State(Enum):
-    UNDER_WAY = auto()
+    IN_FLIGHT = auto()
     ARRIVED = auto()
 
 
@@ -75,7 +75,7 @@ class Escape:
         """Return the state of a message; send it if it is not in flight."""
         key = _key(message)
         if key not in self._states and self._takes:
-            self._states[key] = _State.UNDER_WAY
+            self._states[key] = _State.IN_FLIGHT
             states = self._states
             self._send(as_sent(message), lambda is_stored: self._ended(states, key, is_stored))
         if self._states.get(key) is not _State.ARRIVED:

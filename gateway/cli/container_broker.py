@@ -95,7 +95,7 @@ class ContainedBroker(Service):
 
     def _begin(self) -> Deferred[None]:
         """Start the broker and report the result to the container."""
-        self._attach(Parent(self._told, self._alone))
+        self._attach(Parent(self._received, self._alone))
         self._observation.start()
         return self.broker.start().addCallback(self._up).addErrback(self._failed)
 
@@ -129,7 +129,7 @@ class ContainedBroker(Service):
         self._say(line_of({"failed": failure.getErrorMessage()}))
         return failure
 
-    def _told(self, message: Message) -> None:
+    def _received(self, message: Message) -> None:
         if NAME_SERVERS in message:
             try:
                 self._settings.options.set(NAME_SERVERS, str(message[NAME_SERVERS]), "the container")

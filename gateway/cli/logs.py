@@ -36,23 +36,23 @@ class ZonedJsonFormatter(JsonFormatter):
 
 
 def start_logging(
-    form: LogFormat, level: str, who: str = "", *, folder: str | None = None, servers: Iterable[str] = ()
+    form: LogFormat, level: str, name: str = "", *, folder: str | None = None, servers: Iterable[str] = ()
 ) -> None:
-    """Log everything at `level` and above to standard error in the given form, with the name `who`.
+    """Log everything at `level` and above to standard error in the given form, under `name`.
 
     With a `folder`, lines go to the log files of these servers there (`log_files.FILES`), and only warnings
     and errors to standard error. Raises `OSError` if the folder cannot be written.
     """
     root = logging.getLogger()
     console = logging.StreamHandler(sys.stderr)
-    console.setFormatter(_formatter(form, TEXT, None, who))
+    console.setFormatter(_formatter(form, TEXT, None, name))
     handlers: list[logging.Handler] = [console]
     # Statistics of each minute are for files, not for a terminal.
     logging.getLogger(STATS).setLevel(logging.WARNING if folder is None else logging.NOTSET)
     if folder is not None:
         console.setLevel(logging.WARNING)
         handlers.append(
-            LogFolder(folder, files_of(servers), lambda text: _formatter(form, text, SECONDS, who))
+            LogFolder(folder, files_of(servers), lambda text: _formatter(form, text, SECONDS, name))
         )
     for handler in handlers:
         handler.addFilter(keep_to_one_line)
@@ -61,14 +61,14 @@ def start_logging(
     route_twisted()
 
 
-def _formatter(form: LogFormat, text: str, times: str | None, who: str) -> logging.Formatter:
+def _formatter(form: LogFormat, text: str, times: str | None, name: str) -> logging.Formatter:
     if form == "json":
         return ZonedJsonFormatter(
             "%(asctime)s %(levelname)s %(name)s %(message)s",
             rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
-            static_fields={"broker": who} if who else None,
+            static_fields={"broker": name} if name else None,
         )
-    named = text.replace("%(name)s", f"{who.replace('%', '%%')} %(name)s") if who else text
+    named = text.replace("%(name)s", f"{name.replace('%', '%%')} %(name)s") if name else text
     return logging.Formatter(named, times)
 
 

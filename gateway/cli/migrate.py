@@ -108,7 +108,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
     made = MigrationPlan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
     room = _Room(given["data_dir"])
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
             if found.way is not Way.IN_PLACE:
@@ -140,7 +140,7 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         chosen = moves.chosen(made, groups)
         if dry_run:
@@ -163,7 +163,7 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 
     made = _load(path)
     is_wrong = False
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         for row in moves.verify(servers, moves.chosen(made, groups), _progress(path)):
             is_wrong |= bool(row["wrong"])
             if given["as_json"]:
@@ -189,7 +189,7 @@ def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
 
@@ -212,7 +212,7 @@ class Terminal:
         """See `HandoverEnvironment`."""
         Event().wait(seconds)
 
-    def tell(self, group: str, step: str, what: str) -> None:
+    def report(self, group: str, step: str, what: str) -> None:
         """See `HandoverEnvironment`."""
         if self._as_json:
             _print({"group": group, "step": step, "what": what})
@@ -253,9 +253,9 @@ def _show_steps(
         done = world.progress.of(group.broker_name, moves.FORWARD).done
         for line in [] if done else moves.refusals(world.servers, group, accepted):
             refused = True
-            world.tell(group.broker_name, "refused", line)
+            world.report(group.broker_name, "refused", line)
         for step in move.steps:
-            world.tell(group.broker_name, step, "is done" if step in done else "is pending")
+            world.report(group.broker_name, step, "is done" if step in done else "is pending")
     if refused:
         raise SystemExit(1)
 
@@ -359,7 +359,7 @@ def _shown(name: str, found: SurveyedGroup, as_json: bool) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _errors_reported() -> Iterator[None]:
     """Report an error or interrupt as one line on standard error and an exit code."""
     try:
         yield
@@ -372,7 +372,7 @@ def _told() -> Iterator[None]:
 
 
 def _load(path: str) -> MigrationPlan:
-    with _told():
+    with _errors_reported():
         return decode(RealDisk().read_bytes(path), path)
 
 

@@ -26,7 +26,7 @@ def called(arguments: tuple[str, ...]) -> int:
     return call_command(command, list(arguments[2:]), f"mqgateway {name}")
 
 
-def _door(name: str, about: str, *words: str) -> click.Command:
+def _command(name: str, about: str, *words: str) -> click.Command:
     """Return a command that passes its arguments on, preceded by `words`."""
 
     def run(arguments: tuple[str, ...]) -> None:
@@ -42,7 +42,7 @@ def _door(name: str, about: str, *words: str) -> click.Command:
     )
 
 
-NOUNS = [_door(name, about, name) for name, about in ABOUT.items() if name not in RUN_SERVERS]
+NOUNS = [_command(name, about, name) for name, about in ABOUT.items() if name not in RUN_SERVERS]
 
 
 def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any]) -> click.Group:
@@ -57,5 +57,5 @@ def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any])
     for name, (_, about) in PLACES.items():
         if name.startswith(f"{noun} "):
             verb = name.partition(" ")[2]
-            group.add_command(_door(verb, f"{about[:1].upper()}{about[1:]}.", noun, verb))
+            group.add_command(_command(verb, f"{about[:1].upper()}{about[1:]}.", noun, verb))
     return group

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import check_topic, client_flags, reports_errors, settings
 from mqgateway.gateway.cli.ending import FAILED, complain
 from mqgateway.gateway.cli.examples import examples
 from mqgateway.gateway.cli.explaining import explained, is_final
@@ -83,7 +83,7 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @limits
 @client_flags
-@told
+@reports_errors
 def produce(**given: Any) -> None:
     """Measure the throughput and latency of sending to TOPIC."""
     from mqgateway.gateway.client import Producer
@@ -111,7 +111,7 @@ def produce(**given: Any) -> None:
 )
 @limits
 @client_flags
-@told
+@reports_errors
 def consume(**given: Any) -> None:
     """Measure the throughput of consuming TOPIC."""
     from mqgateway.gateway.cli.consume import BEGINNINGS
@@ -166,20 +166,20 @@ class _Line:
         self._count = given["batch"]
         self._meter = meter
         self._ended = threading.Semaphore(0)
-        self._under_way = 0
+        self._in_flight = 0
         self.is_over = False
 
     def run(self, concurrency: int) -> None:
         """Begin `concurrency` chains of sends and wait until all end."""
         for _ in range(concurrency):
-            self._under_way += 1
+            self._in_flight += 1
             self._begin()
         self.wait()
 
     def wait(self) -> None:
         """Wait until all chains end. After the end of the measurement, wait `LAST_SECONDS` for an answer."""
-        while self._under_way and self._ended.acquire(timeout=LAST_SECONDS if self.is_over else None):
-            self._under_way -= 1
+        while self._in_flight and self._ended.acquire(timeout=LAST_SECONDS if self.is_over else None):
+            self._in_flight -= 1
 
     def _begin(self) -> None:
         if self.is_over or self._meter.is_enough(self._count):

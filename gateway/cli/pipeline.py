@@ -68,13 +68,13 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
         except ModuleNotFoundError as error:
             complain(f"{NEEDS_SPARK}: {error}")
             raise SystemExit(1) from None
-        settings, tell, clock = pairs_of(given["conf"], "--conf"), _tell(given), SystemClock()
+        settings, notify, clock = pairs_of(given["conf"], "--conf"), _notify(given), SystemClock()
         try:
-            tell(f"starting Spark at {given['master']}")
+            notify(f"starting Spark at {given['master']}")
             begin = clock.monotonic()
             session = new_session("mqgateway", given["master"], settings)
             try:
-                tell(
+                notify(
                     f"Spark is ready after {clock.monotonic() - begin:.1f} s; its first batch is the slowest"
                 )
                 report = job(session, **given)
@@ -113,7 +113,7 @@ def brief(error: BaseException) -> str:
     return ours[-1] if ours else "\n".join(lines[:3])
 
 
-def _tell(given: dict[str, Any]) -> Callable[[str], None]:
+def _notify(given: dict[str, Any]) -> Callable[[str], None]:
     return (lambda line: None) if given["quiet"] else functools.partial(click.echo, err=True)
 
 
@@ -151,7 +151,7 @@ def archive(session: Any, **given: Any) -> Report:
         given["target"],
         checkpoint=given["checkpoint"],
         trigger_seconds=given["follow"],
-        tell=_tell(given),
+        notify=_notify(given),
     )
 
 
@@ -216,7 +216,7 @@ def orders(session: Any, **given: Any) -> Report:
         given["result_topic"],
         rejects_topic=given["rejects_topic"],
         trigger_seconds=given["follow"],
-        tell=_tell(given),
+        notify=_notify(given),
     )
 
 

@@ -56,7 +56,7 @@ class Drains(Protocol):
 
 
 @runtime_checkable
-class Tells(Protocol):
+class HasStatus(Protocol):
     """A service that reports its progress."""
 
     @property
@@ -82,7 +82,7 @@ def run(
     From then on, loggers follow `levels`. `reload` reads the settings again. Return the process's exit code:
     0 after a clean stop, 1 if the start or the stop failed.
     """
-    return _Run(make, started, levels, reload).until_told()
+    return _Run(make, started, levels, reload).until_stopped()
 
 
 class _Run:
@@ -106,7 +106,7 @@ class _Run:
         self._collecting: Collecting | None = None
         self._said = ""
 
-    def until_told(self) -> int:
+    def until_stopped(self) -> int:
         self._loop.callWhenRunning(self._begin)
         self._loop.run(installSignalHandlers=False)
         if self._collecting is not None:
@@ -193,7 +193,7 @@ class _Run:
 
 
 def _status(service: Runnable) -> str:
-    return service.status if isinstance(service, Tells) else ""
+    return service.status if isinstance(service, HasStatus) else ""
 
 
 def _is_expected(error: BaseException | None) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, reports_errors, settings
 from mqgateway.gateway.cli.ending import FAILED, complain
 from mqgateway.gateway.cli.explaining import explained
 
@@ -52,7 +52,7 @@ Examples:
 @click.option("--oneway", is_flag=True, help="Do not wait for acknowledgements (one-way).")
 @click.option("--progress", is_flag=True, help="Print the number of sent messages as they are sent.")
 @client_flags
-@told
+@reports_errors
 def send(**given: Any) -> None:
     "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input."
     from mqgateway.gateway.client import Producer

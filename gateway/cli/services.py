@@ -29,7 +29,13 @@ from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
-from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
+from mqgateway.gateway.cli.summary import (
+    Summary,
+    accepted_clients,
+    in_container,
+    local_addresses,
+    reach_warnings,
+)
 from mqgateway.gateway.front_end import FrontEnd, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -95,14 +101,14 @@ class Both(Service):
         registered: Deferred[None] = Deferred()
         started = self._start_broker(self._broker_settings, registered)
 
-        def tell(result: object) -> object:
+        def report(result: object) -> object:
             registered.callback(None)
             if not isinstance(result, Failure) and not self.is_ending:
                 self._observation.started()
                 self._start_front_ends(self._broker_settings)
             return result
 
-        return started.addBoth(tell)
+        return started.addBoth(report)
 
     def _start_namesrv(self, registered: Deferred[None] | None) -> Deferred[None]:
         settings = self._namesrv_settings
@@ -246,10 +252,10 @@ class Both(Service):
             broker_name=broker.broker.broker_name if broker else "",
             cluster=broker.broker.broker_cluster_name if broker else "",
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
-            open_to=who_may(
+            open_to=accepted_clients(
                 remoting.bind_address,
-                asks_who=asking.authentication_enabled,
-                asks_what=asking.authorization_enabled,
+                authenticates=asking.authentication_enabled,
+                authorizes=asking.authorization_enabled,
                 has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
                 allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
                 has_accounts=broker is not None and broker.broker.acl_enable,

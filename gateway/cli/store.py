@@ -118,7 +118,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
     from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.check import check_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = check_store(
             ReadOnlyDisk(),
@@ -145,7 +145,7 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.rebuild import rebuild_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = rebuild_store(RealDisk(), options, discard=discard, progress=advance)
     print_report(as_json, rebuild_as_json(report), rebuild_as_text(report))
@@ -163,7 +163,7 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
     from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.stats import count_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         figures = count_store(
             ReadOnlyDisk(),
             options_of(folder, config),
@@ -203,7 +203,7 @@ def convert(
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.convert import convert_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         disk, options, path = RealDisk(), options_of(folder, config), os.path.abspath(target)
         report = convert_store(disk, options, path, keeps_batches=keep_batches, progress=advance)
     print_report(as_json, convert_as_json(report), convert_as_text(report))
@@ -241,7 +241,7 @@ def room_of(path: str) -> int:
 
 
 @contextmanager
-def errors_told(as_json: bool) -> Iterator[None]:
+def errors_reported(as_json: bool) -> Iterator[None]:
     """Report an error as one line on standard error and exit code 2; an interrupt as exit code 130."""
     from mqgateway.engine.errors import EngineError
 

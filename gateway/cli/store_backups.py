@@ -16,7 +16,7 @@ import click
 from mqgateway.gateway.cli.store import (
     JSON,
     QUIET,
-    errors_told,
+    errors_reported,
     findings_as_json,
     findings_as_text,
     in_bytes,
@@ -83,7 +83,7 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import back_up
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         now = SystemClock().millis()
         report = back_up(RealDisk(), options, os.path.abspath(target), now, is_copy=is_copy, progress=advance)
@@ -128,7 +128,7 @@ def restore(
     if until_time is not None and until_offset is not None:
         raise click.UsageError("--until-time and --until-offset exclude each other")
     check = None
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(target, config)
         options.store_path_root_dir = os.path.abspath(target)
         until = Until(until_time, until_offset)
@@ -148,7 +148,7 @@ def backups(folder: str, as_json: bool) -> None:
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import list_backups
 
-    with errors_told(as_json):
+    with errors_reported(as_json):
         if not os.path.isdir(folder):
             raise EngineError(f"{folder} is not a folder: give the folder of the backups")
         found = list_backups(RealDisk(), os.path.abspath(folder))
@@ -172,7 +172,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.manifest import damaged, load
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         place = newest(folder)
         found = damaged(RealDisk(), place, load(RealDisk(), place), advance)
     lines = [*found, f"{place}: {'damaged' if found else 'intact'}"]

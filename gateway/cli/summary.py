@@ -71,18 +71,18 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
-def who_may(
+def accepted_clients(
     bind: str,
     *,
-    asks_who: bool = False,
-    asks_what: bool = False,
+    authenticates: bool = False,
+    authorizes: bool = False,
     has_open_name_server: bool = False,
     allowed_slaves: str = "",
     has_accounts: bool = False,
 ) -> str:
     """Return a description of the clients that may use a server bound to `bind`, and how to change it.
 
-    `asks_who`: only signed requests are accepted; `asks_what`: only those that policies allow.
+    `authenticates`: only signed requests are accepted; `authorizes`: only those that policies allow.
     `has_open_name_server`: the name server of the process is still open. `allowed_slaves` are accepted by
     their address. `has_accounts`: the broker accepts the requests that accounts of version 4 allow.
     """
@@ -91,8 +91,8 @@ def who_may(
     except ValueError:
         is_own = bind == "localhost"
     everybody = "all clients on this machine" if is_own else "all clients that can reach these ports"
-    if asks_who:
-        what = "limited by policies" if asks_what else "without limits, since authorizationEnabled=false"
+    if authenticates:
+        what = "limited by policies" if authorizes else "without limits, since authorizationEnabled=false"
         name_server = f"the name server: {everybody}; " if has_open_name_server else ""
         by_address = f" and {allowed_slaves} (haAllowedSlaves)" if allowed_slaves else ""
         return (

@@ -46,25 +46,25 @@ class Supervisor:
 
     def ready(self, status: str = "") -> None:
         """Report that the server is ready, after its start or a reload."""
-        self._tell("READY=1", f"STATUS={_line(status)}")
+        self._send("READY=1", f"STATUS={_line(status)}")
 
     def progress(self, status: str) -> None:
         """Report the progress of a start or a stop, and extend its timeout."""
-        self._tell(f"STATUS={_line(status)}", f"EXTEND_TIMEOUT_USEC={EXTENDED_SECONDS * 1_000_000}")
+        self._send(f"STATUS={_line(status)}", f"EXTEND_TIMEOUT_USEC={EXTENDED_SECONDS * 1_000_000}")
 
     def alive(self) -> None:
         """Send a keep-alive."""
-        self._tell("WATCHDOG=1")
+        self._send("WATCHDOG=1")
 
     def reloading(self) -> None:
         """Report that settings are being reloaded; `ready` ends it."""
-        self._tell("RELOADING=1", f"MONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}")
+        self._send("RELOADING=1", f"MONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}")
 
     def stopping(self, status: str) -> None:
         """Report that the server stops."""
-        self._tell("STOPPING=1", f"STATUS={_line(status)}")
+        self._send("STOPPING=1", f"STATUS={_line(status)}")
 
-    def _tell(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         if self._socket is None:
             return
         try:

@@ -135,7 +135,7 @@ class Client:
         self._is_running = True
         options, every = self.options, self.schedule.every
         every(ROUTES_FIRST_SECONDS, options.poll_name_server_interval / 1000, self._poll_routes)
-        every(HEARTBEAT_FIRST_SECONDS, options.heartbeat_broker_interval / 1000, self._beat)
+        every(HEARTBEAT_FIRST_SECONDS, options.heartbeat_broker_interval / 1000, self._send_heartbeats)
         every(OFFSETS_FIRST_SECONDS, options.persist_consumer_offset_interval / 1000, self._commit_offsets)
         self.rebalance_soon(INTERVAL_SECONDS)
 
@@ -255,7 +255,7 @@ class Client:
         """Return the address to which messages for a queue are sent. Raises `NoBroker`."""
         return (await self.place_of(queue, only_this=True)).address
 
-    async def somebody(self, topic: str) -> str:
+    async def any_broker(self, topic: str) -> str:
         """Return any broker of a topic; see `gateway.client.calls.Directory`."""
         address = self.routes.anybody(topic, self.random)
         if address is None:
@@ -273,7 +273,7 @@ class Client:
 
     # Heartbeats
 
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         self.routes.forget_absent()
         self.spawn(self.heartbeat())
 

@@ -25,7 +25,7 @@ from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.options import ConsumeFrom, MessageModel, SimpleOptions, made
-from mqgateway.gateway.client.popping import Popper, PopRequest, PopStatus, init_mode_of
+from mqgateway.gateway.client.pop_consumption import Popper, PopRequest, PopStatus, init_mode_of
 from mqgateway.gateway.client.process_queue import ProcessQueue
 from mqgateway.gateway.client.receipts import DELAY_SECONDS
 from mqgateway.gateway.client.settings import SimpleSettings

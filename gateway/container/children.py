@@ -39,7 +39,7 @@ class Child(Protocol):
         """Process id."""
         ...
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         """Send a message. If the child is gone or does not read, the failure is logged."""
         ...
 
@@ -130,7 +130,7 @@ class Process:
     def pid(self) -> int:
         return self._popen.pid
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         line = line_of(message)
         try:
             sent = self._stdin.write(line)
@@ -166,7 +166,7 @@ def launcher(loop: ThreadedLoop, command: Sequence[str], environment: Mapping[st
 
     def launch(path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> Child:
         child = Process([*command, path], environment, loop, on_message, on_end)
-        child.tell(first)
+        child.send(first)
         return child
 
     return launch

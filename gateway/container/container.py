@@ -120,7 +120,7 @@ class Container:
         """Notify the brokers of changed settings that they share: the name servers."""
         if NAME_SERVERS in names:
             for child in self._children.values():
-                child.tell({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
+                child.send({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
 
     def _let_go(self, charge: Charge) -> bool:
         was_stopping = charge.state is ChildState.STOPPING

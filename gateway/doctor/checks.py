@@ -1,7 +1,7 @@
 """Causes of a stuck consumer group: `examine` returns the findings, causes before warnings; pure.
 
 Each check is a function of the evidence about the group (`evidence`) and finds one kind of problem. A finding
-names its check and its values, so that it can be reported in any language; `TOLD` has the English.
+names its check and its values, so that it can be reported in any language; `TEXTS` has the English.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Finding:
     @property
     def what(self) -> str:
         """The problem, in English."""
-        return TOLD[self.check].what.format_map(self.values)
+        return TEXTS[self.check].what.format_map(self.values)
 
     @property
     def cure(self) -> str:
         """The remedy, in English."""
-        return TOLD[self.check].cure.format_map(self.values)
+        return TEXTS[self.check].cure.format_map(self.values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON values, with its sentences in English."""
@@ -60,7 +60,7 @@ class Finding:
         }
 
 
-TOLD = {
+TEXTS = {
     "unknown-group": Sentence(
         "no broker knows the group {group}: it has no settings, no offsets and no members",
         "check its name and namespace, and that the name servers are the right ones",

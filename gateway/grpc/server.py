@@ -15,7 +15,7 @@ from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
 from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
-from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
@@ -53,7 +53,7 @@ class GrpcServer:
         self._worker = worker
         self._modules = (*(f"{__package__}.{name}" for name in MODULES), *modules)
         self._schedule = Schedule(reactor)
-        self._terms: GrpcConnectionSettings | None = None
+        self._settings: GrpcConnectionSettings | None = None
         self._connections: set[GrpcConnection] = set()
         self.port = 0
         """Port in use; 0 without a port of its own."""
@@ -91,18 +91,18 @@ class GrpcServer:
     def _connection(self) -> Conversing:
         from mqgateway.gateway.grpc.connection import GrpcConnection
 
-        if self._terms is None:
-            self._terms = self._make_terms()
-        return GrpcConnection(self._terms, self._connections.add, self._connections.discard)
+        if self._settings is None:
+            self._settings = self._make_settings()
+        return GrpcConnection(self._settings, self._connections.add, self._connections.discard)
 
-    def _make_terms(self) -> GrpcConnectionSettings:
+    def _make_settings(self) -> GrpcConnectionSettings:
         from mqgateway.gateway.grpc.connection import GrpcConnectionSettings
-        from mqgateway.gateway.grpc.conversation import CallTerms
+        from mqgateway.gateway.grpc.conversation import CallSettings
         from mqgateway.gateway.grpc.health import health
         from mqgateway.gateway.grpc.http2 import Http2Limits
         from mqgateway.gateway.grpc.reflection import reflection
 
-        options, remoting = self._options, self._server.terms
+        options, remoting = self._options, self._server.settings
         methods = dict(self._make_methods())
         methods |= health(methods)
         methods |= reflection(methods)
@@ -110,7 +110,7 @@ class GrpcServer:
             options.grpc_max_calls, options.grpc_max_metadata_size, options.grpc_max_idle_frames
         )
         message_limit = options.grpc_max_inbound_message_size
-        calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
+        calls = CallSettings(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
         pending = PendingInput.for_messages(
             remoting.pending_limit, remoting.address_pending_limit, remoting.reactor.seconds, message_limit
         )

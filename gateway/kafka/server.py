@@ -19,7 +19,7 @@ from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.loading import LoadingConnection
-from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
@@ -135,7 +135,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.service import KafkaService
 
-        options, remoting = self._operations.options, self._server.terms
+        options, remoting = self._operations.options, self._server.settings
         node = Node(
             self._operations,
             self._advertised,

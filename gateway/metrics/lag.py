@@ -39,23 +39,23 @@ class StoreTimes:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], int] = {}
-        self._asked: dict[tuple[str, int, int], int] = {}
+        self._queried: dict[tuple[str, int, int], int] = {}
 
     def get(self, broker: Broker, topic: str, queue_id: int, offset: int, now: int) -> int:
         """Return the store time in ms; `now` if the message was deleted."""
         key = topic, queue_id, offset
-        time = self._asked.get(key)
+        time = self._queried.get(key)
         if time is None:
             time = self._known.get(key)
             if time is None:
                 offset = max(offset, broker.store.min_offset(topic, queue_id))
                 time = broker.store.store_time(topic, queue_id, offset)
-            self._asked[key] = time
+            self._queried[key] = time
         return now if time < 0 else time
 
     def end_scrape(self) -> None:
         """Evict the entries that this scrape did not use."""
-        self._known, self._asked = self._asked, {}
+        self._known, self._queried = self._queried, {}
 
 
 class GroupProgress(NamedTuple):

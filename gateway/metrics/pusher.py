@@ -43,7 +43,7 @@ class Pusher:
         self._clock = clock
         self._deltas = Deltas() if options.metrics_in_delta else None
         self._began = clock.millis()
-        self._is_under_way = self._is_failing = False
+        self._is_pushing = self._is_failing = False
         self._target: Target | None = None
         self._worker: Worker = InlineWorker()
 
@@ -66,23 +66,23 @@ class Pusher:
             self._worker.stop()
 
     def _push(self) -> None:
-        if not self._is_under_way:
-            self._is_under_way = True
+        if not self._is_pushing:
+            self._is_pushing = True
             families: list[Family] = []
-            self._go_on(self._read(families), families)
+            self._continue(self._read(families), families)
 
     def _read(self, families: list[Family]) -> Steps[None]:
         for one in self._observed:
             families += yield from one.points()
 
-    def _go_on(self, steps: Steps[None], families: list[Family]) -> None:
+    def _continue(self, steps: Steps[None], families: list[Family]) -> None:
         try:
             is_read = run_for(steps, self._clock, PIECE_SECONDS)
         except Exception as error:
             self._sent(error)
             return
         if not is_read:
-            self._schedule.later(0, self._go_on, steps, families)
+            self._schedule.later(0, self._continue, steps, families)
             return
         began, now = self._began, self._clock.millis()
         if self._deltas is not None:
@@ -91,7 +91,7 @@ class Pusher:
         self._worker.run(partial(self._target.send, families, began, now), self._sent)
 
     def _sent(self, outcome: Exception | None) -> None:
-        self._is_under_way = False
+        self._is_pushing = False
         failed = isinstance(outcome, Exception)
         if failed and not self._is_failing:
             log.warning("metrics cannot be exported: %s", outcome)

@@ -68,7 +68,7 @@ class MetricsService:
         self._health_host = health_host
         self.ports: list[ListeningPort] = []
         self._pusher: Pusher | None = None
-        self._under_way: dict[str, list[Deferred[list[bytes]]]] = {}
+        self._in_progress: dict[str, list[Deferred[list[bytes]]]] = {}
         self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
 
     @property
@@ -116,12 +116,12 @@ class MetricsService:
     def scrape(self, metrics: str) -> Deferred[list[bytes]]:
         """Return a Deferred of the text of a set of metrics of all servers."""
         waiting: Deferred[list[bytes]] = Deferred()
-        others = self._under_way.get(metrics)
+        others = self._in_progress.get(metrics)
         if others is not None:
             others.append(waiting)
             return waiting
-        self._under_way[metrics] = [waiting]
-        self._go_on(metrics, self._read(metrics))
+        self._in_progress[metrics] = [waiting]
+        self._continue(metrics, self._read(metrics))
         return waiting
 
     def _read(self, metrics: str) -> Steps[None]:
@@ -135,17 +135,17 @@ class MetricsService:
             text.append(TARGET_INFO)
         self._answer(metrics, text)
 
-    def _go_on(self, metrics: str, steps: Steps[None]) -> None:
+    def _continue(self, metrics: str, steps: Steps[None]) -> None:
         try:
             is_done = run_for(steps, self._clock, PIECE_SECONDS)
         except Exception as error:
             self._answer(metrics, error)
         else:
             if not is_done:
-                self._schedule.later(0, self._go_on, metrics, steps)
+                self._schedule.later(0, self._continue, metrics, steps)
 
     def _answer(self, metrics: str, outcome: list[bytes] | Exception) -> None:
-        for waiting in self._under_way.pop(metrics, ()):
+        for waiting in self._in_progress.pop(metrics, ()):
             if isinstance(outcome, list):
                 waiting.callback(outcome)
             else:

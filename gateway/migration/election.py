@@ -42,7 +42,9 @@ class Election(HandOver):
         self._announce_again()
         if cluster.is_up(self._servers, self._target.address):
             self._end(self._target)
-        self._tell("is as it was; the set still has the new broker: mqadmin cleanBrokerMetadata takes it out")
+        self._report(
+            "is as it was; the set still has the new broker: mqadmin cleanBrokerMetadata takes it out"
+        )
 
     def _leader(self) -> str:
         """Return the address of the leading controller. Raises `MigrationError` if none leads."""
@@ -92,7 +94,7 @@ class Election(HandOver):
             self._servers.ask(replicas.elect(self._group.cluster, self._name, number), self._leader())
             self._until(self._unelected, SHORT)
             self._moves.kept["away"] = round(self._world.monotonic() - began, 1)
-            self._tell(f"the group had no master for {self._moves.kept['away']} s")
+            self._report(f"the group had no master for {self._moves.kept['away']} s")
         self._give_settings_back(self._source.address)
 
     def _unelected(self) -> str:

@@ -47,7 +47,7 @@ class HandoverEnvironment(Protocol):
     def wait(self, seconds: float) -> None:
         """Block for a number of seconds."""
 
-    def tell(self, group: str, step: str, what: str) -> None:
+    def report(self, group: str, step: str, what: str) -> None:
         """Report the progress of a group."""
 
     def act(self, group: str, side: Side, act: ProcessAction) -> None:
@@ -117,7 +117,7 @@ class HandOver:
             if step in self._moves.done:
                 continue
             self._step = step
-            self._tell("begins")
+            self._report("begins")
             work()
             self._moves.done.append(step)
             self._world.keep()
@@ -132,12 +132,12 @@ class HandOver:
         same_place = self._target.address == self._source.address
         if not same_place and cluster.is_up(self._servers, self._target.address):
             self._end(self._target)
-        self._tell("is as it was")
+        self._report("is as it was")
 
     # Reports and waits.
 
-    def _tell(self, what: str) -> None:
-        self._world.tell(self._name, self._step, what)
+    def _report(self, what: str) -> None:
+        self._world.report(self._name, self._step, what)
 
     def _until(self, missing: Callable[[], str], every: float = LONG, limit: float | None = None) -> None:
         """Wait until `missing` returns nothing; a failed query counts as missing.
@@ -155,7 +155,7 @@ class HandOver:
             if limit is not None and self._world.monotonic() - began > limit:
                 raise MigrationError(f"{self._name}: {self._step}: {what}")
             if what != last:
-                self._tell(f"waits: {what}")
+                self._report(f"waits: {what}")
                 last = what
             self._world.wait(every)
 
@@ -242,7 +242,7 @@ class HandOver:
         self._servers.change_names(names.forbid_writing(self._name))
         end = self._world.monotonic() + self._drain_seconds
         while (left := end - self._world.monotonic()) > 0:
-            self._tell(f"waits: producers look for routes, {left:.0f} s")
+            self._report(f"waits: producers look for routes, {left:.0f} s")
             self._world.wait(min(left, 5.0))
 
     def _secure(self) -> None:
@@ -321,7 +321,7 @@ class HandOver:
             self._begin(target, ProcessAction.BEGIN_MASTER)
         if self._stopped_at is not None:
             self._moves.kept["away"] = round(self._world.monotonic() - self._stopped_at, 1)
-            self._tell(f"the group had no master for {self._moves.kept['away']} s")
+            self._report(f"the group had no master for {self._moves.kept['away']} s")
 
     def _check_target(self) -> None:
         """Check that the slave has the log that the master had at `secure`. Raises `MigrationError`."""

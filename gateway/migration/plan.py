@@ -163,14 +163,14 @@ OF_THE_PLACE = frozenset(
 """Settings of a broker's location or role, of which the other broker has its own values."""
 
 
-def shared_settings(told: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+def shared_settings(reported: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a broker that the other one must share.
 
     These are the settings that both know and whose value is not the default.
     """
     return {
         name: value
-        for name, value in sorted(told.items())
+        for name, value in sorted(reported.items())
         if name in defaults and name not in OF_THE_PLACE and value not in (defaults[name], "", "null")
     }
 

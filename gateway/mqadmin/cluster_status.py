@@ -82,15 +82,15 @@ def cluster_status(
     if not found:
         raise NoBroker("no broker is registered at the name server")
     known = list(controllers) or _controllers_of(servers, found)
-    asked, leader = _ask_controllers(servers, known)
+    statuses, leader = _ask_controllers(servers, known)
     table: dict[str, ReplicasInfo] = {}
     if leader is not None:
         names = [one.broker_name for one in found]
         table = _try(servers, leader, replicas.in_sync(names)) or {}
     groups = [_group(servers, one, table.get(one.broker_name)) for one in found]
     named = [(one, table.get(one["brokerName"])) for one in groups]
-    problems = [*_of_controllers(known, asked), *(text for pair in named for text in _of_group(*pair))]
-    return ClusterStatus(controllers=asked, groups=groups, problems=problems)
+    problems = [*_of_controllers(known, statuses), *(text for pair in named for text in _of_group(*pair))]
+    return ClusterStatus(controllers=statuses, groups=groups, problems=problems)
 
 
 def _try(servers: Servers, address: str, question: Question[T]) -> T | None:
@@ -114,22 +114,22 @@ def _controllers_of(servers: Servers, found: Iterable[BrokerData]) -> list[str]:
 def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[ControllerStatus], str | None]:
     """Return all controllers, including those that others name, and the leader's address."""
     waiting, names = list(known), dict[str, str]()
-    asked: dict[str, bool | None] = {}
+    answered: dict[str, bool | None] = {}
     while waiting:
         address = waiting.pop(0)
-        if address in asked:
+        if address in answered:
             continue
         told = _try(servers, address, replicas.controllers())
-        asked[address] = None if told is None else bool(told.is_leader)
+        answered[address] = None if told is None else bool(told.is_leader)
         for peer in split_addresses((told.peers if told else None) or ""):
             # Ids have no colons, but hosts may.
             name, _, where = peer.partition(":")
             names[where] = name
             waiting.append(where)
-    leads = [address for address, is_leader in asked.items() if is_leader]
+    leads = [address for address, is_leader in answered.items() if is_leader]
     statuses = [
         ControllerStatus(id=names.get(address, ""), address=address, leads=is_leader)
-        for address, is_leader in sorted(asked.items(), key=lambda item: (names.get(item[0], ""), item[0]))
+        for address, is_leader in sorted(answered.items(), key=lambda item: (names.get(item[0], ""), item[0]))
     ]
     return statuses, leads[0] if leads else None
 
@@ -189,8 +189,8 @@ def _compare(group: BrokerGroupStatus) -> None:
             one["behind"] = max(0, end - one["maxOffset"])
 
 
-def _of_controllers(known: Sequence[str], asked: Sequence[ControllerStatus]) -> Iterator[str]:
-    leaders = [one["address"] for one in asked if one["leads"]]
+def _of_controllers(known: Sequence[str], statuses: Sequence[ControllerStatus]) -> Iterator[str]:
+    leaders = [one["address"] for one in statuses if one["leads"]]
     if known and not leaders:
         yield "no controller leads"
     if len(leaders) > 1:

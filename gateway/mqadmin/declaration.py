@@ -161,7 +161,7 @@ def _nothing(_: object) -> None:
     """Do nothing: the call is not interactive."""
 
 
-def _nobody(_: str) -> bool:
+def _decline(_: str) -> bool:
     """Decline: the call is not interactive."""
     return False
 
@@ -189,7 +189,7 @@ class CommandCall:
     wait: Callable[[float], object] = _nothing
     note: Callable[[str], object] = _nothing
     remark: Callable[[str], object] = _nothing
-    confirm: Callable[[str], bool] = _nobody
+    confirm: Callable[[str], bool] = _decline
     ask_secret: Callable[[str], str] = _no_secret
     notebook: Notebook = field(default_factory=Notebook)
     profiles: Notebook = field(default_factory=Notebook)

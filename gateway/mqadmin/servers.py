@@ -119,7 +119,7 @@ class Servers:
         """Return the addresses of the masters of a cluster. Raises `NoBroker` for an unknown cluster."""
         return [one.broker_addrs[MASTER] for one in self.members(cluster) if MASTER in one.broker_addrs]
 
-    def everybody(self, cluster: str) -> list[str]:
+    def all_brokers(self, cluster: str) -> list[str]:
         """Return the addresses of all brokers of a cluster, including slaves. Raises as `masters`."""
         return [address for one in self.members(cluster) for _, address in sorted(one.broker_addrs.items())]
 

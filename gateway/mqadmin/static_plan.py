@@ -28,7 +28,7 @@ _EPOCH_STEP_MILLIS = 1000
 
 
 @dataclass(slots=True)
-class Placed:
+class BrokerShare:
     """A topic's state on one broker: its own queues, and the mapping items of the topic's queues."""
 
     config: TopicConfig
@@ -54,7 +54,7 @@ class StaticTopicPlan:
     topic: str
     kind: str
     epoch: int
-    brokers: dict[str, Placed]
+    brokers: dict[str, BrokerShare]
     into: set[str] = field(default_factory=set)
     out_of: set[str] = field(default_factory=set)
 
@@ -64,21 +64,21 @@ class StaticTopicPlan:
             name: one.config.to_json() | {"mappingDetail": one.mapping.to_json()}
             for name, one in sorted(self.brokers.items())
         }
-        told = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
-        return told | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
+        fields = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
+        return fields | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
 
     @classmethod
-    def from_json(cls, told: Any) -> Self:
+    def from_json(cls, fields: Any) -> Self:
         """Parse the values of `to_json`. Raises `ClientError`."""
         try:
             brokers = {
-                name: Placed(
+                name: BrokerShare(
                     TopicConfig.from_json(one), TopicQueueMappingDetail.from_json(one["mappingDetail"])
                 )
-                for name, one in told["brokerConfigMap"].items()
+                for name, one in fields["brokerConfigMap"].items()
             }
-            into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
-            plan = cls(told["topic"], told["type"], int(told["epoch"]), brokers, into, out_of)
+            into, out_of = set(fields.get("brokerToMapIn") or ()), set(fields.get("brokerToMapOut") or ())
+            plan = cls(fields["topic"], fields["type"], int(fields["epoch"]), brokers, into, out_of)
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise ClientError(
                 f"not a mapping file written by updateStaticTopic or remappingStaticTopic: {error!r}"
@@ -93,7 +93,7 @@ class StaticTopicPlan:
         """Add brokers of the same clusters that have no queue of the topic; they get the mapping too."""
         total = next(iter(self.brokers.values())).mapping.total_queues
         for name in others:
-            self.brokers.setdefault(name, Placed.empty(self.topic, name, total, self.epoch))
+            self.brokers.setdefault(name, BrokerShare.empty(self.topic, name, total, self.epoch))
 
     def moving(self, broker: str) -> Iterator[tuple[int, Piece, Piece]]:
         """Yield the queues that a broker loses and whose offset is not settled: number, old and new mapping
@@ -127,7 +127,7 @@ def round_up(offset: int) -> int:
 
 
 def created(
-    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int
+    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, BrokerShare], now: int
 ) -> StaticTopicPlan:
     """Return the plan of a topic with `queues` queues, on the targets and the brokers that have it.
 
@@ -145,20 +145,22 @@ def created(
         broker = _least(counts)
         counts[broker] += 1
         if broker not in plan.brokers:
-            plan.brokers[broker] = Placed.empty(topic, broker, queues, plan.epoch)
+            plan.brokers[broker] = BrokerShare.empty(topic, broker, queues, plan.epoch)
         piece = Piece(0, plan.brokers[broker].add_queue(), broker, 0)
         plan.brokers[broker].mapping.queues[number] = [piece]
     return _finished(plan, queues)
 
 
-def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> StaticTopicPlan:
+def moved(
+    topic: str, targets: Iterable[str], brokers: Mapping[str, BrokerShare], now: int
+) -> StaticTopicPlan:
     """Return the plan with all queues on the targets, with a minimum of moves. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
     plan = StaticTopicPlan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
     for number, broker in _goals(known, targets).items():
         old, _ = known[number]
         if broker not in plan.brokers:
-            plan.brokers[broker] = Placed.empty(topic, broker, len(known), plan.epoch)
+            plan.brokers[broker] = BrokerShare.empty(topic, broker, len(known), plan.epoch)
         pieces = plan.brokers[old].mapping.queues[number]
         piece = Piece(pieces[-1].gen + 1, plan.brokers[broker].add_queue(), broker, -1)
         pieces.append(piece)
@@ -210,7 +212,7 @@ def _finished(plan: StaticTopicPlan, total: int) -> StaticTopicPlan:
     return plan
 
 
-def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
+def _known(topic: str, brokers: Mapping[str, BrokerShare]) -> tuple[int, _Led]:
     """Return the epoch and all queues. Raises `ClientError` if brokers contradict each other."""
     epochs = {one.mapping.epoch for one in brokers.values()}
     totals = {one.mapping.total_queues for one in brokers.values()}
@@ -239,7 +241,7 @@ def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
     return max(epochs, default=0), led
 
 
-def _check_queues(name: str, one: Placed, brokers: Mapping[str, Placed]) -> None:
+def _check_queues(name: str, one: BrokerShare, brokers: Mapping[str, BrokerShare]) -> None:
     if one.config.read_queue_nums < one.config.write_queue_nums:
         raise ClientError(f"broker {name} has fewer read queues than write queues")
     for number, pieces in one.mapping.queues.items():

@@ -97,14 +97,16 @@ def replay(call: CommandCall) -> Iterator[Row]:
     if found:
         _check_target(call, group)
     if call.is_dry:
-        yield from ({**_told(row, _target(call, group, row)), "state": "would be sent"} for row in found)
+        yield from (
+            {**_outcome_row(row, _target(call, group, row)), "state": "would be sent"} for row in found
+        )
         return
     if found and "y" not in call.given and not call.confirm(f"send {len(found)} messages again?"):
         raise UsageError("nothing was sent: use --yes to confirm, or --dry-run for a preview")
     senders: dict[str, Sender] = {}
     for number, row in enumerate(found, 1):
         topic = _target(call, group, row)
-        told = _told(row, topic)
+        told = _outcome_row(row, topic)
         with call.servers.part(topic):
             sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic, makes_topic=False))
             result = sender.send(_copy(row, topic), sender.queues[number % len(sender.queues)])
@@ -148,7 +150,7 @@ def _members(call: CommandCall, group: str, address: str) -> list[str]:
     return [one.client_id for one in online.connection_set]
 
 
-def _told(row: Row, topic: str) -> dict[str, Any]:
+def _outcome_row(row: Row, topic: str) -> dict[str, Any]:
     told = {"storedAt": row["storeTimestamp"], "msgId": row["msgId"], "topic": topic}
     return {**told, "tags": row["tags"], "keys": row["keys"]}
 

@@ -30,7 +30,7 @@ from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
-from mqgateway.gateway.nouns import FOUND, lag, whom
+from mqgateway.gateway.nouns import FOUND, lag, targets
 from mqgateway.gateway.nouns.transactions import open_halves
 
 _READABLE = 4
@@ -58,7 +58,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "doctor",
     operand("g", "group", "consumer group", values=NameKind.GROUP),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=_text,
 )
 def diagnose(call: CommandCall) -> Iterator[Row]:
@@ -97,7 +97,7 @@ class _Known:
 def gather(call: CommandCall, name: str) -> DiagnosedGroup:
     """Gather all evidence about a group. Raises `ClientError` if no name server answers."""
     known = _Known()
-    brokers = whom.brokers(call)
+    brokers = targets.brokers(call)
     for broker, address in brokers:
         _ask_broker(call, name, broker, address, known)
     members = [_member(call, name, client, known) for client in sorted(known.clients)]

@@ -29,7 +29,7 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
-from mqgateway.gateway.nouns import lag, whom
+from mqgateway.gateway.nouns import lag, targets
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
@@ -49,7 +49,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
     "offset show",
     _GROUP,
     operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=lag.with_anomalies(
         table(
             "topic",
@@ -70,7 +70,7 @@ def show(call: CommandCall) -> Iterator[Row]:
     question = groups.progress(call.given.need("g"), [topic] if topic else ())
     call.summary["behind"] = 0
     is_known = False
-    for _, address in whom.brokers(call):
+    for _, address in targets.brokers(call):
         with call.servers.part(address):
             for queue, one in sorted(call.servers.ask(question, address).offset_table.items()):
                 is_known = True
@@ -184,21 +184,21 @@ def _moved(call: CommandCall, found: _Progress, plan: list[GroupMove]) -> Iterat
     moving = [one for one in plan if one.is_change]
     call.summary["messages"] = sum(abs(one.distance) for one in moving)
     if call.is_dry or not moving:
-        yield from (_told(one, "" if one.is_change else "stays") for one in plan)
+        yield from (_row(one, "" if one.is_change else "stays") for one in plan)
         return
     if "y" not in call.given:
-        shown = "".join(_PLAN(call, [_told(one, "") for one in moving]))
+        shown = "".join(_PLAN(call, [_row(one, "") for one in moving]))
         if not call.confirm(f"{shown}move the group {found.group} in {found.topic}?"):
             raise UsageError("nothing was moved: use --yes to confirm, or --dry-run for a preview")
     _note(call, found, moving)
     for one in plan:
         if not one.is_change:
-            yield _told(one, "stays")
+            yield _row(one, "stays")
             continue
         address = found.addresses[one.position.broker]
         with call.servers.part(address):
             _move(call, found.group, found.queue(one.position), address, one.target)
-            yield _told(one, "moved")
+            yield _row(one, "moved")
 
 
 def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, target: int) -> None:
@@ -212,7 +212,7 @@ def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, targ
         call.servers.change(groups.set_offset(group, queue, target), address)
 
 
-def _told(move: GroupMove, state: str) -> Row:
+def _row(move: GroupMove, state: str) -> Row:
     return {
         "brokerName": move.position.broker,
         "queueId": move.position.queue_id,

@@ -21,7 +21,7 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import targets
 from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
 
@@ -34,7 +34,7 @@ READ_MAX = 10_000
 @command(
     "transaction list",
     operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=table(
         "topic",
         "producerGroup",
@@ -51,7 +51,7 @@ def list_open(call: CommandCall) -> Iterator[Row]:
     wanted = call.given.text("t")
     if wanted is not None:
         need_topic(call)
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             found = [one for one in open_halves(call, name, address) if wanted in (None, one["topic"])]
             yield from sorted(found, key=lambda one: one["bornAt"])

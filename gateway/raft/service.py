@@ -142,12 +142,12 @@ class RaftService(RemotingService):
                 # follower that does not hear from its leader starts election after election.
                 self._client.release(address)
 
-        def told(answer: Answer | None) -> None:
+        def report(answer: Answer | None) -> None:
             if not self._is_over:
                 effect.answered(answer, self._now)
                 self.carry_out()
 
-        asked.addCallback(answered).addErrback(failed).addCallback(told)
+        asked.addCallback(answered).addErrback(failed).addCallback(report)
 
     def _sync(self) -> None:
         """Sync the log, one sync at a time, so that each sync covers all entries written before it."""

@@ -241,7 +241,7 @@ def _read_vote(body: VoteBody) -> Request:
     return Vote(body.leader_id or "", body.term, body.ledger_end_index, body.ledger_end_term)
 
 
-def _read_beat(body: Base) -> Request:
+def _read_heartbeat(body: Base) -> Request:
     return HeartBeat(body.leader_id or "", body.term)
 
 
@@ -281,7 +281,7 @@ _REQUESTS: dict[RaftCode, tuple[type[Base], Callable[[Any], Request]]] = {
     RaftCode.APPEND: (AppendBody, _read_append),
     RaftCode.GET: (GetBody, _read_get),
     RaftCode.VOTE: (VoteBody, _read_vote),
-    RaftCode.HEART_BEAT: (Base, _read_beat),
+    RaftCode.HEART_BEAT: (Base, _read_heartbeat),
     RaftCode.PUSH: (PushBody, _read_push),
     RaftCode.LEADERSHIP_TRANSFER: (TransferBody, _read_transfer),
 }
@@ -297,21 +297,23 @@ def decode_request(code: RaftCode, data: bytes) -> tuple[Base, Request]:
 # Answers.
 
 
-def encode_refusal(asked: Base, code: Code, leader: str) -> bytes:
+def encode_refusal(request: Base, code: Code, leader: str) -> bytes:
     """Return the body that refuses a request to another group or member."""
-    return Base(asked.group, asked.remote_id, asked.local_id, code, leader or None, asked.term).encode()
+    return Base(
+        request.group, request.remote_id, request.local_id, code, leader or None, request.term
+    ).encode()
 
 
-def encode_answer(asked: Base, answer: Answer) -> bytes:
+def encode_answer(request: Base, answer: Answer) -> bytes:
     """Return the body that answers a request."""
-    group = asked.group
+    group = request.group
     match answer:
         case VoteAnswer():
             return VoteAnswerBody(
                 group,
-                asked.remote_id,
-                asked.local_id,
-                leader_id=asked.leader_id,
+                request.remote_id,
+                request.local_id,
+                leader_id=request.leader_id,
                 term=answer.term,
                 vote_result=answer.result.value,
             ).encode()

@@ -21,9 +21,13 @@ class Timer(Protocol):
 
     def reset(self, secondsFromNow: float, /) -> object: ...
 
-    def cancel(self) -> object: ...
+    def cancel(self) -> object:
+        """Cancel the call."""
+        ...
 
-    def active(self) -> bool: ...
+    def active(self) -> bool:
+        """Return True if the call is still pending."""
+        ...
 
 
 class Transport(Protocol):
@@ -63,7 +67,9 @@ class ListeningPort(Protocol):
 class Clockwork(Protocol):
     """The reactor's time: `IReactorTime`."""
 
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Return the time of the loop's clock in seconds."""
+        ...
 
     def callLater(self, delay: float, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> Timer: ...
 

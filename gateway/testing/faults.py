@@ -116,7 +116,7 @@ class Faults:
             fault.heal()
         self._orders.clear()
 
-    def stand_before(self, dispatcher: Dispatcher) -> None:
+    def attach(self, dispatcher: Dispatcher) -> None:
         """Intercept the requests of a port."""
         dispatcher.interceptor = self._intercept
 

@@ -369,7 +369,7 @@ class Server:
             ),
             Runtime(self._namesrv_life, self._machine, self._storage.disk, InlineWorker()),
         )
-        self._faults.stand_before(self._namesrv.dispatcher)
+        self._faults.attach(self._namesrv.dispatcher)
         await self._namesrv.start()
         self._namesrv_port = self._namesrv.port
 
@@ -384,8 +384,8 @@ class Server:
             Runtime(self._life, self.clock, self._storage.disk, self._storage.worker(self._life)),
         )
         options.listen_port = self._broker.port
-        self._faults.stand_before(self._broker.dispatcher)
-        self._faults.stand_before(self._broker.fast_dispatcher)
+        self._faults.attach(self._broker.dispatcher)
+        self._faults.attach(self._broker.fast_dispatcher)
         await self._broker.start()
         for one in self._declared:
             self._front_ends[one.name] = self._start_front_end(one, self._broker)
@@ -478,16 +478,16 @@ class Server:
     def _leap(self, seconds: float) -> None:
         self.clock.leap(seconds)
         self._count_as_heard_of(int(seconds * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
     def _hurry(self) -> None:
         self._count_as_heard_of(int(HURRY_SECONDS * (self.clock.speed - 1) * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
-    def _beat_soon(self) -> None:
+    def _tick_soon(self) -> None:
         """Run the broker's due work, after its clock has leapt."""
         if self._broker is not None:
-            self._broker.beat.within(0)
+            self._broker.periodic_work.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
         """Move the last contact of all clients by `millis`, as they run on the machine's time."""

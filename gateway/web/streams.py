@@ -64,8 +64,8 @@ class EventStream:
     def start(self) -> None:
         """Send the first events, and start the periodic updates."""
         self._request.registerProducer(self, True)
-        self._timer = self._schedule.every(self._source.seconds, self._source.seconds, self._tell)
-        self._tell()
+        self._timer = self._schedule.every(self._source.seconds, self._source.seconds, self._send)
+        self._send()
 
     def lost(self) -> None:
         """Stop after the browser has disconnected."""
@@ -85,7 +85,7 @@ class EventStream:
         self._ended(self)
         return True
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         if not self._is_alive():
             self._write("end", {})
             self.close()

@@ -17,7 +17,7 @@ class HostRecord(NamedTuple):
     record: TraceRecord
 
 
-def timeline(told: Iterable[HostRecord]) -> dict[str, Any]:
+def timeline(records: Iterable[HostRecord]) -> dict[str, Any]:
     """Return the lists `sent` and `consumed`, each with the oldest first.
 
     Of a consumption, `began` is None if no start is known. `took` and `isGood` are None if only the start was
@@ -25,7 +25,7 @@ def timeline(told: Iterable[HostRecord]) -> dict[str, Any]:
     """
     sent: list[dict[str, Any]] = []
     consumed: dict[tuple[str, str], dict[str, Any]] = {}
-    for host, one in told:
+    for host, one in records:
         if one.kind == "Pub":
             sent.append(_step(host, one) | {"began": one.time, "took": one.took, "isGood": one.is_good})
             continue

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.pipeline import columns
-from mqgateway.pipeline.jobs.progress import Tell, follow, to_stderr
+from mqgateway.pipeline.jobs.progress import Notify, follow, to_stderr
 from mqgateway.pipeline.jobs.report import Report
 
 COLUMNS = (*columns.SOURCE, "tags", "keys", "messageId")
@@ -51,10 +51,10 @@ def archive(
     *,
     checkpoint: str | None = None,
     trigger_seconds: float | None = None,
-    tell: Tell = to_stderr,
+    notify: Notify = to_stderr,
 ) -> Report:
     """Run the query of `start_archive` to its end and return its report."""
     query = start_archive(session, options, target, checkpoint=checkpoint, trigger_seconds=trigger_seconds)
-    report = follow(query, "archive", tell)
+    report = follow(query, "archive", notify)
     report.details = {"target": target, "topic": options.get("topic") or options.get("topicPattern", "")}
     return report

@@ -20,7 +20,7 @@ STEPS = {
 }
 """Steps of a micro-batch, each with Spark's names for its times."""
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
@@ -41,7 +41,7 @@ def line_of(progress: Mapping[str, Any]) -> str:
     )
 
 
-def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = None) -> Report:
+def follow(query: Any, job: str, notify: Notify = to_stderr, clock: Clock | None = None) -> Report:
     """Wait for the end of a streaming query, reporting each micro-batch once. Raises the query's errors."""
     clock = clock or SystemClock()
     begin, seen, report = clock.monotonic(), -1, Report(job)
@@ -49,7 +49,7 @@ def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = N
     while not ended:
         if seen < 0 and (now := query.status["message"]) != doing:
             doing = now
-            tell(f"{clock.monotonic() - begin:.1f} s: {doing}")
+            notify(f"{clock.monotonic() - begin:.1f} s: {doing}")
         ended = query.awaitTermination(POLL_SECONDS)
         for one in query.recentProgress:
             progress = json.loads(one.json) if hasattr(one, "json") else dict(one)
@@ -57,7 +57,7 @@ def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = N
                 seen = progress["batchId"]
                 report.rows += progress.get("numInputRows", 0)
                 report.batches += 1
-                tell(line_of(progress))
+                notify(line_of(progress))
     report.seconds = clock.monotonic() - begin
     return report
 

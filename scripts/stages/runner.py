@@ -142,7 +142,8 @@ class Runner:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                # Not a session: the kernel shares processors out among sessions, whatever their niceness is.
+                process_group=0,
             )
         with self._lock:
             self._running.add(popen)

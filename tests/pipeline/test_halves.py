@@ -15,7 +15,7 @@ from mqgateway.pipeline.verdicts import Transaction, Verdict
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import Cluster, queue_of, requests_seen
 from tests.support.gateway.client.facing import faced
-from tests.support.pipeline.transacting import World, ends
+from tests.support.pipeline.transactions import World, ends
 
 LAST = Verdict(Transaction("q", 7), "G", 1000, is_done=True)
 

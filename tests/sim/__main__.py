@@ -42,7 +42,7 @@ def play(seed: int, profile: str, steps: int) -> Came:
     try:
         history.play(steps)
     except Broken as found:
-        broken = f"{found}: {', '.join(history.told)}"
+        broken = f"{found}: {', '.join(history.events)}"
     return Came(
         seed,
         profile,
@@ -125,12 +125,12 @@ class Total:
         click.echo(f"profiles       {', '.join(self.names)}")
         click.echo(f"simulated time {self.hours:.2f} hours in {seconds:.0f} s, {speed:.0f} times as fast")
         click.echo(f"messages       {self.sent} sent, {self.acknowledged} acknowledged")
-        click.echo(f"faults         {_told(self.faults)}")
-        click.echo(f"checked        {_told(self.checks)}")
+        click.echo(f"faults         {_counts_text(self.faults)}")
+        click.echo(f"checked        {_counts_text(self.checks)}")
         click.echo(f"broken         {self.failed}")
 
 
-def _told(counts: Counter[str]) -> str:
+def _counts_text(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
 
 

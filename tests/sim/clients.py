@@ -118,7 +118,7 @@ class Consumer(Client):
         address = await self._choose()
         random = self.world.random
         if random.random() < 0.05:
-            await self._begin_anew(address)
+            await self._start_again(address)
         answer = await self._ask(
             address,
             RequestCode.PULL_MESSAGE,
@@ -150,7 +150,7 @@ class Consumer(Client):
         if answer.code != 0:
             self._master = ""
 
-    async def _begin_anew(self, address: str) -> None:
+    async def _start_again(self, address: str) -> None:
         header = QueryConsumerOffsetRequestHeader(consumer_group=self.group, topic=TOPIC, queue_id=0)
         answer = await self._ask(address, RequestCode.QUERY_CONSUMER_OFFSET, header)
         self.offset = int(answer.ext_fields["offset"]) if answer.code == 0 else 0

@@ -64,13 +64,13 @@ class Broken(AssertionError):
 
 
 class History:
-    """One seed in one profile. `told` lists the events, `checks` counts the checks of each invariant."""
+    """One seed in one profile. `events` lists the events, `checks` counts the checks of each invariant."""
 
     def __init__(self, seed: int, profile: Profile) -> None:
         self.profile = profile
         self.world = World(seed)
         self.random = self.world.random
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.faults: Counter[str] = Counter()
         self.checks: Counter[str] = Counter()
         self._by_epoch: dict[int, Broker] = {}
@@ -87,7 +87,7 @@ class History:
         for number in range(profile.brokers):
             self.brokers.append(self._broker(number + 1, cluster))
             self.run(4)
-        self.everybody: list[Machine] = [*self.brokers, *self.controllers, *self.name_servers]
+        self.machines: list[Machine] = [*self.brokers, *self.controllers, *self.name_servers]
         self._begin_traffic(cluster)
 
     def _broker(self, number: int, cluster: Addresses) -> Broker:
@@ -129,7 +129,7 @@ class History:
             if self.random.random() < 0.7:
                 self.fault()
             seconds = self.random.choice((0.2, 0.5, 1, 3, 8))
-            self.told.append(f"{seconds} s")
+            self.events.append(f"{seconds} s")
             self.run(seconds)
         self.heal()
         self.check()
@@ -171,22 +171,22 @@ class History:
     def fault(self) -> None:
         """Cause a random fault or, nearly as often, mend a random machine."""
         if self.random.random() < 0.45:
-            machine = self.random.choice(self.everybody)
-            self._tell("mend", machine)
+            machine = self.random.choice(self.machines)
+            self._report("mend", machine)
             self.mend(machine)
             return
         name = self.random.choice(tuple(FAULTS))
         leading = [one for one in self.brokers if one.leads]
         machine = self.random.choice(
-            self.random.choice((self.everybody, self.brokers, leading or self.brokers))
+            self.random.choice((self.machines, self.brokers, leading or self.brokers))
         )
         if not machine.is_dead:
-            self._tell(name, machine)
+            self._report(name, machine)
             self.faults[name] += 1
             FAULTS[name](self, machine)
 
-    def _tell(self, what: str, machine: Machine) -> None:
-        self.told.append(f"{what} {machine}")
+    def _report(self, what: str, machine: Machine) -> None:
+        self.events.append(f"{what} {machine}")
 
     def kill(self, machine: Machine) -> None:
         """Kill the process. A machine with synced files, a controller's or with `power` a broker's, may lose
@@ -206,19 +206,19 @@ class History:
 
     def cut_off(self, machine: Machine) -> None:
         """Cut a machine off from the other machines in both directions; clients still reach it."""
-        for other in self.everybody:
+        for other in self.machines:
             self.world.cuts |= {(machine.address, other.address), (other.address, machine.address)}
 
     def cut(self, machine: Machine) -> None:
         """Cut one direction between a machine and another one."""
-        other = self.random.choice([one for one in self.everybody if one is not machine])
+        other = self.random.choice([one for one in self.machines if one is not machine])
         pair = (machine.address, other.address)
         self.world.cuts.add(pair if self.random.random() < 0.5 else pair[::-1])
 
     def deafen(self, machine: Machine) -> None:
         """Cut all lines from the other machines, or all lines to them."""
         is_deaf = self.random.random() < 0.5
-        for other in self.everybody:
+        for other in self.machines:
             pair = (other.address, machine.address)
             self.world.cuts.add(pair if is_deaf else pair[::-1])
 
@@ -260,8 +260,8 @@ class History:
 
     def heal(self) -> None:
         """Mend everything and wait until the cluster is whole. Raises `Broken` if it does not heal."""
-        self.told.append("heal")
-        for machine in self.everybody:
+        self.events.append("heal")
+        for machine in self.machines:
             self.mend(machine)
         self._until(self._is_whole, "the set does not heal")
         for one in self.producers:

@@ -24,7 +24,7 @@ def test_acknowledged_messages_are_kept(seed: int, profile: str) -> None:
     try:
         history.play(STEPS)
     except Broken:
-        print(f"seed {seed}: " + ", ".join(history.told))
+        print(f"seed {seed}: " + ", ".join(history.events))
         raise
     assert history.checks["acknowledged is there, at its offset"] > 0
     assert history.checks["all that was acknowledged was read"] == len(history.consumers)
@@ -34,5 +34,5 @@ def test_a_seed_is_one_history() -> None:
     first, second = (History(7, PROFILES["processes die"]) for _ in range(2))
     for one in (first, second):
         one.play(10)
-    assert first.told == second.told
+    assert first.events == second.events
     assert first.acknowledged == second.acknowledged

@@ -296,19 +296,19 @@ class Way:
         self.chunks: list[bytes] = []
         self.size = 0
         self.ends_with: Exception | None = None
-        self._is_under_way = False
+        self._is_in_progress = False
 
     def kick(self) -> None:
         """Schedule an arrival."""
-        if not self._is_under_way:
-            self._is_under_way = True
+        if not self._is_in_progress:
+            self._is_in_progress = True
             source, target = self.source.process, self.target.process
             world = source.world
             world.at(world.latency(source.address, target.address), target, self.arrive)
 
     def arrive(self) -> None:
         """Deliver the sent bytes, if the line is not cut and the other side reads."""
-        self._is_under_way = False
+        self._is_in_progress = False
         source, target = self.source, self.target
         world = source.process.world
         if world.is_cut(source.process.address, target.process.address):

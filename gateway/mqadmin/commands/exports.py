@@ -316,7 +316,7 @@ def _pops_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 def pops(call: CommandCall) -> Iterator[Row]:
     """RocketMQ: `ExportPopRecordCommand`, where `-d false` is the dry run; here `-d true` is."""
     is_dry = call.given.truth("d")
-    for address in targets.everybody(call):
+    for address in targets.all_brokers(call):
         with call.servers.part(address):
             name = call.servers.ask(broker.settings(), address).get("brokerName")
             if not is_dry:

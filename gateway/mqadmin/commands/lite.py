@@ -26,7 +26,7 @@ def _time(millis: int | None, otherwise: str) -> str:
 _FAILED = "[{brokerName}] error.\n"
 
 
-def _asked(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | None]]:
+def _answers(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | None]]:
     """Yield the name and answer of each broker of the parent topic; None for a failure, which is recorded."""
     for name, address in _parts(call):
         found: T | None = None
@@ -91,7 +91,7 @@ def _parent_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command("getParentTopicInfo", _PARENT, text=_parent_text)
 def parents(call: CommandCall) -> Iterator[Row]:
     """RocketMQ: `GetParentTopicInfoSubCommand`."""
-    for name, found in _asked(call, lite.parent(call.given.need("p"))):
+    for name, found in _answers(call, lite.parent(call.given.need("p"))):
         yield (
             {
                 "brokerName": name,
@@ -135,7 +135,7 @@ def _topic_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 )
 def topics(call: CommandCall) -> Iterator[Row]:
     """RocketMQ: `GetLiteTopicInfoSubCommand`."""
-    for name, found in _asked(call, lite.topic(call.given.need("p"), call.given.need("l"))):
+    for name, found in _answers(call, lite.topic(call.given.need("p"), call.given.need("l"))):
         ends = found.topic_offset if found else None
         yield (
             {
@@ -180,7 +180,7 @@ def _client_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 def clients(call: CommandCall) -> Iterator[Row]:
     """RocketMQ: `GetLiteClientInfoSubCommand`."""
     parent, group, client = (call.given.need(one) for one in "pgc")
-    for name, found in _asked(call, lite.client(parent, group, client)):
+    for name, found in _answers(call, lite.client(parent, group, client)):
         yield (
             {
                 "brokerName": name,
@@ -246,7 +246,7 @@ def groups(call: CommandCall) -> Iterator[Row]:
     by_count: list[dict[str, Any]] = []
     by_time: list[dict[str, Any]] = []
     lag, earliest = 0, call.now()
-    for broker_name, found in _asked(call, question):
+    for broker_name, found in _answers(call, question):
         if found is None:
             yield {"brokerName": broker_name}
             continue

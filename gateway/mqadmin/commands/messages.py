@@ -99,7 +99,7 @@ def _decoded(row: Row, charset: str) -> str:
 
 
 def _found(call: CommandCall, message: ReceivedMessage) -> Row:
-    return {**reading.told_of(message), "tracks": list(_tracked(call, message))}
+    return {**reading.message_row(message), "tracks": list(_tracked(call, message))}
 
 
 def _tracked(call: CommandCall, message: ReceivedMessage) -> Iterator[Row]:
@@ -260,7 +260,7 @@ def with_key(call: CommandCall) -> Iterator[Row]:
     for one in reading.by_key(call, topic, key, given.text("c"), **chosen):
         hour = one.store_timestamp // _HOUR_MILLIS * _HOUR_MILLIS
         place = f"{one.message_id}@{one.physical_offset}"
-        yield {**reading.told_of(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
+        yield {**reading.message_row(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
 
 
 @command(

@@ -43,7 +43,7 @@ def _table_text(rows: Iterable[Row]) -> Iterator[str]:
         yield shown("{brokerName:<40.32}  {queueId:<40}  {offset:<40}\n", row)
 
 
-_WHAT = (
+_TEXT = (
     "group[{group}], topic[{topic}], force[{force}], timestamp(string)[{time}], timestamp(long)[{millis}]\n"
 )
 
@@ -58,10 +58,10 @@ def _reset_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         )
         yield from (shown("reset consumer offset to {offset}\n", row) for row in found)
     elif call.summary["isOnline"]:
-        yield shown("start reset consumer offset by specified, " + _WHAT, call.summary)
+        yield shown("start reset consumer offset by specified, " + _TEXT, call.summary)
         yield from _table_text(found)
     else:
-        yield shown("reset consumer offset by specified consumerGroup" + _WHAT[5:], call.summary)
+        yield shown("reset consumer offset by specified consumerGroup" + _TEXT[5:], call.summary)
         yield from _plan_text("#resetOffset", found)
 
 

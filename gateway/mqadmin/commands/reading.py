@@ -131,7 +131,7 @@ def _moved(
     return None
 
 
-def told_of(message: ReceivedMessage) -> dict[str, Any]:
+def message_row(message: ReceivedMessage) -> dict[str, Any]:
     """Return a message as a row; times are ms since the epoch."""
     told: dict[str, Any] = {
         "offsetId": message.offset_message_id,
@@ -223,6 +223,6 @@ def pulled(
     while offset < end:
         found = call.servers.ask(pull(queue, offset, 32, tags, TOOLS_GROUP), address, 20.0)
         offset = found.next_offset
-        yield found, [told_of(one) for one in found.messages]
+        yield found, [message_row(one) for one in found.messages]
         if found.status in (PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL):
             return

@@ -28,7 +28,7 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.rendering import each
 from mqgateway.gateway.mqadmin.servers import master_of
-from mqgateway.gateway.mqadmin.static_plan import Placed, StaticTopicPlan
+from mqgateway.gateway.mqadmin.static_plan import BrokerShare, StaticTopicPlan
 
 if TYPE_CHECKING:
     from mqgateway.gateway.codec.bodies import ClusterInfo
@@ -62,11 +62,11 @@ def update(call: CommandCall) -> Iterator[Row]:
     if "mf" in call.given:
         plan = _from_file(call, topic)
     else:
-        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        targets, brokers = _targets(call, info), _mappings(call, topic, info)
         plan = static_plan.created(topic, queues, targets, brokers, call.now())
         yield from _kept(call, topic, brokers, plan)
     plan.complete(_neighbours(plan, info))
-    _tell(call, plan, sorted(plan.brokers), info)
+    _send_parts(call, plan, sorted(plan.brokers), info)
     call.summary["epoch"] = plan.epoch
 
 
@@ -90,16 +90,16 @@ def remap(call: CommandCall) -> Iterator[Row]:
     if "mf" in call.given:
         plan = _from_file(call, topic)
     else:
-        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        targets, brokers = _targets(call, info), _mappings(call, topic, info)
         if not brokers:
             raise NoBroker(f"no broker has the topic {topic}")
         plan = static_plan.moved(topic, targets, brokers, call.now())
         yield from _kept(call, topic, brokers, plan)
         plan.complete(_neighbours(plan, info))
     into, out_of = sorted(plan.into), sorted(plan.out_of)
-    _tell(call, plan, [*into, *out_of], info)
+    _send_parts(call, plan, [*into, *out_of], info)
     call.summary["moves"] = [move for broker in out_of for move in _settled(call, plan, broker, info)]
-    _tell(call, plan, [*into, *sorted(plan.brokers.keys() - plan.into - plan.out_of)], info)
+    _send_parts(call, plan, [*into, *sorted(plan.brokers.keys() - plan.into - plan.out_of)], info)
     call.summary["epoch"] = plan.epoch
 
 
@@ -120,7 +120,7 @@ def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: Cluste
         yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
 
 
-def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
+def _send_parts(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
     """Send each of the brokers its part of the plan."""
     masters = {name: _master(info, name) for name in plan.brokers}
     is_forced = call.given.truth("fr")
@@ -144,7 +144,7 @@ def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
     return found
 
 
-def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Placed]:
+def _mappings(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, BrokerShare]:
     """Return the topic's configuration and mapping on each broker that has it.
 
     Raises `ClientError` if a broker has it as an ordinary topic, or its mapping is invalid.
@@ -158,7 +158,7 @@ def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Place
         if mapping is None:
             raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:
-            found[name] = Placed(config, TopicQueueMappingDetail.from_json(mapping))
+            found[name] = BrokerShare(config, TopicQueueMappingDetail.from_json(mapping))
         except ConfigError as error:
             raise ClientError(f"broker {name}: cannot read the mapping: {error}") from None
     return found
@@ -189,7 +189,9 @@ def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
     return plan
 
 
-def _kept(call: CommandCall, topic: str, brokers: dict[str, Placed], after: StaticTopicPlan) -> Iterator[Row]:
+def _kept(
+    call: CommandCall, topic: str, brokers: dict[str, BrokerShare], after: StaticTopicPlan
+) -> Iterator[Row]:
     """Write files of the mapping before and after, with which `-mf` resumes or reverts; yield their rows.
 
     In a dry run no file is written.

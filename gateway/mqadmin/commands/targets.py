@@ -29,11 +29,11 @@ def masters(call: CommandCall) -> list[str]:
     return call.servers.masters(_cluster(call))
 
 
-def everybody(call: CommandCall) -> list[str]:
+def all_brokers(call: CommandCall) -> list[str]:
     """Return the broker of `-b`, or all brokers of `-c`, including slaves. Raises as `masters`."""
     if (broker := call.given.text("b")) is not None:
         return [broker]
-    return call.servers.everybody(_cluster(call))
+    return call.servers.all_brokers(_cluster(call))
 
 
 def _cluster(call: CommandCall) -> str:
@@ -44,7 +44,7 @@ def _cluster(call: CommandCall) -> str:
 
 
 def titled(call: CommandCall) -> list[tuple[str, str]]:
-    """Return the brokers of `everybody`, each with the title line of its output. Raises as `masters`."""
+    """Return the brokers of `all_brokers`, each with the title line of its output. Raises as `masters`."""
     if (broker := call.given.text("b")) is not None:
         return [(broker, f"============{broker}============")]
     found = []

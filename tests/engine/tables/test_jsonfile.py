@@ -75,7 +75,7 @@ def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
         load_table(disk, PATH)
 
 
-def test_a_table_of_which_nothing_can_be_read_begins_anew_and_what_was_there_is_kept(
+def test_table_of_which_nothing_can_be_read_starts_over_and_what_was_there_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     disk = CrashDisk()

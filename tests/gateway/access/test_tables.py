@@ -118,22 +118,24 @@ def test_unknown_members_of_newer_file_are_kept() -> None:
 def test_different_list_of_apache_master_is_adopted() -> None:
     made = tables(CrashDisk())
     made.users.put(User("bob", "gone"))
-    told = json.dumps([ALICE.to_json()]).encode()
-    take_over(made.users, told)
+    document = json.dumps([ALICE.to_json()]).encode()
+    take_over(made.users, document)
     assert list(made.users.all()) == [ALICE]
     before = made.users.data_version.counter
-    take_over(made.users, told)
+    take_over(made.users, document)
     assert made.users.data_version.counter == before
     take_over(made.acls, json.dumps([ACL.to_json()]).encode())
     assert made.acl_of("alice") == ACL
 
 
-@pytest.mark.parametrize("told", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"])
-def test_malformed_table_changes_nothing(told: bytes) -> None:
+@pytest.mark.parametrize(
+    "document", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"]
+)
+def test_malformed_table_changes_nothing(document: bytes) -> None:
     made = tables(CrashDisk())
     made.users.put(ALICE)
     with pytest.raises((ConfigError, ValueError, TypeError, AttributeError)):
-        take_over(made.users, told)
+        take_over(made.users, document)
     assert list(made.users.all()) == [ALICE]
 
 

@@ -226,7 +226,7 @@ def test_loop_gives_what_it_has_not_reached_back_at_the_close() -> None:
         assert cluster.clock.millis() - began < 30_000
 
 
-def test_loop_goes_on_when_a_broker_was_away() -> None:
+def test_loop_continues_when_a_broker_was_away() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = simple(cluster)
@@ -251,7 +251,7 @@ def test_close_ends_the_pause_of_a_loop_whose_broker_is_away() -> None:
         cluster.watch.complaints.clear()
 
 
-def test_loop_ends_when_it_is_told_to() -> None:
+def test_loop_ends_on_request() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = simple(cluster)

@@ -39,7 +39,7 @@ class Loop:
             self.calls.get(timeout=20)()
 
 
-class Told:
+class SentMessages:
     """Child process; records its messages and its ends."""
 
     def __init__(self, program: str = CHILD) -> None:
@@ -49,7 +49,7 @@ class Told:
         launch = launcher(self.loop, [sys.executable, "-I", "-S", "-c", program], {})
         self.child = launch("/a.conf", {"name": "b"}, self.said.append, self.ends.append)
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> SentMessages:
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -58,28 +58,28 @@ class Told:
 
 
 def test_child_exchanges_messages_and_stops_by_sigterm() -> None:
-    with Told() as told:
-        told.loop.until(lambda: told.said)
-        assert told.said == [{"up": "b", "file": "/a.conf", "session": True}]
-        told.child.tell({"namesrvAddr": "x"})
-        told.loop.until(lambda: len(told.said) == 2)
-        assert told.said[1] == {"namesrvAddr": "x"}
-        told.child.stop()
-        told.loop.until(lambda: told.ends)
-        assert told.ends == ["killed by SIGTERM"]
+    with SentMessages() as sent:
+        sent.loop.until(lambda: sent.said)
+        assert sent.said == [{"up": "b", "file": "/a.conf", "session": True}]
+        sent.child.send({"namesrvAddr": "x"})
+        sent.loop.until(lambda: len(sent.said) == 2)
+        assert sent.said[1] == {"namesrvAddr": "x"}
+        sent.child.stop()
+        sent.loop.until(lambda: sent.ends)
+        assert sent.ends == ["killed by SIGTERM"]
 
 
 def test_ended_child_is_not_notified(caplog: pytest.LogCaptureFixture) -> None:
-    with Told("import sys; sys.exit(3)") as told:
-        told.loop.until(lambda: told.ends)
-        assert told.ends == ["exit code 3"]
-        told.child.tell({"namesrvAddr": "x"})
+    with SentMessages("import sys; sys.exit(3)") as sent:
+        sent.loop.until(lambda: sent.ends)
+        assert sent.ends == ["exit code 3"]
+        sent.child.send({"namesrvAddr": "x"})
         assert "cannot be notified" in caplog.text
 
 
 def test_child_that_does_not_read_does_not_block_the_container(caplog: pytest.LogCaptureFixture) -> None:
-    with Told("import time; time.sleep(60)") as told:
-        told.child.tell({"namesrvAddr": "x" * 200_000})
+    with SentMessages("import time; time.sleep(60)") as sent:
+        sent.child.send({"namesrvAddr": "x" * 200_000})
         assert "does not listen" in caplog.text
 
 
@@ -91,11 +91,11 @@ child = subprocess.Popen([sys.executable, "-I", "-S", "-c", {CHILD!r}], stdin=su
 child.stdin.write(b'{{"name": "orphan"}}\\n'); child.stdin.flush()
 input()
 """
-    with Told(parent) as told:
-        told.loop.until(lambda: {"up": "orphan"}.items() <= told.said[-1].items() if told.said else False)
-        told.child.kill()
-        told.loop.until(lambda: told.ends)
-        assert told.said[-1] == {"alone": True}, "it was heard until the end"
+    with SentMessages(parent) as sent:
+        sent.loop.until(lambda: {"up": "orphan"}.items() <= sent.said[-1].items() if sent.said else False)
+        sent.child.kill()
+        sent.loop.until(lambda: sent.ends)
+        assert sent.said[-1] == {"alone": True}, "it was heard until the end"
 
 
 def test_json_objects_are_messages_and_other_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -83,7 +83,7 @@ def test_broker_gets_shared_settings_and_those_the_container_decides(world: Worl
     world.settings.apply([Setting("bindAddress", "127.0.0.1"), Setting("listenPort", "10812")])
     world.settings.apply([Setting("useTLS", "true"), Setting("tls.server.mode", "disabled")])
     world.up()
-    first = world.launch.children[0].told[0]
+    first = world.launch.children[0].sent[0]
     assert first["settings"] == [
         ["bindAddress", "127.0.0.1"],
         ["useTLS", "true"],
@@ -228,6 +228,6 @@ def test_changed_name_servers_reach_running_and_later_brokers(world: World) -> N
     world.settings.set("namesrvAddr", "other:9876")
     world.container.settings_changed(["namesrvAddr", "configBlackList"])
     world.container.settings_changed(["configBlackList"])
-    assert world.launch.children[0].told[1:] == [{"namesrvAddr": "other:9876"}]
+    assert world.launch.children[0].sent[1:] == [{"namesrvAddr": "other:9876"}]
     world.up("b")
-    assert ["namesrvAddr", "other:9876"] in world.launch.children[1].told[0]["settings"]
+    assert ["namesrvAddr", "other:9876"] in world.launch.children[1].sent[0]["settings"]

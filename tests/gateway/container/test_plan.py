@@ -69,9 +69,9 @@ def test_missing_file_is_rejected(path: str | None, remark: str) -> None:
 def test_connections_and_name_servers_are_the_containers() -> None:
     own = [Setting("brokerName", "a"), Setting("listenPort", "1"), Setting("namesrvAddr", "own:1")]
     files = [*own, Setting("serverChannelMaxIdleTimeSeconds", "5"), Setting("bindAddress", "0.0.0.0")]
-    told = [Setting("bindAddress", "127.0.0.1"), Setting("namesrvAddr", "shared:1")]
-    settings, passed_over = settings_of_broker(files, told)
-    assert settings == [*own[:2], *told]
+    sent = [Setting("bindAddress", "127.0.0.1"), Setting("namesrvAddr", "shared:1")]
+    settings, passed_over = settings_of_broker(files, sent)
+    assert settings == [*own[:2], *sent]
     assert passed_over == ["bindAddress", "namesrvAddr", "serverChannelMaxIdleTimeSeconds"]
     settings, passed_over = settings_of_broker(files, [])
     assert settings == own

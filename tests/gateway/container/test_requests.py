@@ -90,7 +90,7 @@ def test_name_servers_may_be_changed(world: World) -> None:
     (reply,) = ask(world, RequestCode.UPDATE_BROKER_CONFIG, body=b"namesrvAddr=other:1\n")
     assert reply.code == 0
     assert world.options.namesrv_addr == "other:1"
-    assert world.launch.children[0].told[-1] == {"namesrvAddr": "other:1"}
+    assert world.launch.children[0].sent[-1] == {"namesrvAddr": "other:1"}
 
 
 @pytest.mark.parametrize("name", ["brokerConfigPaths", "rocketmqHome", "configBlackList", "maxBrokers"])

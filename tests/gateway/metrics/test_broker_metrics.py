@@ -12,7 +12,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from tests.gateway.broker.transactions.test_ends import COMMIT, ROLLBACK, Talk
-from tests.support.gateway.broker.popping import INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import INVISIBLE, PopBroker
 from tests.support.gateway.metrics import Exporting, ExportingBroker, types
 
 IN = "is_system message_type topic"

@@ -67,9 +67,9 @@ def test_scrape_counts_requests_elections_and_broker_sets() -> None:
 
 def test_failed_requests_and_elections_are_counted_apart() -> None:
     host = Host()
-    asker = host.world.asker()
-    assert asker.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA).code == 1
-    asker.ask(RequestCode.SEND_MESSAGE)
+    caller = host.world.caller()
+    assert caller.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA).code == 1
+    caller.ask(RequestCode.SEND_MESSAGE)
     broker = host.world.broker(1)
     broker.start()
     broker.elect()

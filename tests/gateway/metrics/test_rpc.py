@@ -13,10 +13,10 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
-from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.remoting.connection_settings import client_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -117,8 +117,11 @@ class Reads:
         self.port = Dispatcher(self, dict.fromkeys(codes, Reads.answer), {}, clock=self.clock)
         self.port.time_with(self.times)
         self.reply: Reply | None = Reply()
+        self.refusal: RequestError | None = None
 
     def answer(self, call: Call) -> Reply | Deferred[Reply]:
+        if self.refusal is not None:
+            raise self.refusal
         if self.reply is not None:
             return self.reply
         self.late.append(Deferred())
@@ -182,6 +185,16 @@ def test_held_request_takes_until_its_own_reply(code: RequestCode) -> None:
     assert reads.found() == {(code.name.lower(), "success", is_polled, "success"): (2, 300)}
 
 
+def test_delayed_refusal_takes_until_it_is_sent() -> None:
+    reads = Reads()
+    until: Deferred[None] = Deferred()
+    reads.refusal = RequestError(ResponseCode.NO_PERMISSION, "no", until=until)
+    reads.read(CODE, millis=2)
+    reads.clock.advance(98)
+    until.callback(None)
+    assert reads.found() == {("send_message", "no_permission", "false", "success"): (1, 100)}
+
+
 def test_series_beyond_the_limit_are_counted_together() -> None:
     reads = Reads(most=1)
     for _ in range(2):
@@ -208,7 +221,7 @@ def test_request_outside_a_read_takes_no_time() -> None:
 def test_connection_reports_its_reads() -> None:
     time, reads = Clock(), Reads()
     link = RemotingConnection(
-        client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
+        client_settings(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
     )
     transport = StringTransport()
     link.makeConnection(transport)

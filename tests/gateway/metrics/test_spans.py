@@ -21,7 +21,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from mqgateway.gateway.client.popping import FROM_MIN, Popper, PopRequest
+from mqgateway.gateway.client.pop_consumption import FROM_MIN, Popper, PopRequest
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.codec.bodies import SubscriptionData
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set

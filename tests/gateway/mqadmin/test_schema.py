@@ -135,7 +135,7 @@ def test_schema_is_valid_and_its_published_copy_is_current() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "document",
     [
         {"command": "topicList", "rows": [], "summary": {}},
         {"command": "bogus", "rows": [], "summary": {}, "errors": []},
@@ -144,6 +144,6 @@ def test_schema_is_valid_and_its_published_copy_is_current() -> None:
         {"command": "topicList", "rows": [], "summary": {}, "errors": [], "more": 1},
     ],
 )
-def test_schema_refuses_other_documents(told: object) -> None:
+def test_schema_refuses_other_documents(document: object) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(told, schema())
+        jsonschema.validate(document, schema())

@@ -10,12 +10,19 @@ import pytest
 
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.static_plan import MOVED, Placed, StaticTopicPlan, created, moved, round_up
+from mqgateway.gateway.mqadmin.static_plan import (
+    MOVED,
+    BrokerShare,
+    StaticTopicPlan,
+    created,
+    moved,
+    round_up,
+)
 
 NOW = 1_700_000_000_000
 
 
-def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
+def leaders(brokers: dict[str, BrokerShare]) -> dict[int, str]:
     """Return the leader of each queue."""
     found = {
         number: name
@@ -26,7 +33,7 @@ def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, Placed]:
+def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, BrokerShare]:
     """Settle every moving queue at the offset `end`, and return the brokers."""
     for broker in sorted(plan.out_of):
         for number, _, _ in list(plan.moving(broker)):
@@ -112,69 +119,69 @@ def test_queue_that_left_a_broker_before_is_not_settled_again() -> None:
 
 def test_plan_round_trips() -> None:
     plan = moved("T", ["b", "c"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
-    told = json.loads(json.dumps(plan.to_json()))
-    assert told["brokerToMapIn"] == ["b", "c"] and told["brokerToMapOut"] == ["a"]
-    assert told["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
-    assert StaticTopicPlan.from_json(told) == plan
+    document = json.loads(json.dumps(plan.to_json()))
+    assert document["brokerToMapIn"] == ["b", "c"] and document["brokerToMapOut"] == ["a"]
+    assert document["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
+    assert StaticTopicPlan.from_json(document) == plan
 
 
 @pytest.mark.parametrize(
-    "told", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
+    "document", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
 )
-def test_invalid_plan_is_refused(told: Any) -> None:
+def test_invalid_plan_is_refused(document: Any) -> None:
     with pytest.raises(ClientError, match="not a mapping file"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
 def test_plan_naming_an_undescribed_broker_is_refused() -> None:
-    told = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
+    document = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
     with pytest.raises(ClientError, match="missing in the mapping: x"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
 def test_complete_adds_the_other_brokers_of_the_cluster() -> None:
     plan = created("T", 2, ["a"], {}, NOW)
     plan.complete(["a", "b"])
-    assert plan.brokers["b"] == Placed.empty("T", "b", 2, plan.epoch)
+    assert plan.brokers["b"] == BrokerShare.empty("T", "b", 2, plan.epoch)
 
 
-def _spoil_epoch(brokers: dict[str, Placed]) -> None:
+def _spoil_epoch(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.epoch += 1
 
 
-def _spoil_total(brokers: dict[str, Placed]) -> None:
+def _spoil_total(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.total_queues = 9
 
 
-def _spoil_leader(brokers: dict[str, Placed]) -> None:
+def _spoil_leader(brokers: dict[str, BrokerShare]) -> None:
     brokers["b"].mapping.queues[0] = [Piece(0, 0, "b", 0)]
 
 
-def _spoil_missing(brokers: dict[str, Placed]) -> None:
+def _spoil_missing(brokers: dict[str, BrokerShare]) -> None:
     del brokers["a"].mapping.queues[0]
 
 
-def _spoil_place(brokers: dict[str, Placed]) -> None:
+def _spoil_place(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[2] = brokers["a"].mapping.queues[0]
 
 
-def _spoil_queue(brokers: dict[str, Placed]) -> None:
+def _spoil_queue(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].config.write_queue_nums = 0
 
 
-def _spoil_reading(brokers: dict[str, Placed]) -> None:
+def _spoil_reading(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].config.read_queue_nums = 0
 
 
-def _spoil_name(brokers: dict[str, Placed]) -> None:
+def _spoil_name(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.broker_name = "z"
 
 
-def _spoil_broker(brokers: dict[str, Placed]) -> None:
+def _spoil_broker(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[0] = [Piece(0, 0, "z", 0)]
 
 
-def _spoil_gen(brokers: dict[str, Placed]) -> None:
+def _spoil_gen(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[0] = [Piece(1, 0, "a", 0), Piece(0, 1, "a", 5)]
 
 

@@ -29,7 +29,7 @@ def same(text: str) -> str:
     return re.sub(r" +", " ", _VARIES.sub("*", text)).strip()
 
 
-def told() -> list[tuple[str, str]]:
+def shown() -> list[tuple[str, str]]:
     """Return the commands of the page's `console` blocks, each with the output shown there."""
     console = [block.text for block in blocks(PAGE.read_text()) if block.language == "console"]
     shown = [call for text in console for call in calls(text)]
@@ -96,7 +96,7 @@ def test_walk_through_has_the_real_output() -> None:
             "offset reset billing Orders --to last --dry-run": shop.stop,
             "offset undo billing Orders --dry-run": lambda: shop.start(shop.bills),
         }
-        commands = told()
+        commands = shown()
         assert len(commands) == 8
         for command, output in commands:
             between.get(command, lambda: None)()

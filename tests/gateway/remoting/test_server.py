@@ -12,9 +12,9 @@ from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
 from mqgateway.gateway.codec.codes import V4_9_8
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
+from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, identity
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
@@ -36,7 +36,7 @@ class Scene:
             Dispatcher(None, table, {}, clock=clock),
             given,
             tls=tls,
-            terms=server_terms(given, self.net, lambda: self.events.append("after read")),
+            settings=server_settings(given, self.net, lambda: self.events.append("after read")),
             on_connect=lambda peer: self.events.append(f"connect {peer.address}"),
             on_lost=lambda peer: self.events.append(f"lost {peer.address}"),
         )

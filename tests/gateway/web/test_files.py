@@ -3,7 +3,7 @@ import hashlib
 import json
 import re
 
-from mqgateway.gateway.doctor.checks import TOLD
+from mqgateway.gateway.doctor.checks import TEXTS
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
 
 STATIC = FOLDER
@@ -66,7 +66,7 @@ def test_every_finding_of_the_doctor_has_a_chinese_text_with_its_values() -> Non
         check: sentences
         for check, *sentences in re.findall(r'^  "([a-z-]+)": \["(.+)", "(.+)"\],$', table, re.MULTILINE)
     }
-    assert chinese.keys() == TOLD.keys()
-    for check, english in TOLD.items():
+    assert chinese.keys() == TEXTS.keys()
+    for check, english in TEXTS.items():
         for mine, theirs in zip(chinese[check], english, strict=True):
             assert set(re.findall(r"{.*?}", mine)) == set(re.findall(r"{.*?}", theirs)), check

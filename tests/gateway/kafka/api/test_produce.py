@@ -315,6 +315,15 @@ def test_acks_all_waits_until_the_log_is_on_disk() -> None:
         assert produced(client, produce_request("a", sample(scene), acks=1)).base_offset == 2
 
 
+@pytest.mark.parametrize(("acks", "code"), [(1, ErrorCode.NONE), (-1, ErrorCode.NOT_ENOUGH_REPLICAS)])
+def test_only_acks_all_needs_replicas_in_sync(acks: int, code: ErrorCode) -> None:
+    with kafka_scene(min_in_sync_replicas=2) as scene:
+        client = scene.client()
+        create(client, "a")
+        for _ in range(2):
+            assert produced(client, produce_request("a", sample(scene), acks=acks)).error_code == code
+
+
 def test_a_full_disk_is_a_storage_error() -> None:
     with kafka_scene() as scene:
         client = scene.client()

@@ -40,16 +40,16 @@ def test_request_while_a_record_is_on_its_way_is_to_be_repeated() -> None:
     scene.log.held = []
     first, second = scene.init(), scene.init()
     assert (first, second) == ([], [E.CONCURRENT_TRANSACTIONS])
-    scene.log.go_on()
+    scene.log.resume()
     [producer] = first
     assert isinstance(producer, ProducerEpoch)
     adding = scene.add(producer, A)
     assert adding == [] and scene.end(producer) == [E.CONCURRENT_TRANSACTIONS]
     assert scene.init() == [E.CONCURRENT_TRANSACTIONS]
-    scene.log.go_on()
+    scene.log.resume()
     ending = scene.end(producer)
     assert scene.add(producer, B) == scene.init() == scene.end(producer) == [E.CONCURRENT_TRANSACTIONS]
-    scene.log.go_on()
+    scene.log.resume()
     assert ending == [ProducerEpoch(producer.producer_id, producer.epoch + 1)]
 
 
@@ -66,7 +66,7 @@ def test_partitions_that_come_together_are_written_together() -> None:
         scene.add(other, A),
     ]
     assert outcomes == [[], [], [], []]
-    scene.log.go_on()
+    scene.log.resume()
     assert outcomes == [[None], [None], [None], [E.PRODUCER_FENCED]]
     assert len(scene.log.records) == records + 2
     entry = scene.coordinator.table.get("t")

@@ -27,10 +27,10 @@ def test_progress_of_a_group() -> None:
     with Cluster() as cluster:
         consumer = _consumed(cluster)
         tool = MemoryTool(cluster)
-        told = tool.json("consumerProgress -g G -t T -s true")
-        assert [row["queueId"] for row in told["rows"]] == [0, 1]
-        assert {row["diff"] for row in told["rows"]} == {0}
-        assert {row["clientIp"] for row in told["rows"]} == {"10.0.0.2"}
+        text = tool.json("consumerProgress -g G -t T -s true")
+        assert [row["queueId"] for row in text["rows"]] == [0, 1]
+        assert {row["diff"] for row in text["rows"]} == {0}
+        assert {row["clientIp"] for row in text["rows"]} == {"10.0.0.2"}
         cluster.kill(consumer)
         producer = cluster.producer("Other")
         cluster.run(producer.send(messages("T", 1)[0]))
@@ -39,7 +39,7 @@ def test_progress_of_a_group() -> None:
         assert lines[0].split()[:3] == ["#Topic", "#Broker", "Name"] and lines[0].endswith(
             "#Inflight           #LastTime"
         )
-        at = second(told["rows"][0]["lastTimestamp"])
+        at = second(text["rows"][0]["lastTimestamp"])
         rows = [line.split() for line in lines if line.startswith("T ")]
         assert sorted(row[5] for row in rows) == ["0", "1"]
         assert all(" ".join(row[7:]) == at for row in rows)
@@ -80,10 +80,10 @@ def test_group_that_never_consumed_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "code", "told"),
+    ("model", "code", "text"),
     [("CLUSTERING", 0, "Consume Diff Total: 0"), ("BROADCASTING", 1, "broadcast mode")],
 )
-def test_progress_of_a_group_without_commits(model: str, code: int, told: str) -> None:
+def test_progress_of_a_group_without_commits(model: str, code: int, text: str) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         cluster.make_topic("%RETRY%G", 1)
@@ -98,4 +98,4 @@ def test_progress_of_a_group_without_commits(model: str, code: int, told: str) -
         cluster.settle(1.0)
         tool = MemoryTool(cluster)
         assert tool.run("consumerProgress -g G") == code
-        assert told in tool.out + tool.err
+        assert text in tool.out + tool.err

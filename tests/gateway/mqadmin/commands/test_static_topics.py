@@ -31,10 +31,10 @@ def files(tool: MemoryTool) -> list[Any]:
     return [json.loads(Path(name).read_text()) for name in names]
 
 
-def leaders(told: Any) -> dict[str, str]:
+def leaders(plan: Any) -> dict[str, str]:
     """Return the last broker of each queue, as a mapping file has it."""
     found = {}
-    for name, one in told["brokerConfigMap"].items():
+    for name, one in plan["brokerConfigMap"].items():
         for number, pieces in one["mappingDetail"]["hostedQueues"].items():
             if pieces[-1]["bname"] == name:
                 found[number] = name
@@ -70,9 +70,9 @@ def test_dry_run_prints_its_requests_and_writes_nothing(tool: MemoryTool, tmp_pa
 
 def test_json_has_files_and_moves(tool: MemoryTool) -> None:
     tool.run("updateStaticTopic -t Static -b broker-a -qn 1")
-    told = tool.json("remappingStaticTopic -t Static -b broker-b")
-    assert [row["mapping"] for row in told["rows"]] == ["old", "new"]
-    assert told["summary"]["moves"] == [
+    plan = tool.json("remappingStaticTopic -t Static -b broker-b")
+    assert [row["mapping"] for row in plan["rows"]] == ["old", "new"]
+    assert plan["summary"]["moves"] == [
         {"queueId": 0, "from": "broker-a", "to": "broker-b", "logicOffset": 10_000}
     ]
 

@@ -153,37 +153,37 @@ class Line:
         self.asked: list[str] = []
         self.kept_by = ""
 
-    def _do(self, what: str, work: Callable[[], object], told: Callable[..., None]) -> None:
+    def _do(self, what: str, work: Callable[[], object], on_answer: Callable[..., None]) -> None:
         self.asked.append(what)
 
         def answer() -> None:
             if self.broken:
-                told(Unanswered("broken"))
+                on_answer(Unanswered("broken"))
                 return
             try:
                 outcome = work()
             except Unanswered as error:
                 outcome = error
-            told(Unanswered("lost") if self.lossy else outcome)
+            on_answer(Unanswered("lost") if self.lossy else outcome)
 
         if self.holds:
             self.held.append(answer)
         else:
             answer()
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
-        self._do("transact", lambda: self.model.transact(wanted), told)
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
+        self._do("transact", lambda: self.model.transact(wanted), on_answer)
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
-        self._do("grant", lambda: self.model.grant(seconds), told)
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
+        self._do("grant", lambda: self.model.grant(seconds), on_answer)
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         def work() -> Kept:
             if self.kept_by:
                 return Kept(5, self.kept_by)
             return self.model.keep(lease)
 
-        self._do("keep", work, told)
+        self._do("keep", work, on_answer)
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
-        self._do("revoke", lambda: self.model.revoke(lease), told)
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
+        self._do("revoke", lambda: self.model.revoke(lease), on_answer)

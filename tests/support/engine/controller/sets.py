@@ -76,20 +76,20 @@ class HeldState:
         if self.is_leader:
             leads()
 
-    def beat(self) -> None: ...
+    def tick(self) -> None: ...
 
-    def close(self, told: Callable[[], None]) -> None:
-        told()
+    def close(self, on_agreed: Callable[[], None]) -> None:
+        on_agreed()
 
-    def confirm(self, told: OnAgreed) -> None:
-        told(None if self.is_leader else NotLeading("not"))
+    def confirm(self, on_agreed: OnAgreed) -> None:
+        on_agreed(None if self.is_leader else NotLeading("not"))
 
-    def propose(self, event: Event, told: OnAgreed) -> None:
+    def propose(self, event: Event, on_agreed: OnAgreed) -> None:
         if not self.is_leader:
-            told(NotLeading("not"))
+            on_agreed(NotLeading("not"))
             return
         if self.failures:
-            told(self.failures.pop(0))
+            on_agreed(self.failures.pop(0))
             return
 
         def agree() -> None:
@@ -98,7 +98,7 @@ class HeldState:
             self.sets.pop(event.broker_name, None)
             if after is not None:
                 self.sets[after.name] = after
-            told(None)
+            on_agreed(None)
 
         if self.holds:
             self.held.append(agree)

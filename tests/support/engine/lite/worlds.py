@@ -6,7 +6,7 @@ from typing import Any
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.lite.events import Events
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions, SubscriptionStart
 from mqgateway.engine.options import BrokerOptions
@@ -20,7 +20,7 @@ PARENT = "chat"
 
 def queue(name: str) -> str:
     """Return the LMQ queue of a lite topic."""
-    return light_queue(PARENT, name)
+    return lmq_name(PARENT, name)
 
 
 class World:

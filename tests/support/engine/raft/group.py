@@ -277,18 +277,18 @@ class Group:
 
         self._later(self.random.randint(*self.delays), at_end)
 
-    def _arrive(self, sender: str, receiver: str, request: Request, told: Callable[[Any], None]) -> None:
+    def _arrive(self, sender: str, receiver: str, request: Request, on_answer: Callable[[Any], None]) -> None:
         node = self.nodes[receiver]
         assert node.member is not None
-        node.member.receive(request, (sender, told), self.local_time(node))
+        node.member.receive(request, (sender, on_answer), self.local_time(node))
         self._carry_out(node)
 
     def _reply(self, node: Node, effect: RaftReply) -> None:
-        sender, told = effect.token  # type: ignore[misc]
+        sender, on_answer = effect.token  # type: ignore[misc]
         if sender is not None:
-            self._travel(node.id, sender, lambda: told(effect.answer))
+            self._travel(node.id, sender, lambda: on_answer(effect.answer))
             return
-        self.answers[told] = effect.answer
+        self.answers[on_answer] = effect.answer
         if isinstance(effect.answer, AppendAnswer) and effect.answer.code is Code.SUCCESS:
             entry = node.log.entry(effect.answer.index)
             assert entry is not None

@@ -38,7 +38,7 @@ def message(
     return Message(topic, queue_id, body, dict(kept), 1_700_000_000_123, BORN, HOST, **more)
 
 
-def told_by(arrival: Arrival) -> tuple[object, ...]:
+def parts_of(arrival: Arrival) -> tuple[object, ...]:
     """Return the fields of an arrival, for comparison."""
     where = arrival.topic, arrival.queue_id, arrival.next_offset
     return *where, arrival.tags_code, arrival.store_timestamp, arrival.properties

@@ -156,7 +156,7 @@ class Check:
         assert len(extra) <= len(pending), "more than was put"
         assert all(entry.says(each) for entry, each in zip(pending, extra, strict=True)), "never put"
         self._look_for_keys(store, entries)
-        self._go_on(store)
+        self._continue(store)
 
     def _compare_queue(
         self, topic: str, found: list[StoredMessage], entries: list[Entry]
@@ -187,7 +187,7 @@ class Check:
                 bodies = [schema.RECORD.parse(record).body for record in found]
                 assert entry.body in bodies, f"key {entry.properties[key]} of {entry.start} is not found"
 
-    def _go_on(self, store: MessageStore) -> None:
+    def _continue(self, store: MessageStore) -> None:
         """Check that the store works: it takes a message and returns it, by queue and by key."""
         topic, queue_id = self._choose.choice(TOPICS), self._choose.randrange(QUEUES)
         offset = store.max_offset(topic, queue_id)

@@ -117,7 +117,7 @@ class Bench:
         while millis > 0:
             self.clock.advance(min(step, millis))
             millis -= step
-            asked += self.log.tick(self.clock.millis(), lambda group, topic: group in self.reachable)
+            asked += self.log.tick(self.store.steady.now(), lambda group, topic: group in self.reachable)
             self.store.tick()
         self.questions += asked
         return asked

@@ -125,8 +125,8 @@ class KafkaScene:
     def connections(self) -> list[KafkaConnection]:
         """Return the server's side of the connections."""
         service: Any = self.server._broker
-        doors = service.server._doors
-        return [door.connection for door in doors if isinstance(door.connection, KafkaConnection)]
+        handshakes = service.server._handshakes
+        return [one.connection for one in handshakes if isinstance(one.connection, KafkaConnection)]
 
     def settle(self, seconds: float) -> None:
         """Let time pass."""

@@ -32,7 +32,7 @@ class LineServer:
 
     def connection(self) -> LineConnection:
         """Return the protocol of a new connection."""
-        return LineConnection(self.requests.answer, self.around.server.terms.turn, self.connections)
+        return LineConnection(self.requests.answer, self.around.server.settings.turn, self.connections)
 
     def endpoint(self, advertised: str) -> str | None:
         """See `Running`."""

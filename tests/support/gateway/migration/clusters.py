@@ -179,7 +179,7 @@ class FakeWorld:
         if self.replicates and 0 in self.cluster.members:
             self.cluster.replicate()
 
-    def tell(self, group: str, step: str, what: str) -> None:
+    def report(self, group: str, step: str, what: str) -> None:
         self.said.append(f"{step}: {what}")
 
     def keep(self) -> None:

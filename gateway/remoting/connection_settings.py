@@ -42,7 +42,7 @@ class ConnectionSettings:
         self.pending = PendingInput(self.pending_limit, self.address_pending_limit, self.reactor.seconds)
 
 
-def server_terms(
+def server_settings(
     options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
 ) -> ConnectionSettings:
     """The terms that the options give a server; `after_read` runs before replies to a read are written."""
@@ -62,7 +62,7 @@ def server_terms(
     )
 
 
-def client_terms(
+def client_settings(
     options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None
 ) -> ConnectionSettings:
     """The terms that the options give to a client's connections; those with one `turn` write together.
@@ -71,7 +71,7 @@ def client_terms(
     the servers that it has chosen with the size of what they answer.
     """
     return replace(
-        server_terms(options, reactor, None),
+        server_settings(options, reactor, None),
         ask_limit=options.client_async_semaphore_value,
         reads_always=True,
         header_max=options.frame_max_length,

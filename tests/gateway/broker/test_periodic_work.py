@@ -9,11 +9,11 @@ import pytest
 from twisted.internet.task import Clock
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.gateway.broker.beat import (
+from mqgateway.gateway.broker.periodic_work import (
     BACKLOG_SECONDS,
-    BEAT_SECONDS,
     DELIVERY_SECONDS,
-    IDLE_BEAT_SECONDS,
+    IDLE_TICK_SECONDS,
+    TICK_SECONDS,
     PeriodicWork,
 )
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -26,13 +26,13 @@ class Scene:
     def __init__(self) -> None:
         self.memory = MemoryBroker()
         self.time = Clock()
-        self.beats: list[float] = []
+        self.heartbeats: list[float] = []
         self.ticks: list[str] = []
         self.is_behind = False
         self.is_on = True
         self.elapsed = 0
         group: Any = SimpleNamespace(
-            replication=SimpleNamespace(tick=lambda: self.beats.append(round(self.time.seconds(), 3))),
+            replication=SimpleNamespace(tick=lambda: self.heartbeats.append(round(self.time.seconds(), 3))),
             membership=SimpleNamespace(tick=lambda: self.ticks.append("membership")),
             services=self,
             escape=None,
@@ -40,7 +40,7 @@ class Scene:
             ledger=None,
         )
         self.schedule = Schedule(self.time)
-        self.beat = PeriodicWork(self.memory.broker, group, self.schedule)
+        self.periodic_work = PeriodicWork(self.memory.broker, group, self.schedule)
 
     def tick(self, now: int, elapsed: int) -> None:
         """See `SpecialServices`."""
@@ -49,10 +49,10 @@ class Scene:
 
     def wait(self, seconds: float) -> list[float]:
         """Advance the clock in steps of 1 ms; return the times of ticks."""
-        self.beats.clear()
+        self.heartbeats.clear()
         for _ in range(round(seconds * 1000)):
             self.time.advance(0.001)
-        return self.beats
+        return self.heartbeats
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def scene() -> Scene:
 
 
 def test_new_role_brings_the_next_tick_forward(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     scene.wait(1)
     while not scene.wait(0.001):
         pass
@@ -72,14 +72,14 @@ def test_new_role_brings_the_next_tick_forward(scene: Scene) -> None:
 
 def test_ticks_run_only_between_start_and_stop(scene: Scene) -> None:
     assert scene.wait(1) == []
-    scene.beat.start()
+    scene.periodic_work.start()
     assert scene.wait(0.2)
     scene.schedule.stop()
     assert scene.wait(1) == [] and not scene.time.getDelayedCalls()
 
 
 def test_idle_broker_ticks_less_often(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     scene.wait(1)
     idle = len(scene.wait(4))
     scene.memory.add_topic("T")
@@ -87,27 +87,27 @@ def test_idle_broker_ticks_less_often(scene: Scene) -> None:
     for _ in range(40):
         scene.memory.send("T")
         busy += len(scene.wait(0.1))
-    assert idle == pytest.approx(4 / IDLE_BEAT_SECONDS, abs=1)
+    assert idle == pytest.approx(4 / IDLE_TICK_SECONDS, abs=1)
     assert busy > 3 * idle
 
 
 def test_due_timer_brings_the_next_tick_forward(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     scene.wait(1)
     begun = scene.time.seconds()
-    scene.beat.within(20)
+    scene.periodic_work.within(20)
     assert scene.wait(0.03)[0] == pytest.approx(begun + 0.02, abs=0.002)
 
 
 def test_later_request_does_not_postpone_the_tick(scene: Scene) -> None:
-    scene.beat.start()
-    scene.beat.within(5000)
-    assert scene.wait(BEAT_SECONDS + 0.002) == [pytest.approx(BEAT_SECONDS, abs=0.002)]
+    scene.periodic_work.start()
+    scene.periodic_work.within(5000)
+    assert scene.wait(TICK_SECONDS + 0.002) == [pytest.approx(TICK_SECONDS, abs=0.002)]
 
 
 def test_service_with_a_backlog_resumes_at_once(scene: Scene) -> None:
     scene.is_behind = True
-    scene.beat.start()
+    scene.periodic_work.start()
     scene.wait(0.2)
     assert len(scene.wait(0.1)) == pytest.approx(0.1 / BACKLOG_SECONDS, rel=0.2)
 
@@ -118,7 +118,7 @@ def test_failed_tick_does_not_stop_the_ticks(scene: Scene, caplog: pytest.LogCap
 
     tick = scene.memory.broker.store.tick
     scene.memory.broker.store.tick = fail  # type: ignore[method-assign]
-    scene.beat.start()
+    scene.periodic_work.start()
     assert scene.wait(0.2) == []
     assert "a periodic task failed" in caplog.text
     scene.memory.broker.store.tick = tick  # type: ignore[method-assign]
@@ -126,17 +126,17 @@ def test_failed_tick_does_not_stop_the_ticks(scene: Scene, caplog: pytest.LogCap
 
 
 def test_stopping_broker_answers_all_held_requests(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     scene.wait(0.2)
     assert scene.elapsed < 1 << 60
-    scene.beat.nobody_waits = True
+    scene.periodic_work.is_stopping = True
     scene.wait(0.5)
     assert scene.elapsed == 1 << 62
 
 
 def test_services_that_put_are_idle_when_puts_have_ended(scene: Scene) -> None:
-    scene.beat.start()
-    scene.beat.puts_no_more = True
+    scene.periodic_work.start()
+    scene.periodic_work.puts_no_more = True
     scene.wait(1)
     assert set(scene.ticks) == {"membership"}
 
@@ -168,7 +168,7 @@ def pass_time(scene: Scene, millis: int) -> None:
 
 
 def test_delayed_message_is_delivered_between_ticks(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     pass_time(scene, 1)
     delivered = delay(scene, 3)
     pass_time(scene, 1100)
@@ -177,7 +177,7 @@ def test_delayed_message_is_delivered_between_ticks(scene: Scene) -> None:
 
 
 def test_many_delayed_messages_are_delivered_in_slices(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     pass_time(scene, 1)
     delivered = delay(scene, 600)
     pass_time(scene, 1100)
@@ -186,16 +186,16 @@ def test_many_delayed_messages_are_delivered_in_slices(scene: Scene) -> None:
 
 
 def test_idle_or_stopping_broker_delivers_nothing(scene: Scene) -> None:
-    scene.beat.start()
+    scene.periodic_work.start()
     pass_time(scene, 1)
     delivered = delay(scene, 3)
     pass_time(scene, 950)
     scene.is_on = False
     pass_time(scene, 300)
-    scene.is_on, scene.beat.puts_no_more = True, True
+    scene.is_on, scene.periodic_work.puts_no_more = True, True
     pass_time(scene, 300)
     assert delivered == []
-    scene.beat.puts_no_more = False
+    scene.periodic_work.puts_no_more = False
 
 
 def test_remaining_messages_are_dispatched_in_a_turn_of_their_own(scene: Scene) -> None:
@@ -222,6 +222,6 @@ def test_counts_are_sampled(scene: Scene) -> None:
         return tick(now, elapsed)
 
     scene.memory.broker.stats = SimpleNamespace(tick=watched)  # type: ignore[assignment]
-    scene.beat.note_counts()
-    scene.beat.note_counts()
+    scene.periodic_work.note_counts()
+    scene.periodic_work.note_counts()
     assert len(noted) == 2, "one after the other"

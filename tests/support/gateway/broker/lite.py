@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody, OffsetOption
@@ -22,7 +22,7 @@ INVISIBLE = 10_000
 
 def queue(lite: str) -> str:
     """Return the LMQ queue of a lite topic of the parent."""
-    return light_queue(PARENT, lite)
+    return lmq_name(PARENT, lite)
 
 
 class LiteBroker(MemoryBroker):

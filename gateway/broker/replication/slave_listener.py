@@ -33,7 +33,7 @@ WAITING_MAX = 32
 """Maximum number of connections that wait for admission; one more disconnects the oldest."""
 PATIENCE_MILLIS = 10_000
 """Milliseconds in which each must identify itself; RocketMQ's slaves take up to six seconds."""
-FIRST_WORDS_MAX = 1024
+FIRST_BYTES_MAX = 1024
 """Bytes kept of a connection while name servers are queried."""
 
 
@@ -41,13 +41,13 @@ MakeSlave = Callable[[object], Protocol | None]
 """Factory of a slave's protocol, by its address; returns None if there are too many slaves."""
 
 
-class SlaveDoor(Protocol):
+class PendingSlave(Protocol):
     """One connection, and that of its slave once it is admitted."""
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
-    def __init__(self, doors: SlaveDoors, address: object) -> None:
-        self._doors = doors
+    def __init__(self, listener: SlaveListener, address: object) -> None:
+        self._listener = listener
         self._address = address
         self._said = b""
         self._has_shown = False
@@ -55,7 +55,7 @@ class SlaveDoor(Protocol):
 
     def connectionMade(self) -> None:
         self.host = str(self.transport.getPeer().host).removeprefix("::ffff:")
-        self._doors.came(self)
+        self._listener.connected(self)
 
     def dataReceived(self, data: bytes) -> None:
         if self._has_shown and self._slave is not None:
@@ -66,17 +66,17 @@ class SlaveDoor(Protocol):
             ticket, self._said = words
             self._has_shown = True
             if self._slave is None:
-                self._doors.knocked(self, ticket)
+                self._listener.identified(self, ticket)
             else:
                 self._pass_on()
-        if len(self._said) > FIRST_WORDS_MAX:
-            self._doors.refuse(self, "it says too much before it is let in")
+        if len(self._said) > FIRST_BYTES_MAX:
+            self._listener.refuse(self, "it says too much before it is let in")
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._slave is not None:
             self._slave.connectionLost(reason)
         else:
-            self._doors.left(self)
+            self._listener.left(self)
 
     def open(self, make: MakeSlave) -> None:
         """Admit the connection, unless there are too many slaves."""
@@ -98,7 +98,7 @@ class SlaveDoor(Protocol):
         self.transport.abortConnection()
 
 
-class SlaveDoors(Factory):
+class SlaveListener(Factory):
     """All connections that wait for admission; an admitted one gets the protocol that `make` returns."""
 
     noisy = False
@@ -123,8 +123,8 @@ class SlaveDoors(Factory):
         self._broker_name = broker_name
         self._own_address = own_address
         self._on_refused = on_refused
-        self._waiting: dict[SlaveDoor, int] = {}
-        self._unknown: set[SlaveDoor] = set()  # not empty while name servers are queried for these
+        self._waiting: dict[PendingSlave, int] = {}
+        self._unknown: set[PendingSlave] = set()  # not empty while name servers are queried for these
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -133,69 +133,69 @@ class SlaveDoors(Factory):
         """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._clock)
 
-    def buildProtocol(self, addr: object) -> SlaveDoor:
-        return SlaveDoor(self, addr)
+    def buildProtocol(self, addr: object) -> PendingSlave:
+        return PendingSlave(self, addr)
 
     def tick(self) -> None:
         """Disconnect peers that do not identify themselves in time."""
         now = self.now()
-        for door in [door for door, since in self._waiting.items() if now - since > PATIENCE_MILLIS]:
-            self.refuse(door, "it does not identify itself")
+        for pending in [pending for pending, since in self._waiting.items() if now - since > PATIENCE_MILLIS]:
+            self.refuse(pending, "it does not identify itself")
 
     def stop(self) -> None:
         """Disconnect all peers that still wait."""
-        for door in list(self._waiting):
-            self._waiting.pop(door)
-            door.abort()
+        for pending in list(self._waiting):
+            self._waiting.pop(pending)
+            pending.abort()
 
     # Called by connections
 
-    def came(self, door: SlaveDoor) -> None:
+    def connected(self, pending: PendingSlave) -> None:
         """Admit a known host at once, or let a new connection wait."""
-        if self.admission.judge(b"", door.host, self.now()) is AdmissionOutcome.OPEN:
-            door.open(self._make)
+        if self.admission.judge(b"", pending.host, self.now()) is AdmissionOutcome.OPEN:
+            pending.open(self._make)
             return
         if len(self._waiting) >= WAITING_MAX:
             self.refuse(next(iter(self._waiting)), "too many wait before it")
-        self._waiting[door] = self.now()
+        self._waiting[pending] = self.now()
 
-    def left(self, door: SlaveDoor) -> None:
+    def left(self, pending: PendingSlave) -> None:
         """Remove a waiting connection that was closed."""
-        self._waiting.pop(door, None)
+        self._waiting.pop(pending, None)
 
-    def knocked(self, door: SlaveDoor, ticket: bytes) -> None:
+    def identified(self, pending: PendingSlave, ticket: bytes) -> None:
         """Judge a connection by its ticket, empty for none."""
-        entrance = self.admission.judge(ticket, door.host, self.now())
-        if entrance is AdmissionOutcome.UNKNOWN:
-            is_asking, self._unknown = bool(self._unknown), self._unknown | {door}
+        outcome = self.admission.judge(ticket, pending.host, self.now())
+        if outcome is AdmissionOutcome.UNKNOWN:
+            is_asking, self._unknown = bool(self._unknown), self._unknown | {pending}
             if not is_asking:
-                self._members().addBoth(self._told)
+                self._members().addBoth(self._members_known)
         else:
-            self._let(door, entrance is AdmissionOutcome.OPEN)
+            self._let(pending, outcome is AdmissionOutcome.OPEN)
 
-    def refuse(self, door: SlaveDoor, reason: str) -> None:
+    def refuse(self, pending: PendingSlave, reason: str) -> None:
         """End a connection, and log the reason."""
-        self._waiting.pop(door, None)
-        self._on_refused(f"{door.host}:0", reason)
-        door.abort()
+        self._waiting.pop(pending, None)
+        self._on_refused(f"{pending.host}:0", reason)
+        pending.abort()
 
-    def _told(self, hosts: Collection[str] | Failure) -> None:
+    def _members_known(self, hosts: Collection[str] | Failure) -> None:
         if isinstance(hosts, Failure):
             log.debug("the members of the group are unknown: %s", hosts.getErrorMessage())
             hosts = ()
-        doors, self._unknown = self._unknown, set()
-        for door in doors & self._waiting.keys():
-            self.admission.members_are(hosts, door.host, self.now())
-            self._let(door, door.host in hosts)
+        listener, self._unknown = self._unknown, set()
+        for pending in listener & self._waiting.keys():
+            self.admission.members_are(hosts, pending.host, self.now())
+            self._let(pending, pending.host in hosts)
 
-    def _let(self, door: SlaveDoor, is_slave: bool) -> None:
-        if door not in self._waiting:
+    def _let(self, pending: PendingSlave, is_slave: bool) -> None:
+        if pending not in self._waiting:
             return
         if not is_slave:
-            self.refuse(door, self.admission.reason)
+            self.refuse(pending, self.admission.reason)
             return
-        del self._waiting[door]
-        door.open(self._make)
+        del self._waiting[pending]
+        pending.open(self._make)
 
     def _members(self) -> Deferred[Collection[str]]:
         """Query the addresses of the members, from the first name server that has the group."""

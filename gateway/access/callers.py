@@ -10,7 +10,7 @@ from mqgateway.gateway.access.needs import Need
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class FrontEndCaller:
     """Caller of a request.
 
     `name` is its claimed user, None for none; `address` is its `ip:port`. `proof` returns True if the request
@@ -31,7 +31,7 @@ class Asker:
 class CallerAccess(Protocol):
     """Authentication and authorization of callers."""
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """Authenticate a caller and authorize the `needs` of its request. Raises `NotAdmitted`.
 
         `needs` is called after authentication, only if it matters, and may refuse by itself.

@@ -176,7 +176,7 @@ class Consumption(Protocol):
         ...
 
 
-class Popping:
+class PopConsumption:
     """POP consumption of one consumer."""
 
     def __init__(
@@ -206,7 +206,7 @@ class Popping:
         )
         for queue in sorted(queue for queue in wanted if queue not in self.held):
             self.held[queue] = PopProcessQueue(now)
-            self._consumer.client.spawn(self._keep_popping(queue, self.held[queue]))
+            self._consumer.client.spawn(self._pop_repeatedly(queue, self.held[queue]))
             log.info("%s pops %s", self._consumer.group, queue)
         return before != {queue: held for queue, held in self.held.items() if queue.topic == topic}
 
@@ -226,7 +226,7 @@ class Popping:
 
     # Popping
 
-    async def _keep_popping(self, queue: MessageQueue, held: PopProcessQueue) -> None:
+    async def _pop_repeatedly(self, queue: MessageQueue, held: PopProcessQueue) -> None:
         rest = self._consumer.client.schedule.pause
         await rest(FIRST_SECONDS)
         while self._consumer.is_running and not held.dropped:

@@ -1,6 +1,6 @@
 """Reports of a controller, parsed from its answers."""
 
-from mqgateway.gateway.broker.controlled.told import (
+from mqgateway.gateway.broker.controlled.master_reports import (
     ReportedMaster,
     by_election,
     by_notice,

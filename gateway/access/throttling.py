@@ -33,17 +33,17 @@ class LateRefusals:
     def __init__(self, clock: Clock, pause: Pause) -> None:
         self._clock = clock
         self._pause = pause
-        self._slowing = Slowing()
+        self._throttle = Throttle()
 
     def __len__(self) -> int:
-        return len(self._slowing)
+        return len(self._throttle)
 
     def until(self, peer: Peer) -> Deferred[None] | None:
         """Return the delay of the next refusal to a peer's address, None for none.
 
         Instead of a delay over the maximum, the connection is closed.
         """
-        wait = self._slowing.refused(ip_of(peer), elapsed_millis(self._clock))
+        wait = self._throttle.refused(ip_of(peer), elapsed_millis(self._clock))
         if wait is None:
             peer.close("too many requests of its address were signed wrongly")
         return self._pause(wait / 1000) if wait else None
@@ -53,7 +53,7 @@ class LateRefusals:
 
         It stays open because other callers may share it.
         """
-        wait = self._slowing.refused(ip, elapsed_millis(self._clock))
+        wait = self._throttle.refused(ip, elapsed_millis(self._clock))
         wait = WAIT_MAX_MILLIS if wait is None else wait
         return self._pause(wait / 1000) if wait else None
 
@@ -63,7 +63,7 @@ def ip_of(peer: Peer) -> str:
     return peer.address.rpartition(":")[0].strip("[]")
 
 
-class Slowing:
+class Throttle:
     """Throttle state by address."""
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ class Transactions:
         self.tried: set[bytes] = set()
         self.committed: set[bytes] = set()
         self.rolled_back: set[bytes] = set()
-        self._told: dict[bytes, int] = {}
+        self._decided: dict[bytes, int] = {}
 
     def begin(self) -> None:
         """Send a half message."""
@@ -60,13 +60,13 @@ class Transactions:
 
     def end(self, commits: bool) -> None:
         """Commit or roll back the oldest transaction without a resolution, which never changes later."""
-        body = next((body for body in self.open if body not in self._told), None)
+        body = next((body for body in self.open if body not in self._decided), None)
         if body is not None:
-            self._told[body] = COMMIT if commits else ROLLBACK
+            self._decided[body] = COMMIT if commits else ROLLBACK
             self._end(body, self.open[body], is_answer=False)
 
     def _end(self, body: bytes, half: Half, *, is_answer: bool) -> None:
-        said = self._told[body]
+        said = self._decided[body]
         header = EndTransactionRequestHeader(
             producer_group=GROUP,
             tran_state_table_offset=half.queue_offset,
@@ -91,7 +91,7 @@ class Transactions:
             asked = CheckTransactionStateRequestHeader.decode(command.ext_fields)
             body = (asked.transaction_id or "").encode()
             if body not in self.committed | self.rolled_back:
-                self._told.setdefault(body, ROLLBACK if int(body[1:]) % 2 else COMMIT)
+                self._decided.setdefault(body, ROLLBACK if int(body[1:]) % 2 else COMMIT)
                 half = Half(asked.tran_state_table_offset, asked.commit_log_offset)
                 self._end(body, half, is_answer=True)
 

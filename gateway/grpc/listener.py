@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MODULES = ("mqgateway.gateway.grpc.service.messaging",)
 
 
-class GrpcDoor:
+class GrpcListener:
     """Serves apache.rocketmq.v2 for a broker that has been started.
 
     `worker` imports what calls need as soon as it has time; without one the first connection does. `noted` is

@@ -18,8 +18,8 @@ from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 0.1
-IDLE_BEAT_SECONDS = 0.4
+TICK_SECONDS = 0.1
+IDLE_TICK_SECONDS = 0.4
 """Interval of ticks when idle: nothing is stored, no delay is pending. It may delay held pulls."""
 BACKLOG_SECONDS = 0.002
 """Interval of ticks when more timers are due than one tick delivers."""
@@ -43,7 +43,7 @@ class PeriodicWork:
         self._is_dispatching = False
         self._stored_before = -1
         self._noting: Steps[None] | None = None
-        self.nobody_waits = False
+        self.is_stopping = False
         """True while the broker stops: parked requests are answered, so that connections can be settled."""
         self.puts_no_more = False
         """True once all requests are answered: nothing more is put."""
@@ -56,7 +56,7 @@ class PeriodicWork:
 
     def start(self) -> None:
         """Start the ticks."""
-        self._plan(BEAT_SECONDS)
+        self._plan(TICK_SECONDS)
 
     def within(self, millis: int) -> None:
         """Bring the next tick forward to at most `millis` ms from now, as something is due then."""
@@ -76,11 +76,11 @@ class PeriodicWork:
         if self._noting is None:
             clock = self._broker.clock
             self._noting = self._broker.stats.tick(clock.millis(), elapsed_millis(clock))
-            self._go_on_noting()
+            self._continue_noting()
 
     def _plan(self, seconds: float) -> None:
         self._next_at = self._schedule.seconds() + seconds
-        self._next = self._schedule.later(seconds, self._beat)
+        self._next = self._schedule.later(seconds, self._tick)
 
     def _plan_delivery(self) -> None:
         """Schedule the delivery of messages that are due before the next tick."""
@@ -101,13 +101,13 @@ class PeriodicWork:
         self._is_dispatching = False
         self._broker.store.dispatch()
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         self._next = None
         try:
-            self._do_what_is_due()
+            self._run_due_work()
         except Exception:
             log.exception("a periodic task failed")
-        seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
+        seconds = TICK_SECONDS if self._is_busy() else IDLE_TICK_SECONDS
         wait = self._broker.timers.wait_millis(self._broker.store.steady.now())
         if self._group.services.is_behind:
             wait = 0
@@ -116,12 +116,12 @@ class PeriodicWork:
         self._plan(seconds)
         self._plan_delivery()
 
-    def _do_what_is_due(self) -> None:
+    def _run_due_work(self) -> None:
         broker, group = self._broker, self._group
         broker.store.tick()
         now = broker.store.steady.now()
         broker.stats.settle()
-        self._go_on_noting()
+        self._continue_noting()
         group.replication.tick()
         group.membership.tick()
         if group.controlled is not None:
@@ -130,7 +130,7 @@ class PeriodicWork:
             group.ledger.tick()
         if self.puts_no_more:
             return
-        elapsed = FOREVER if self.nobody_waits else elapsed_millis(broker.clock)
+        elapsed = FOREVER if self.is_stopping else elapsed_millis(broker.clock)
         group.services.tick(now, elapsed)
         broker.lite.tick(now, elapsed)
         broker.retention.tick()
@@ -143,7 +143,7 @@ class PeriodicWork:
         """
         broker, store = self._broker, self._broker.store
         before, self._stored_before = self._stored_before, store.max_physical_offset
-        if before != self._stored_before or self.nobody_waits or broker.transactions.is_walking:
+        if before != self._stored_before or self.is_stopping or broker.transactions.is_walking:
             return True
         if broker.pop.is_busy or broker.lite.is_busy:
             return True
@@ -153,6 +153,6 @@ class PeriodicWork:
             for level in range(1, broker.delays.levels.max_level + 1)
         )
 
-    def _go_on_noting(self) -> None:
+    def _continue_noting(self) -> None:
         if self._noting is not None and run_for(self._noting, self._broker.clock, NOTE_SECONDS):
             self._noting = None

@@ -66,7 +66,7 @@ def test_route_has_port_in_use() -> None:
 
 def test_grpc_modules_are_not_loaded_before_first_connection() -> None:
     program = (
-        "import sys, mqgateway.gateway.grpc.door; print({'hpack', 'google.protobuf'} & set(sys.modules))"
+        "import sys, mqgateway.gateway.grpc.listener; print({'hpack', 'google.protobuf'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

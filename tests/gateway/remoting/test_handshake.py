@@ -10,11 +10,11 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Handshake
+from mqgateway.gateway.remoting.handshake import Handshake
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, over_tls
@@ -31,13 +31,17 @@ class Scene:
         self.clock = Clock()
         self.events: list[str] = []
         tls = None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf())
-        terms = ConnectionSettings(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
+        settings = ConnectionSettings(self.clock, 1 << 24, 8, 8, 1 << 20, 1 << 26)
         dispatcher = Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock())
-        connection = RemotingConnection(terms, dispatcher, self.made, lambda peer: self.events.append("gone"))
-        self.door = Handshake(connection, self.clock, tls, 10.0, lambda door: self.events.append("closed"))
+        connection = RemotingConnection(
+            settings, dispatcher, self.made, lambda peer: self.events.append("gone")
+        )
+        self.handshake = Handshake(
+            connection, self.clock, tls, 10.0, lambda handshake: self.events.append("closed")
+        )
         self.talker = Talker()
         self.outside: Any = over_tls(self.talker) if speaks_tls else self.talker
-        self.pair = Pair(Before(b""), self.door)
+        self.pair = Pair(Before(b""), self.handshake)
 
     def greet(self, proxy: bytes = b"") -> None:
         """Connect the peer, behind a PROXY header if there is one."""
@@ -95,7 +99,7 @@ def test_tls_connection_is_served(mode: str) -> None:
     scene.greet()
     assert [answer.body for answer in scene.ask(b"one")] == [b"one"]
     assert [answer.body for answer in scene.ask(bytes(300_000))] == [bytes(300_000)]
-    assert scene.door.connection.is_secure
+    assert scene.handshake.connection.is_secure
     scene.clock.advance(60)
     assert [answer.body for answer in scene.ask(b"two")] == [b"two"]
 
@@ -104,7 +108,7 @@ def test_tls_connection_is_closed_cleanly_by_server() -> None:
     scene = Scene(speaks_tls=True)
     scene.greet()
     scene.ask(b"one")
-    scene.door.end("enough")
+    scene.handshake.end("enough")
     scene.pair.pump()
     assert scene.talker.lost is not None
     assert scene.events[1:] == ["gone", "closed"]
@@ -134,7 +138,7 @@ def test_plain_frames_are_refused_in_enforcing_mode(caplog: pytest.LogCaptureFix
 def test_tls_hello_is_refused_without_certificate(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     missing = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="k", tls_server_cert_path="c")
-    scene.door._tls = ServerTls(missing, FileShelf())
+    scene.handshake._tls = ServerTls(missing, FileShelf())
     scene.pair.client.write(b"\x16\x03\x01\x00\x05hello")
     scene.pair.pump()
     assert scene.events == ["closed"]
@@ -148,7 +152,7 @@ def test_proxy_header_sets_peer_address(proxy: bytes, speaks_tls: bool) -> None:
     scene.greet(proxy)
     (answer,) = scene.ask(b"one")
     assert answer.remark == "203.0.113.7:56324"
-    connection = scene.door.connection
+    connection = scene.handshake.connection
     assert connection.host_bytes == bytes([203, 0, 113, 7]) + (56324).to_bytes(4, "big")
     assert scene.events == ["made 203.0.113.7:56324"]
 
@@ -224,5 +228,5 @@ def test_silent_disconnect_is_not_logged(caplog: pytest.LogCaptureFixture) -> No
 
 def test_end_before_first_bytes_aborts_connection() -> None:
     scene = Scene()
-    scene.door.end("idle")
+    scene.handshake.end("idle")
     assert scene.pair.server.aborted

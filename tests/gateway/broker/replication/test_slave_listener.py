@@ -17,7 +17,7 @@ from mqgateway.gateway.access.policies import (
     parse_resource,
 )
 from mqgateway.gateway.access.signature import Credentials
-from mqgateway.gateway.broker.replication.slave_door import FIRST_WORDS_MAX, PATIENCE_MILLIS, WAITING_MAX
+from mqgateway.gateway.broker.replication.slave_listener import FIRST_BYTES_MAX, PATIENCE_MILLIS, WAITING_MAX
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -127,7 +127,7 @@ def test_unidentified_connections_are_limited_in_time_and_number(group: Group, m
     assert [one.is_lost for one in waiting] == [True] * 3 + [False] * WAITING_MAX
     talks = HandSlave(group, STRANGER)
     group.net.unreachable.add(9876)
-    talks.transport.write(MARK[:3] + b"x" * FIRST_WORDS_MAX)
+    talks.transport.write(MARK[:3] + b"x" * FIRST_BYTES_MAX)
     group.net.settle()
     assert talks.is_lost
     assert not server_of(master).connections

@@ -1,15 +1,15 @@
-"""Time, files, timers and the global reactor are reached through their doors only."""
+"""Clock, files, timers and the global reactor are used in a few listed modules only."""
 
 import ast
 from pathlib import Path
 
 from tests.house.source import imported_modules, source_files, tree
 
-TIME_DOORS = {"engine/clock.py"}
+CLOCKS = {"engine/clock.py"}
 # The wall clock may be set, back too. Who reads it (`Clock.millis`) is named here, with what it is read for:
 # something that is written or shown. What lasts or is due goes by `elapsed_millis` or `engine.steady_clock`.
 WALL_TIME = {
-    "engine/clock.py": "the door itself",
+    "engine/clock.py": "the clock itself",
     "engine/steady_clock.py": "where steady time begins, and how far the wall clock was set since",
     "engine/cold_reads.py": "shown: when a group was first and last heard of",
     "gateway/kafka/coordination.py": "written: the times of records of groups",
@@ -49,7 +49,7 @@ WALL_TIME = {
     "gateway/broker/controlled/joining.py": "shown: when a controller was asked; written: in a check code",
     "gateway/broker/controlled/replica.py": "shown: when a controller was asked",
     "gateway/broker/draining.py": "written: the version of a table",
-    "gateway/broker/beat.py": "shown: the day of a count",
+    "gateway/broker/periodic_work.py": "shown: the day of a count",
     "gateway/broker/operations/gate.py": "written: when messages were born; when a request was admitted",
     "gateway/broker/polling.py": "to be compared with what clients read from theirs",
     "gateway/broker/produce/state.py": "written: unique keys",
@@ -63,7 +63,7 @@ WALL_TIME = {
     "gateway/cli/service_flags.py": "how long ago the system says that the process began",
     "gateway/client/consumer.py": "shown: when a consumer was started; from when on it reads",
     "gateway/client/lite_pull.py": "shown: when a poll began, in its span",
-    "gateway/client/popping.py": "written: when a pop was asked for",
+    "gateway/client/pop_consumption.py": "written: when a pop was asked for",
     "gateway/client/producer.py": "written: when messages were born",
     "gateway/client/pull.py": "shown: when a pull began, in its span",
     "gateway/client/simple.py": "shown: when a receive began, in its span",
@@ -87,10 +87,10 @@ WALL_TIME = {
     "pipeline/sending.py": "when writers on several machines begin",
     "pipeline/transactions.py": "written: when a transaction ended",
 }
-FILE_DOORS = {"engine/disk.py", "engine/real_disk.py"}
+DISKS = {"engine/disk.py", "engine/real_disk.py"}
 # The disk in memory maps memory of no file.
 MEMORY_DISK = "engine/testing/inode.py"
-REACTOR_DOORS = {"gateway/cli/run.py"}
+REACTOR_OWNERS = {"gateway/cli/run.py"}
 # Reactors of Twisted's go by the wall clock unless they are told otherwise.
 REACTOR_MAKERS = {"gateway/cli/run.py", "gateway/client/loop.py"}
 REACTOR_MODULES = (
@@ -137,7 +137,7 @@ def test_time_is_read_through_the_clock() -> None:
     wrong = [
         f"{path}:{line} {name}"
         for path in source_files()
-        if str(path) not in TIME_DOORS
+        if str(path) not in CLOCKS
         for line, name in attributes(path)
         if name in banned
     ]
@@ -150,7 +150,7 @@ def test_the_wall_clock_is_read_for_what_is_written_or_shown() -> None:
         for path in source_files()
     }
     assert not {path: lines for path, lines in reads.items() if lines and path not in WALL_TIME}
-    idle = {path for path in WALL_TIME.keys() - TIME_DOORS if not reads.get(path)}
+    idle = {path for path in WALL_TIME.keys() - CLOCKS if not reads.get(path)}
     assert not idle, "named as ones that read the wall clock, which they do not"
 
 
@@ -176,14 +176,14 @@ def test_files_are_reached_through_the_disk() -> None:
     wrong = [
         f"{path}:{line} {name}"
         for path in source_files()
-        if str(path) not in FILE_DOORS and not str(path).startswith(COMMAND_LINE)
+        if str(path) not in DISKS and not str(path).startswith(COMMAND_LINE)
         for line, name in calls(path)
         if name in banned and (str(path), name) != (MEMORY_DISK, "mmap.mmap")
     ]
     assert not wrong
 
 
-def test_the_global_reactor_has_one_door() -> None:
+def test_global_reactor_is_imported_in_one_place() -> None:
     wrong = []
     for path in source_files():
         imports = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
@@ -193,7 +193,7 @@ def test_the_global_reactor_has_one_door() -> None:
         )
         if named or "twisted.internet.reactor" in set(imported_modules(path)):
             wrong.append(str(path))
-    assert set(wrong) <= REACTOR_DOORS
+    assert set(wrong) <= REACTOR_OWNERS
 
 
 def test_timers_are_set_in_one_place() -> None:
