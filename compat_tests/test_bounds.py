@@ -21,7 +21,7 @@ READY_SECONDS = 1.0
 OF_LIBRARIES = 4
 """Multiple of the libraries' own start-up time that is allowed where that exceeds a second."""
 RESIDENT_BYTES = 85e6
-"""A machine measured 79 to 82 million for the same sources on different days; 23 of them are pages of files."""
+"""One machine measured 79 to 82 million for the same sources; 23 of them are pages of files."""
 CPU_SHARE = 0.005
 OF_A_WAKER = 4
 """Multiple of the processor share of `WAKER` that is allowed where that is larger."""
