@@ -21,13 +21,9 @@ COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers"
 
 
 class Lane(IntEnum):
-    """Stages of a lane run one after the other, lanes at the same time; the value is the niceness.
+    """Stages of a lane run one after the other, lanes at the same time; the value is the niceness."""
 
-    Official clients mostly wait, and their patience has limits; compilers have no limits.
-    """
-
-    PEERS = 0
-    TESTS = 5
+    FRONT = 0
     BESIDE = 10
 
 
@@ -51,7 +47,7 @@ class Stage:
     folders: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    lane: Lane = Lane.TESTS
+    lane: Lane = Lane.FRONT
 
     def arguments(self) -> list[str]:
         """Return the arguments for the environment's command; most commands name their folder themselves."""
@@ -110,15 +106,7 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     )
     others = (
         Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), lane=Lane.BESIDE),
-        Stage(
-            "core",
-            "compat",
-            "core and not long",
-            ("compat_tests",),
-            (*proven, *WORKERS),
-            (PEERS,),
-            lane=Lane.PEERS,
-        ),
+        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
 

@@ -132,7 +132,6 @@ def test_report_has_notes_and_names_failures(tmp_path: Path) -> None:
 def test_lane_of_a_stage_sets_the_priority_of_its_command() -> None:
     stage = Stage("types", "types", lane=Lane.BESIDE)
     assert tox_command(stage)[:3] == ["nice", "-n", "10"]
-    assert tox_command(Stage("lint", "lint"))[:3] == ["nice", "-n", "5"]
-    with_tests = tox_command(Stage("core", "compat", "core", ("compat_tests",), lane=Lane.PEERS))
+    with_tests = tox_command(Stage("core", "compat", "core", ("compat_tests",)))
     assert with_tests[1:6] == ["-m", "tox", "run", "--skip-pkg-install", "-e"]
     assert with_tests[-3:] == ["--", "-m", "core"], "the environment names its folder"
