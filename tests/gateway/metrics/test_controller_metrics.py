@@ -5,7 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.controller.local_state import FILE_NAME
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.codes import RequestCode
@@ -89,6 +92,15 @@ def test_no_metrics_before_the_start_nor_in_the_exporters_set() -> None:
     host.observed.is_started = False
     run(host.observed.write(STANDARD, text, []))
     assert text == [] and not host.observed.health()["role"].is_fine
+
+
+def test_file_that_is_replaced_during_a_scrape_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    host.world.pair()
+    folder, names = host.world.service.folder, host.world.disk.listdir(host.world.service.folder)
+    listed = [*names, f"{FILE_NAME}.gone"]
+    monkeypatch.setattr(host.world.disk, "listdir", lambda path: listed if path == folder else [])
+    assert host.scrape()["dledger_disk_usage_bytes", labelled()] > 100
 
 
 def test_controller_without_a_known_leader_is_not_ready() -> None:
