@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the options of `scripts/test`."""
     made = argparse.ArgumentParser(
         prog="scripts/test",
-        description="Run the tests. Without an option: stage one, ten minutes at most on two cores.",
+        description="Run the tests. Without an option: stage one, some eleven minutes on two cores.",
     )
     which = made.add_mutually_exclusive_group()
     which.add_argument(
