@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
 PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
-QUICK = ("--hypothesis-profile", "quick", PATIENCE)
 WORKERS = ("-n", "4")
 """Processes for scenarios with official clients, which wait most of the time, so more than processors."""
+QUICK = ("--hypothesis-profile", "quick", PATIENCE)
 FULL = ("--hypothesis-profile", "full", PATIENCE)
 
 COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers", "shells", "browser", "long"
 """Groups of programs, by which `machine` installs what is missing."""
-
-
-class Lane(IntEnum):
-    """Stages of a lane run one after the other, lanes at the same time; the value is the niceness."""
-
-    FRONT = 0
-    BESIDE = 10
 
 
 @dataclass(frozen=True)
@@ -38,7 +30,7 @@ class Stage:
         folders: Test folders and files; empty for a stage without pytest.
         options: More arguments for pytest.
         needs: Groups of programs.
-        lane: The stages that it comes after, and its priority.
+        is_beside: Runs at low priority beside the other stages, for the processor time that they leave.
     """
 
     name: str
@@ -47,7 +39,7 @@ class Stage:
     folders: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    lane: Lane = Lane.FRONT
+    is_beside: bool = False
 
     def arguments(self) -> list[str]:
         """Return the arguments for the environment's command; most commands name their folder themselves."""
@@ -58,7 +50,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages in their lanes."""
+    """Stages that run one after the other, except for those beside."""
 
     title: str
     stages: tuple[Stage, ...]
@@ -102,10 +94,10 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     quick = (
         Stage("lint", "lint"),
         Stage("unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER)),
-        Stage("types", "types", lane=Lane.BESIDE),
+        Stage("types", "types", is_beside=True),
     )
     others = (
-        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), lane=Lane.BESIDE),
+        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
         Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
@@ -119,8 +111,8 @@ SECOND = Plan(
         Stage(
             "compatibility", "compat", "not core and not long", ("compat_tests",), WORKERS, (PEERS, SERVERS)
         ),
-        Stage("site", "docs", lane=Lane.BESIDE),
-        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), lane=Lane.BESIDE),
+        Stage("site", "docs", is_beside=True),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
     ),
 )
 """Stage two: every other test that takes minutes at most."""

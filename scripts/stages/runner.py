@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scripts.stages.environments import TOX
-from scripts.stages.plan import Lane, Plan, Stage
+from scripts.stages.plan import Plan, Stage
 
+BESIDE = ("nice", "-n", "10")
 STOP_SECONDS = 30
 SUMMARY = re.compile(r"^=*\s*(\d+ [a-z]+\b.* in [\d.]+s(?: \([\d:]+\))?)\s*=*$", re.MULTILINE)
 """The last line of pytest, with `-q` or without."""
@@ -76,13 +77,13 @@ def tox_command(stage: Stage) -> list[str]:
     command = [*TOX, "--skip-pkg-install", "-e", stage.environment]
     if arguments := stage.arguments():
         command += ["--", *arguments]
-    return ["nice", "-n", str(stage.lane.value), *command] if stage.lane.value else command
+    return [*BESIDE, *command] if stage.is_beside else command
 
 
 class Runner:
-    """Runs plans one after the other, the lanes of a plan at the same time.
+    """Runs plans one after the other; `results` grows with each stage.
 
-    `results` grows with each stage.
+    Stages in front run one at a time; those beside run one at a time in a second lane.
     """
 
     def __init__(
@@ -104,19 +105,19 @@ class Runner:
     def run(self, plan: Plan) -> None:
         """Run all stages of a plan, whatever comes of the others."""
         self._logs.mkdir(parents=True, exist_ok=True)
-        lanes = [[stage for stage in plan.stages if stage.lane is lane] for lane in Lane]
-        names = " | ".join(", ".join(stage.name for stage in lane) for lane in lanes if lane)
-        self._say(f"{plan.title}: {names}; logs in {self._logs}")
-        threads = [threading.Thread(target=self._run_lane, args=(lane,)) for lane in lanes]
-        for thread in threads:
-            thread.start()
+        front = [stage for stage in plan.stages if not stage.is_beside]
+        beside = [stage for stage in plan.stages if stage.is_beside]
+        lanes = [", ".join(stage.name for stage in front)] if front else []
+        lanes += [f"at low priority {', '.join(stage.name for stage in beside)}"] if beside else []
+        self._say(f"{plan.title}: {'; '.join(lanes)}; logs in {self._logs}")
+        lane = threading.Thread(target=self._run_lane, args=(beside,), name="beside")
+        lane.start()
         try:
-            for thread in threads:
-                thread.join()
+            self._run_lane(front)
+            lane.join()
         except BaseException:
             self.stop()
-            for thread in threads:
-                thread.join()
+            lane.join()
             raise
 
     def stop(self) -> None:

@@ -1,9 +1,7 @@
-"""Stages run in lanes; each gives one line, and its whole output only when it fails."""
+"""Stages run in two lanes; each gives one line, and its whole output only when it fails."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.stages.plan import Lane, Plan, Stage
+from scripts.stages.plan import Plan, Stage
 from scripts.stages.runner import Result, Runner, end, report, tox_command
 
 PASSES = "print('details'); print('3 passed, 1 deselected in 0.12s')"
@@ -69,33 +67,27 @@ def test_stages_beside_run_at_the_same_time(said: Said, tmp_path: Path) -> None:
         "import pathlib, time\npathlib.Path('{0}').touch()\n"
         "while not pathlib.Path('{1}').exists(): time.sleep(0.01)\n"
     )
-    front, beside = Stage("a", meet.format("a", "b")), Stage("b", meet.format("b", "a"), lane=Lane.BESIDE)
+    front, beside = Stage("a", meet.format("a", "b")), Stage("b", meet.format("b", "a"), is_beside=True)
     said.runner.run(Plan("stage one", (front, beside)))
-    assert said.lines[0].startswith("stage one: a | b;")
+    assert said.lines[0].startswith("stage one: a; at low priority b;")
     assert {one.stage.name for one in said.runner.results if one.has_passed} == {"a", "b"}
 
 
 def test_interrupt_ends_what_runs_and_starts_nothing_more(said: Said, tmp_path: Path) -> None:
     sleeps = "import pathlib, time\npathlib.Path('started').touch()\ntime.sleep(100)"
 
-    interrupts = (
-        "import os, pathlib, signal, time\n"
-        "while not pathlib.Path('started').exists(): time.sleep(0.01)\n"
-        f"os.kill({os.getpid()}, signal.SIGINT)\ntime.sleep(100)"
-    )
-    runner = Runner(tmp_path, tmp_path / "logs", said.lines.append, python_command)
-    stages = [
-        Stage("a", interrupts),
-        Stage("b", sleeps, lane=Lane.BESIDE),
-        Stage("c", PASSES, lane=Lane.BESIDE),
-    ]
+    def interrupt(stage: Stage) -> list[str]:
+        if stage.name == "front":
+            while not (tmp_path / "started").exists():
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        return python_command(stage)
+
+    runner = Runner(tmp_path, tmp_path / "logs", said.lines.append, interrupt)
+    stages = [Stage("front", ""), Stage("b", sleeps, is_beside=True), Stage("c", PASSES, is_beside=True)]
     began = time.monotonic()
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            runner.run(Plan("stage one", tuple(stages)))
-    finally:
-        signal.signal(signal.SIGINT, usual)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(Plan("stage one", tuple(stages)))
     assert time.monotonic() - began < 30 and runner.results == [] and len(said.lines) == 1
 
 
@@ -129,9 +121,10 @@ def test_report_has_notes_and_names_failures(tmp_path: Path) -> None:
     assert "all stages passed in 1:07" in report(results[:1], 67)
 
 
-def test_lane_of_a_stage_sets_the_priority_of_its_command() -> None:
-    stage = Stage("types", "types", lane=Lane.BESIDE)
+def test_command_of_a_stage_beside_has_low_priority() -> None:
+    stage = Stage("types", "types", is_beside=True)
     assert tox_command(stage)[:3] == ["nice", "-n", "10"]
+    in_front = tox_command(Stage("lint", "lint"))
+    assert in_front[1:] == ["-m", "tox", "run", "--skip-pkg-install", "-e", "lint"]
     with_tests = tox_command(Stage("core", "compat", "core", ("compat_tests",)))
-    assert with_tests[1:6] == ["-m", "tox", "run", "--skip-pkg-install", "-e"]
     assert with_tests[-3:] == ["--", "-m", "core"], "the environment names its folder"
