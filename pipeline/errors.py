@@ -25,7 +25,7 @@ class DataLoss(PipelineError):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what}. Some data may have been lost: it was removed by retention, or the topic was deleted "
-            "and made anew. To go on without it, set the option failOnDataLoss to false."
+            "and created again. To continue without it, set the option failOnDataLoss to false."
         )
 
 

@@ -15,7 +15,7 @@ from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files
 
 _FILLED = "the next start fills its slots from the timer log"
-_REBUILT = "the next start reads the timers anew from their topic"
+_REBUILT = "the next start reads the timers from their topic again"
 
 
 class TimerCheck:

@@ -107,7 +107,7 @@ def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[MigrationPro
         yield MigrationProblem("accounts", what)
     if _is(settings, "enableLmq"):
         yield MigrationProblem(
-            "light-queues", "offsets of light queues are not replicated: their groups begin anew"
+            "light-queues", "offsets of LMQ queues are not replicated: their groups begin again"
         )
     if _is(settings, "enableSlaveActingMaster"):
         what = (

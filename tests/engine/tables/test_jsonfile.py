@@ -94,7 +94,7 @@ def test_table_of_which_nothing_can_be_read_starts_over_and_what_was_there_is_ke
     ]
     assert not disk.exists(PATH) and not disk.exists(PATH + ".bak")
     assert "no usable table" in caplog.text and f"{PATH}.bak.broken-3" in caplog.text
-    assert "Groups begin anew" in caplog.text
+    assert "Groups begin again" in caplog.text
 
 
 def test_read_error_does_not_set_file_aside() -> None:
