@@ -11,6 +11,7 @@ from mqgateway.engine.message import (
     DEFAULT_TOPIC,
     DLQ_PREFIX,
     KAFKA_OFFSETS_TOPIC,
+    KAFKA_TRANSACTIONS_TOPIC,
     LMQ_PREFIX,
     OFFSET_MOVED_EVENT,
     QUEUE_STARTS_TOPIC,
@@ -53,6 +54,7 @@ SEND_FORBIDDEN_TOPICS: Final = frozenset(
         SELF_TEST_TOPIC,
         OFFSET_MOVED_EVENT,
         KAFKA_OFFSETS_TOPIC,
+        KAFKA_TRANSACTIONS_TOPIC,
         QUEUE_STARTS_TOPIC,
     }
 )

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Generate `gateway/kafka/codec/messages` from the message schemas of Apache Kafka.
 
-    .venv/bin/python scripts/kafka_messages.py kafka-clients-4.4.0.jar kafka-group-coordinator-4.4.0.jar
+    .venv/bin/python scripts/kafka_messages.py \
+        kafka-clients-4.4.0.jar kafka-group-coordinator-4.4.0.jar kafka-transaction-coordinator-4.4.0.jar
 
-The arguments are the jars of Kafka's clients and of its group coordinator, whose `common/message` have the
+The arguments are the jars of Kafka's clients and of its coordinators, whose `common/message` have the
 schemas (Apache License 2.0), or folders with the same files. A module is written for each message of the APIs
-that a broker serves, for each schema that clients embed in them, and for the records of the coordinator,
+that a broker serves, for each schema that clients embed in them, and for the records of the coordinators,
 and `table` for the APIs. A digest of all of them goes to the tests, which compare it where no schemas are at
 hand.
 """
@@ -27,8 +28,15 @@ DIGEST = ROOT / "tests" / "gateway" / "kafka" / "codec" / "messages.sha256"
 RELEASE = "4.4.0"
 EMBEDDED = ("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "EndTxnMarker")
 """Schemas of bytes that clients and brokers put into fields and records."""
-COORDINATOR = ("GroupMetadataKey", "GroupMetadataValue", "OffsetCommitKey", "OffsetCommitValue")
-"""Schemas of records in the topic of groups and offsets."""
+RECORDS = (
+    "GroupMetadataKey",
+    "GroupMetadataValue",
+    "OffsetCommitKey",
+    "OffsetCommitValue",
+    "TransactionLogKey",
+    "TransactionLogValue",
+)
+"""Schemas of records in the topics of coordinators."""
 TYPES = {
     "bool": "bool",
     "bytes": "bytes",
@@ -127,7 +135,7 @@ def declaration(field: Schema) -> str:
     """The declaration of the field as the codec reads it."""
     kind = "[]" * is_array(field) + ("struct" if is_struct(field) else element(field))
     tagged = field.get("taggedVersions", NONE)
-    present = versions(field["versions"]) or versions(tagged)
+    present = versions(field.get("versions", NONE)) or versions(tagged)
     parts = [f'"{snake(field["name"])}"', f'"{kind}"', f'"{present}"']
     if nullable := versions(field.get("nullableVersions", NONE)):
         parts.append(f'nullable="{nullable}"')
@@ -250,7 +258,7 @@ def generated(*sources: Path) -> dict[str, str]:
         one
         for one in read
         if (one["type"] in ("request", "response") and one.get("apiKey") in keys)
-        or one["name"] in EMBEDDED + COORDINATOR
+        or one["name"] in EMBEDDED + RECORDS
     ]
     files = {f"{snake(schema['name'])}.py": module(schema) for schema in chosen}
     files["__init__.py"] = (

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from mqgateway.engine.names import is_system_group
 from mqgateway.gateway.broker.operations import OperationError, Operations, Use
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.records import OffsetKey
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.group_names import kafka_group, store_group
 from mqgateway.gateway.kafka.topics import Topics, kafka_name, store_name
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import uuid
 
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.broker.operations import Operations, Use
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.broker_offsets import BrokerOffsets
+from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import GroupState
-from mqgateway.gateway.kafka.coordinator.offsets_log import OffsetsLog
+from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
+from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
 from mqgateway.gateway.kafka.group_names import kafka_group
-from mqgateway.gateway.kafka.offsets_queue import OffsetsQueue
-from mqgateway.gateway.kafka.offsets_topic import OffsetsTopic
 from mqgateway.gateway.kafka.topics import Topics
 
-LOAD_SECONDS = 0.04
-"""Time that a tick spends on reading groups from the log."""
 MINUTE = 60 * 1000
 HOUR = 60 * MINUTE
 
@@ -34,46 +34,32 @@ def group_settings(options: BrokerOptions) -> GroupSettings:
     )
 
 
+def _groups_log(operations: Operations) -> RecordsLog:
+    queue = CoordinatorQueue(operations, KAFKA_OFFSETS_TOPIC)
+    return CoordinatorTopic(queue, operations.clock.millis, "groups and offsets")
+
+
 class Coordination:
-    """A coordinator, which reads its log at once and, what takes longer, at the first ticks.
+    """The coordinator of groups of one broker."""
 
-    A slave coordinates nothing, and reads the log once it is master.
-    """
-
-    def __init__(self, operations: Operations, topics: Topics, records: OffsetsLog | None = None) -> None:
-        self._gate = operations.gate
-        self._clock = operations.clock
-        self._options = operations.store_options
+    def __init__(self, operations: Operations, topics: Topics, records: RecordsLog | None = None) -> None:
+        options = operations.store_options
         self.coordinator = Coordinator(
             group_settings(operations.options),
             operations.clock,
-            OffsetsTopic(OffsetsQueue(operations), operations.clock.millis) if records is None else records,
+            _groups_log(operations) if records is None else records,
             BrokerOffsets(operations, topics),
             new_id=lambda: str(uuid.uuid4()),
-            retention=lambda: self._options.file_reserved_time * HOUR,
+            retention=lambda: options.file_reserved_time * HOUR,
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),
         )
-        self._loading = self.coordinator.load()
+        self._coordinated = Coordinated(operations, self.coordinator)
         operations.clients.reserve_groups(self._has_members)
-        operations.gate.on_role_change(self._start_again)
         self.tick()
-
-    def _start_again(self) -> None:
-        """Forget the groups, and read them again if this broker coordinates them."""
-        self.coordinator.unload()
-        self._loading = self.coordinator.load()
 
     def tick(self) -> None:
         """Do what is due."""
-        if self.coordinator.is_loaded:
-            self.coordinator.tick()
-            return
-        if not self._gate.allows(Use.SEND):
-            return
-        end = self._clock.monotonic() + LOAD_SECONDS
-        for has_to_wait in self._loading:
-            if has_to_wait or self._clock.monotonic() >= end:
-                break
+        self._coordinated.tick()
 
     def _has_members(self, name: str) -> bool:
         """Return True if a group, by RocketMQ's name, has members that speak Kafka's protocol."""

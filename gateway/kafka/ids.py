@@ -1,13 +1,19 @@
-"""Ids of topics and of the cluster: uuids, which Kafka prints in base64 for URLs. Standard: `Uuid`."""
+"""Ids of topics and of the cluster, uuids that Kafka prints in base64 for URLs, and of producers.
+
+Standard: `Uuid`.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import secrets
 import uuid
+from typing import Final
 
 _SPACE = uuid.UUID("8d9e4c52-7f0a-4c1e-9c33-5b1f6c0a2d17")
 """Names below it are ours."""
+PRODUCER_ID_BITS: Final = 62
 
 
 def new_id() -> bytes:
@@ -32,3 +38,12 @@ def id_of_text(text: str) -> bytes | None:
     except (binascii.Error, ValueError):
         return None
     return value if len(value) == 16 else None
+
+
+def new_producer_id() -> int:
+    """Return a new id of a producer, a random number.
+
+    So none is given twice, by this broker or another, after a crash or from a restored backup, without
+    anything that must be written first.
+    """
+    return secrets.randbits(PRODUCER_ID_BITS)

@@ -16,11 +16,15 @@ from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
+from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
+from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
+from mqgateway.gateway.kafka.api.transactions import TransactionRequests
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 
 
 class KafkaService:
@@ -35,6 +39,8 @@ class KafkaService:
         self._coordination = Coordination(operations, topics)
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
+        self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
+        requests = TransactionRequests(operations, transactions, access, topics)
         self.handlers: Handlers = {
             **Versions(node, lambda: self.handlers).handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
@@ -42,12 +48,15 @@ class KafkaService:
             **Configs(operations, topics, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
             **LogDirs(operations, topics).handlers(),
-            **ProducerIds(operations, topics).handlers(),
-            **Produce(operations, topics).handlers(),
+            **ProducerIds(operations, topics, requests.init).handlers(),
+            **requests.handlers(),
+            **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
+            **Produce(operations, topics, transactions.verify).handlers(),
             **Fetch(operations, topics).handlers(),
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
+            **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }
 
         has_access_control = operations.gate.has_access_control
@@ -56,3 +65,4 @@ class KafkaService:
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
         self._coordination.tick()
+        self._transactions.tick()

@@ -15,6 +15,7 @@ from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.api.transaction_access import SHOWING, id_error
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.delete_groups_request import DeleteGroupsRequest
@@ -137,8 +138,10 @@ class Groups:
             error = self._access.error(call, key, Action.GET, Action.SUB)
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 error = ErrorCode.NONE
-            elif error == ErrorCode.NOT_COORDINATOR:
-                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        elif kind == TRANSACTION_KEYS:
+            error = id_error(call, key, SHOWING)
+        if error == ErrorCode.NOT_COORDINATOR:
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if error:
             return Found(key, -1, "", -1, error, "")
         address = self._node.address(call)

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.engine.steps import Steps, in_parts, mapped
+from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess, failed
+from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets, readable_topic
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
 from mqgateway.gateway.kafka.codec.messages.offset_commit_response import (
@@ -43,10 +43,10 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
-from mqgateway.gateway.kafka.coordinator.commits import SLICE, OffsetBatch
+from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.records import NEVER, Committed, OffsetKey
-from mqgateway.gateway.kafka.rights import READING, VISIBLE, shows_topic
+from mqgateway.gateway.kafka.coordinator.records import NEVER, OffsetKey
+from mqgateway.gateway.kafka.rights import VISIBLE, shows_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 OFFSET_COMMIT, OFFSET_FETCH, OFFSET_DELETE = 8, 9, 47
@@ -77,9 +77,7 @@ class OffsetRequests:
 
     def _topic(self, call: KafkaCall, name: str, topic_id: bytes) -> Topic | ErrorCode:
         """Return a topic that the client may read, or the reason why not."""
-        by_id = topic_id if call.version >= IDS_SINCE else None
-        place = self._topics.admitted(call, Use.QUERY, READING, name, by_id)
-        return place if isinstance(place, ErrorCode) else place[0]
+        return readable_topic(self._topics, call, name, topic_id if call.version >= IDS_SINCE else None)
 
     # Commit
 
@@ -103,80 +101,41 @@ class OffsetRequests:
         topics: Sequence[Topic | ErrorCode],
         refused: ErrorCode,
     ) -> Steps[Message | Deferred[Message]]:
-        """Commit the offsets of a request: check some at a time, then the member, then write all of them.
-
-        What is wrong with one offset does not concern the others.
-        """
-        errors: list[list[ErrorCode]] = [[] for _ in topics]
-        batch = OffsetBatch()
-        checked: list[tuple[int, int, ErrorCode]] = []
-        places = [
-            (row, partition) for row, topic in enumerate(request.topics) for partition in topic.partitions
-        ]
-        for part in in_parts(places, SLICE):
-            for row, partition in part:
-                topic = topics[row]
-                if isinstance(topic, ErrorCode):
-                    errors[row].append(topic)
-                elif not 0 <= partition.partition_index < topic.partitions:
-                    errors[row].append(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                else:
-                    code = refused or self._prepare(call, request, topic, partition, batch)
-                    checked.append((row, len(errors[row]), code))
-                    errors[row].append(code)
-            yield
-        commits = self._coordinator.commits
+        """Commit the offsets of a request: check some at a time, then the member, then write all of them."""
+        commits, retention = self._coordinator.commits, request.retention_time_ms
+        expires = NEVER if retention < 0 else min(call.now + retention, LONG_MAX)
+        checked = CheckedOffsets(commits, request.group_id, OffsetBatch(), call.now, expires)
+        yield from checked.check(request.topics, topics, refused)
         error = refused
-        if not error and checked:
+        if not error and checked.has_any:
             error = commits.error(request, call.version)
-        if not error and not commits.has_room(len(batch.offsets)):
+        if not error and not commits.has_room(len(checked.batch.offsets)):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
         def answer(failure: Failure | None) -> Message:
             general = error if failure is None else failed(failure)
-            for row, column, code in checked:
-                errors[row][column] = code if code and not error else general
-            return _committed(request, errors)
+            checked.settle(general, is_general=bool(error))
+            return _committed(request, checked.errors)
 
-        return commits.commit(OffsetBatch() if error else batch).addBoth(answer)
-
-    def _prepare(
-        self,
-        call: KafkaCall,
-        request: OffsetCommitRequest,
-        topic: Topic,
-        partition: OffsetCommitRequestPartition,
-        batch: OffsetBatch,
-    ) -> ErrorCode:
-        """Add the commit of a partition, or return what is wrong with it."""
-        offset, metadata = partition.committed_offset, partition.committed_metadata
-        if self._coordinator.commits.is_too_large(metadata):
-            return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        if offset < 0:
-            return ErrorCode.INVALID_REQUEST
-        retention = request.retention_time_ms
-        expires = NEVER if retention < 0 else min(call.now + retention, LONG_MAX)
-        epoch = partition.committed_leader_epoch
-        key = OffsetKey(request.group_id, topic.name, partition.partition_index)
-        batch.add(key, Committed(offset, epoch, metadata or "", call.now, expires, topic.id))
-        return ErrorCode.NONE
+        return commits.commit(OffsetBatch() if error else checked.batch).addBoth(answer)
 
     # Fetch
 
     def fetch(self, call: KafkaCall, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
-        """Answer OffsetFetch. There are no transactions yet, so that every offset is stable."""
+        """Answer OffsetFetch."""
         if call.version >= GROUPS_SINCE:
             groups = []
             for group in request.groups:
                 asked: list[Wanted] | None = None
                 if group.topics is not None:
                     asked = [(one.name, one.topic_id, one.partition_indexes) for one in group.topics]
-                groups.append((yield from self._fetch_group(call, group.group_id, asked)))
+                is_stable = request.require_stable
+                groups.append((yield from self._fetch_group(call, group.group_id, asked, is_stable)))
             return OffsetFetchResponse(groups=groups)
         wanted: list[Wanted] | None = None
         if request.topics is not None:
             wanted = [(one.name, NO_UUID, one.partition_indexes) for one in request.topics]
-        found = yield from self._fetch_group(call, request.group_id, wanted)
+        found = yield from self._fetch_group(call, request.group_id, wanted, request.require_stable)
         if found.error_code and call.version < GROUP_ERROR_SINCE:
             found.topics = [
                 OffsetFetchResponseTopics(name, NO_UUID, [_unknown(one, found.error_code) for one in numbers])
@@ -185,21 +144,24 @@ class OffsetRequests:
         return OffsetFetchResponse(topics=_old(found.topics), error_code=found.error_code)
 
     def _fetch_group(
-        self, call: KafkaCall, group_id: str, wanted: Sequence[Wanted] | None
+        self, call: KafkaCall, group_id: str, wanted: Sequence[Wanted] | None, is_stable: bool
     ) -> Steps[OffsetFetchResponseGroup]:
+        """Fetch the offsets of a group; if they have to be stable, none that may soon be another one."""
         yield
         error = self._access.error(call, group_id, Action.GET, Action.SUB)
         if error:
             return OffsetFetchResponseGroup(group_id, (), error)
         if wanted is None:
-            topics = yield from self._fetch_all(call, group_id)
+            topics = yield from self._fetch_all(call, group_id, is_stable)
         else:
             topics = []
             for one in wanted:
-                topics.append((yield from self._fetch_topic(call, group_id, *one)))
+                topics.append((yield from self._fetch_topic(call, group_id, *one, is_stable)))
         return OffsetFetchResponseGroup(group_id, topics)
 
-    def _fetch_all(self, call: KafkaCall, group_id: str) -> Steps[list[OffsetFetchResponseTopics]]:
+    def _fetch_all(
+        self, call: KafkaCall, group_id: str, is_stable: bool
+    ) -> Steps[list[OffsetFetchResponseTopics]]:
         places: dict[str, list[int]] = {}
         for key in self._coordinator.shared.keys(group_id):
             places.setdefault(key.topic, []).append(key.partition)
@@ -208,11 +170,17 @@ class OffsetRequests:
             yield
             topic = self._topics.find(name)
             if topic is not None and shows_topic(call, topic.store_name):
-                answers.append((yield from self._offsets(group_id, topic, numbers)))
+                answers.append((yield from self._offsets(group_id, topic, numbers, is_stable)))
         return answers
 
     def _fetch_topic(
-        self, call: KafkaCall, group_id: str, name: str, topic_id: bytes, numbers: Sequence[int]
+        self,
+        call: KafkaCall,
+        group_id: str,
+        name: str,
+        topic_id: bytes,
+        numbers: Sequence[int],
+        is_stable: bool,
     ) -> Steps[OffsetFetchResponseTopics]:
         yield
         by_id = topic_id if call.version >= IDS_SINCE else None
@@ -221,13 +189,16 @@ class OffsetRequests:
             # A name that is unknown has no offsets; that is no error.
             error = ErrorCode.NONE if place is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else place
             return OffsetFetchResponseTopics(name, topic_id, [_unknown(one, error) for one in numbers])
-        return (yield from self._offsets(group_id, place[0], numbers))
+        return (yield from self._offsets(group_id, place[0], numbers, is_stable))
 
     def _offsets(
-        self, group_id: str, topic: Topic, numbers: Iterable[int]
+        self, group_id: str, topic: Topic, numbers: Iterable[int], is_stable: bool
     ) -> Steps[OffsetFetchResponseTopics]:
         def offset(number: int) -> OffsetFetchResponsePartitions:
-            known = self._coordinator.commits.committed(OffsetKey(group_id, topic.name, number))
+            key = OffsetKey(group_id, topic.name, number)
+            if is_stable and self._coordinator.transactional.has_pending(key):
+                return _unknown(number, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+            known = self._coordinator.commits.committed(key)
             if known is None:
                 return _unknown(number)
             return OffsetFetchResponsePartitions(number, known.offset, known.leader_epoch, known.metadata)

@@ -1,13 +1,7 @@
-"""InitProducerId, DescribeProducers: idempotent producers. Standard: `TransactionCoordinator`, `KafkaApis`.
-
-An id is a random number of 62 bits. So none is given twice, by this broker or another, after a crash or from
-a restored backup, without anything that must be written first.
-"""
+"""InitProducerId, DescribeProducers: ids of producers. Standard: `TransactionCoordinator`, `KafkaApis`."""
 
 from __future__ import annotations
 
-import logging
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -15,7 +9,7 @@ from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
-from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.describe_producers_request import (
@@ -30,48 +24,37 @@ from mqgateway.gateway.kafka.codec.messages.describe_producers_response import (
 )
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_response import InitProducerIdResponse
+from mqgateway.gateway.kafka.ids import new_producer_id
 from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 INIT_PRODUCER_ID, DESCRIBE_PRODUCERS = 22, 61
-ID_BITS: Final = 62
 NONE: Final = -1
 EPOCH_LAST: Final = 32766
 """The last epoch of an id; the next one has a new id. Standard: `TransactionMetadata.isEpochExhausted`."""
 
-NO_TRANSACTIONS: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-"""Java's client and librdkafka stop at it. librdkafka asks again after most other errors, UNSUPPORTED_VERSION
-among them."""
 
-log = logging.getLogger(__name__)
-
-
-def random_id() -> int:
-    """Return a new id."""
-    return secrets.randbits(ID_BITS)
+InitTransactional = Callable[[KafkaCall, InitProducerIdRequest, str], Answer]
+"""Answers InitProducerId for a transactional id."""
 
 
 class ProducerIds:
-    """Idempotent producers of one broker. `new_id` returns an id that no producer has."""
+    """Producers of one broker. `init_transactional` answers those that have a transactional id."""
 
-    def __init__(self, operations: Operations, topics: Topics, new_id: Callable[[], int] = random_id) -> None:
+    def __init__(self, operations: Operations, topics: Topics, init_transactional: InitTransactional) -> None:
         self._operations = operations
         self._topics = topics
-        self._new_id = new_id
-        self._has_warned = False
+        self._init_transactional = init_transactional
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
         return {INIT_PRODUCER_ID: self.init, DESCRIBE_PRODUCERS: self.describe}
 
-    def init(self, call: KafkaCall, request: InitProducerIdRequest) -> InitProducerIdResponse:
-        """Answer InitProducerId: a new id, or the next epoch of the producer's own.
-
-        Transactions are not supported: clients stop with the error that they get for a transactional id.
-        """
+    def init(self, call: KafkaCall, request: InitProducerIdRequest) -> Answer:
+        """Answer InitProducerId: a new id, or the next epoch of the producer's own."""
         producer_id, epoch = request.producer_id, request.producer_epoch
         if request.transactional_id is not None:
-            return self._no_transactions(call, request.transactional_id)
+            return self._init_transactional(call, request, request.transactional_id)
         if (producer_id == NONE) != (epoch == NONE) or producer_id < NONE or epoch < NONE:
             return _refused(ErrorCode.INVALID_REQUEST)
         try:
@@ -81,20 +64,8 @@ class ProducerIds:
         except OperationError:
             return _refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)  # this broker's role does not allow it
         if producer_id == NONE or epoch >= EPOCH_LAST:
-            return InitProducerIdResponse(producer_id=self._new_id(), producer_epoch=0)
+            return InitProducerIdResponse(producer_id=new_producer_id(), producer_epoch=0)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch + 1)
-
-    def _no_transactions(self, call: KafkaCall, transactional_id: str) -> InitProducerIdResponse:
-        if not self._has_warned:
-            self._has_warned = True
-            log.warning(
-                "client %r at %s was refused the transactional id %r: transactions of Kafka are not "
-                "supported yet. Unset transactional.id. Further refusals are not logged",
-                call.client_id,
-                call.connection.address,
-                transactional_id,
-            )
-        return _refused(NO_TRANSACTIONS)
 
     def describe(
         self, call: KafkaCall, request: DescribeProducersRequest

@@ -22,6 +22,10 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _METADATA_LEVEL = 33
 _METADATA_MIN = 7
 """Levels of `metadata.version`: of 4.4, and the oldest that clients of it accept."""
+_TRANSACTION_LEVEL = 2
+"""Level of `transaction.version`: each transaction has an epoch of its own (KIP-890)."""
+_LEVEL_0_SINCE = 4
+"""Version from which clients know features whose lowest level is 0."""
 
 
 class Versions:
@@ -54,9 +58,17 @@ class Versions:
             return ApiVersionsResponse(api_keys=keys)
         return ApiVersionsResponse(
             api_keys=keys,
-            supported_features=[SupportedFeatureKey("metadata.version", _METADATA_MIN, _METADATA_LEVEL)],
+            supported_features=[
+                SupportedFeatureKey("metadata.version", _METADATA_MIN, _METADATA_LEVEL),
+                SupportedFeatureKey(
+                    "transaction.version", int(call.version < _LEVEL_0_SINCE), _TRANSACTION_LEVEL
+                ),
+            ],
             finalized_features_epoch=0,
-            finalized_features=[FinalizedFeatureKey("metadata.version", _METADATA_LEVEL, _METADATA_LEVEL)],
+            finalized_features=[
+                FinalizedFeatureKey("metadata.version", _METADATA_LEVEL, _METADATA_LEVEL),
+                FinalizedFeatureKey("transaction.version", _TRANSACTION_LEVEL, _TRANSACTION_LEVEL),
+            ],
         )
 
     def _wrong_target(self, request: ApiVersionsRequest) -> ErrorCode:

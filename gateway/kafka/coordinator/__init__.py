@@ -5,7 +5,8 @@
 - `member`, `group`, `group_table`: the state of groups.
 - `rebalance`, `membership`: how groups change: the requests of members, and what time does.
 - `offsets`, `commits`: committed offsets and the requests about them.
-- `records`, `journal`, `offsets_log`: what must survive a restart, as records of Kafka's own schemas.
+- `pending`, `transactional`: offsets that are committed in transactions.
+- `records`, `journal`, `records_log`: what must survive a restart, as records of Kafka's own schemas.
 - `coordinator`: all of it together, and its start.
 
 Time is a `Clock` that is passed in. A request that waits has a function that its answer is given to.

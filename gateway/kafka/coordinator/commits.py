@@ -16,21 +16,25 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import OffsetCommitRequest
+from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
+from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.records import (
     NEVER,
     Committed,
     OffsetKey,
+    PendingKey,
     group_key,
     offset_key,
     offset_value,
+    pending_key,
 )
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
 
@@ -81,6 +85,7 @@ class Commits:
         rebalances: Rebalances,
         journal: RecordJournal,
         offsets: GroupOffsets,
+        pending: PendingOffsets,
         shared: SharedOffsets,
         run_steps: Runner[None],
     ) -> None:
@@ -90,6 +95,7 @@ class Commits:
         self._rebalances = rebalances
         self._journal = journal
         self._offsets = offsets
+        self._pending = pending
         self._shared = shared
         self._run_steps = run_steps
         self._taken_over: dict[str, int] = {}
@@ -110,10 +116,7 @@ class Commits:
             if generation >= 0:
                 unknown = version >= GROUP_NOT_FOUND_SINCE
                 return ErrorCode.GROUP_ID_NOT_FOUND if unknown else ErrorCode.ILLEGAL_GENERATION
-            if self._shared.has_members(request.group_id):
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            made = self._groups.find_or_create(request.group_id, self._clock.millis())
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE if made is None else ErrorCode.NONE
+            return self._make_error(request.group_id)
         if generation < 0 and group.state is GroupState.EMPTY:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
@@ -129,6 +132,30 @@ class Commits:
         self._rebalances.expect(group, group.members[member_id])
         return ErrorCode.NONE
 
+    def transactional_error(self, request: TxnOffsetCommitRequest) -> ErrorCode:
+        """Return why a commit in a transaction is refused. Clients of old versions name no member, and may
+        commit while the group has members; a rebalance does not matter."""
+        generation, member_id = request.generation_id_or_member_epoch, request.member_id
+        group = self._groups.get(request.group_id)
+        if group is None:
+            return ErrorCode.ILLEGAL_GENERATION if generation >= 0 else self._make_error(request.group_id)
+        if generation < 0 and group.state is GroupState.EMPTY:
+            foreign = self._shared.has_members(group.id)
+            return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
+        if generation < 0 and not member_id and request.group_instance_id is None:
+            return ErrorCode.NONE
+        error = group.member_error(member_id, request.group_instance_id)
+        if not error and generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        return error
+
+    def _make_error(self, group_id: str) -> ErrorCode:
+        """Make a group that has only offsets, or return why that is not possible."""
+        if self._shared.has_members(group_id):
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        made = self._groups.find_or_create(group_id, self._clock.millis())
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE if made is None else ErrorCode.NONE
+
     def is_too_large(self, metadata: str | None) -> bool:
         """Return True if metadata of an offset is too large; Java counts UTF-16 units."""
         if metadata is None or 2 * len(metadata) <= self._settings.offset_metadata_max:
@@ -137,19 +164,33 @@ class Commits:
 
     def has_room(self, count: int) -> bool:
         """Return True if so many offsets may be added."""
-        return len(self._offsets) + count <= self._settings.offsets_max
+        return len(self._offsets) + len(self._pending) + count <= self._settings.offsets_max
 
     def commit(self, batch: OffsetBatch) -> Deferred[None]:
         """Record offsets once their records are durable; all of them or none. Fails with `NotWritten`."""
         if not batch.offsets:
             return succeed(None)
+        superseded: list[PendingKey] = []
+        if self._pending:
+            superseded = [place for key, _ in batch.offsets for place in self._pending.at(key)]
+        for place in superseded:
+            batch.records.add(pending_key(place), None)
         if batch.records.is_too_large:
             return fail(
                 NotWritten(ErrorCode.INVALID_COMMIT_OFFSET_SIZE, f"{len(batch.offsets)} offsets are too many")
             )
-        return self._write(batch.records, self._entering_of(batch.offsets))
+        return self.write(batch.records, self._superseding(batch.offsets, superseded))
 
-    def _entering_of(self, offsets: Sequence[tuple[OffsetKey, Committed]]) -> Steps[None]:
+    def _superseding(
+        self, offsets: Sequence[tuple[OffsetKey, Committed]], superseded: Sequence[PendingKey]
+    ) -> Steps[None]:
+        """Enter offsets, and remove pending ones that they prevail over."""
+        yield from self.entering(offsets)
+        for place in superseded:
+            self._pending.remove(place)
+
+    def entering(self, offsets: Sequence[tuple[OffsetKey, Committed]]) -> Steps[None]:
+        """Enter offsets in the tables; to be passed to `write`."""
         for part in in_parts(offsets, SLICE):
             for key, committed in part:
                 self._offsets.put(key, committed)
@@ -158,8 +199,8 @@ class Commits:
                 self._shared.put(key, committed.offset)
             yield
 
-    def _write(self, records: Records, entering: Steps[None]) -> Deferred[None]:
-        """Write records; once they are durable, change the tables."""
+    def write(self, records: Records, entering: Steps[None]) -> Deferred[None]:
+        """Write records; once they are durable, change the tables. Fails with `NotWritten`."""
         written = self._journal.write(records, self._clock.millis())
         return written.addCallback(lambda _: self._enter(entering, len(records)))
 
@@ -211,7 +252,11 @@ class Commits:
             return succeed(ErrorCode.NON_EMPTY_GROUP)
         if group is None and not self._shared.has_group(group_id):
             return succeed(ErrorCode.GROUP_ID_NOT_FOUND)
-        keys = {*self._offsets.keys(group_id), *self._shared.keys(group_id)}
+        keys = {
+            *self._offsets.keys(group_id),
+            *self._shared.keys(group_id),
+            *self._pending.keys(group_id),
+        }
         return self._delete(tuple(keys), group_id).addCallback(lambda _: self._end(group))
 
     def _end(self, group: Group | None) -> ErrorCode:
@@ -235,7 +280,10 @@ class Commits:
         writes: list[Deferred[None]] = []
         for part in in_parts(keys, WRITTEN_MAX):
             records = Records((offset_key(key), None) for key in part)
-            writes.append(self._write(records, self._removing(part, shared)))
+            for key in part:
+                for place in self._pending.at(key):
+                    records.add(pending_key(place), None)
+            writes.append(self.write(records, self._removing(part, shared)))
             yield
         group = None if group_id is None else self._groups.get(group_id)
         if group_id is not None and (group is None or group.state is GroupState.EMPTY):
@@ -247,6 +295,8 @@ class Commits:
         for part in in_parts(keys, SLICE):
             for key in part:
                 self._offsets.remove(key)
+                for place in self._pending.at(key):
+                    self._pending.remove(place)
                 if shared:
                     self._shared.remove(key.group, key.topic, (key.partition,))
             yield
@@ -314,6 +364,7 @@ class Commits:
             and not is_left
             and len(expired) == len(last)
             and not group.pending
+            and not self._pending.has_group(group.id)
         ):
             self._retire(group, expired, shared=True)
         else:
@@ -325,6 +376,8 @@ class Commits:
 
     def _is_expired(self, group: Group, key: OffsetKey, now: int) -> bool:
         committed = self._offsets.get(key)
+        if committed is not None and self._pending.at(key):
+            return False
         if committed is None or (group.state is not GroupState.EMPTY and group.topics is None):
             return False
         if group.state is not GroupState.EMPTY and (

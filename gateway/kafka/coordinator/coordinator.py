@@ -15,11 +15,20 @@ from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.membership import Membership
 from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog
+from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
-from mqgateway.gateway.kafka.coordinator.records import OffsetKey, read_group, read_key, read_offset
+from mqgateway.gateway.kafka.coordinator.records import (
+    OffsetKey,
+    PendingKey,
+    read_group,
+    read_key,
+    read_offset,
+    read_pending,
+)
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +51,7 @@ class Coordinator:
         self,
         settings: GroupSettings,
         clock: Clock,
-        records: OffsetsLog,
+        records: RecordsLog,
         shared: SharedOffsets,
         *,
         new_id: Callable[[], str],
@@ -53,15 +62,27 @@ class Coordinator:
         self.is_loaded = False
         self.groups = KafkaGroupTable(settings)
         self.offsets = GroupOffsets()
+        self.pending = PendingOffsets()
         self.shared = shared
         self._clock = clock
         self._retention = retention
-        self._journal = RecordJournal(records)
+        self._journal = RecordJournal(records, "groups and offsets")
         self._deadlines = Deadlines()
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
         self.membership = Membership(settings, clock, self.groups, self._rebalances, new_id)
         self.commits = Commits(
-            settings, clock, self.groups, self._rebalances, self._journal, self.offsets, shared, run_steps
+            settings,
+            clock,
+            self.groups,
+            self._rebalances,
+            self._journal,
+            self.offsets,
+            self.pending,
+            shared,
+            run_steps,
+        )
+        self.transactional = TransactionalCommits(
+            self.commits, self.pending, run_steps, lambda: self.is_loaded
         )
         self._works: dict[str, Iterator[None]] = {}
         now = elapsed_millis(clock)
@@ -76,6 +97,7 @@ class Coordinator:
         self.groups.clear()
         self.commits.abandon()
         self.offsets.clear()
+        self.pending.clear()
         self._journal.abandon(NotWritten(ErrorCode.NOT_COORDINATOR, "this broker is not the coordinator"))
         self._deadlines.clear()
         self._works.clear()
@@ -111,6 +133,12 @@ class Coordinator:
             else:
                 self.offsets.put(place, read_offset(value))
                 self.groups.find_or_create(place.group, self._clock.millis())
+        elif isinstance(place, PendingKey):
+            if value is None:
+                self.pending.remove(place)
+            else:
+                self.pending.put(place, read_pending(value))
+                self.groups.find_or_create(place.offset.group, self._clock.millis())
         elif place is not None:
             self.groups.discard(place)
             if value is not None:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog, Records
 from mqgateway.gateway.kafka.coordinator.records import Record
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, RecordsLog
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +45,14 @@ class _Write:
 
 
 class RecordJournal:
-    """Writes records, and knows those in use, the oldest first. Writes end in the order of their begin."""
+    """Writes records, and knows those in use, the oldest first. Writes end in the order of their begin.
 
-    def __init__(self, records: OffsetsLog) -> None:
+    `subject` says what the records are about.
+    """
+
+    def __init__(self, records: RecordsLog, subject: str) -> None:
         self._log = records
+        self._subject = subject
         self._entries: dict[bytes, _Entry] = {}
         self._writes: deque[_Write] = deque()
         self._in_flight: Counter[bytes] = Counter()
@@ -134,7 +138,7 @@ class RecordJournal:
 
         def failed(failure: Failure) -> None:
             self._is_refreshing = False
-            log.warning("groups and offsets are not written again: %s", failure.getErrorMessage())
+            log.warning("%s are not written again: %s", self._subject, failure.getErrorMessage())
 
         self.write(due, now).addCallbacks(done, failed)
 

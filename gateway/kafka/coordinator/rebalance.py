@@ -19,8 +19,8 @@ from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.member import Member
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.records import group_key, group_value
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 
 log = logging.getLogger(__name__)

@@ -32,6 +32,10 @@ _TOPIC_ID_TAG = b"\1\0\x10"
 """One tagged field: number 0, of 16 bytes."""
 _OLD_OFFSET_KEY = 0
 """Type of keys of offsets that old versions wrote."""
+_PENDING_KEY = 1000
+"""Type of keys of pending offsets: not one of Kafka's, which tools skip."""
+_PENDING_START = struct.Struct(">hq")
+_EPOCH = struct.Struct(">h")
 _GROUP_VERSION = 3
 _OFFSET_VERSION, _EXPIRING_OFFSET_VERSION = 4, 1
 
@@ -55,6 +59,20 @@ class OffsetKey(NamedTuple):
     partition: int
 
 
+class PendingKey(NamedTuple):
+    """The place of an offset that a producer has committed in a transaction that is not complete."""
+
+    producer_id: int
+    offset: OffsetKey
+
+
+class Pending(NamedTuple):
+    """An offset that is committed if the transaction of the producer's epoch is."""
+
+    epoch: int
+    committed: Committed
+
+
 def group_key(group_id: str) -> bytes:
     """Return the key of a group's record."""
     return _bytes(GroupMetadataKey.KEY, GroupMetadataKey(group_id), 0)
@@ -72,6 +90,11 @@ def offset_key(key: OffsetKey) -> bytes:
             _PARTITION.pack(key.partition),
         )
     )
+
+
+def pending_key(key: PendingKey) -> bytes:
+    """Return the key of a pending offset's record: the producer, and the key of the offset's own record."""
+    return _PENDING_START.pack(_PENDING_KEY, key.producer_id) + offset_key(key.offset)
 
 
 def group_value(group: Group, assignments: dict[str, bytes]) -> bytes:
@@ -108,10 +131,19 @@ def offset_value(committed: Committed) -> bytes:
     return bytes(out)
 
 
-def read_key(key: bytes) -> OffsetKey | str | None:
+def pending_value(pending: Pending) -> bytes:
+    """Return the value of a pending offset's record: the epoch, and the value of the offset's own record."""
+    return _EPOCH.pack(pending.epoch) + offset_value(pending.committed)
+
+
+def read_key(key: bytes) -> OffsetKey | PendingKey | str | None:
     """Return an offset's place or a group's id; None for a record of another kind. Raises `CodecError`."""
     reader = Reader(key)
     kind = reader.int16()
+    if kind == _PENDING_KEY:
+        place = read_key(key[_PENDING_START.size :])
+        producer_id = int(Reader(key).unpack(_PENDING_START)[1])
+        return PendingKey(producer_id, place) if isinstance(place, OffsetKey) else None
     if kind in (_OLD_OFFSET_KEY, OffsetCommitKey.KEY):
         offset = read(OffsetCommitKey, reader, 0)
         return OffsetKey(offset.group, offset.topic, offset.partition)
@@ -122,7 +154,16 @@ def read_key(key: bytes) -> OffsetKey | str | None:
 
 def read_offset(value: bytes) -> Committed:
     """Return a committed offset. Raises `CodecError`."""
+    return _read_offset(Reader(value))
+
+
+def read_pending(value: bytes) -> Pending:
+    """Return a pending offset. Raises `CodecError`."""
     reader = Reader(value)
+    return Pending(reader.int16(), _read_offset(reader))
+
+
+def _read_offset(reader: Reader) -> Committed:
     read_value = read(OffsetCommitValue, reader, reader.int16())
     return Committed(
         read_value.offset,

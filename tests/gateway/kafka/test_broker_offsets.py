@@ -3,8 +3,8 @@
 import pytest
 
 from mqgateway.gateway.kafka.broker_offsets import BrokerOffsets
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.records import OffsetKey
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.group_names import store_group
 from tests.gateway.kafka.coordinator.test_shared_offsets import check_shared_offsets
 from tests.support.gateway.kafka.broker import KafkaBroker

@@ -8,8 +8,8 @@ from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import Find
 from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRequest
 from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
 from mqgateway.gateway.kafka.coordination import Coordination, group_settings
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey, offset_key, offset_value
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from tests.gateway.kafka.api.test_groups import join_request, stable
 from tests.gateway.kafka.api.test_offsets import commit, fetch
@@ -18,7 +18,7 @@ from tests.support.gateway.kafka.broker import KafkaBroker
 
 def test_log_is_read_and_its_offsets_are_in_the_table_of_the_broker() -> None:
     kafka = KafkaBroker()
-    log = MemoryOffsetsLog()
+    log = MemoryRecordsLog()
     committed = Committed(9, 0, "", kafka.clock.millis(), topic_id=kafka.topic_id("orders"))
     log.append([(offset_key(OffsetKey("g", "orders", 0)), offset_value(committed))])
     coordination = Coordination(kafka.operations, kafka.topics, log)
@@ -36,7 +36,7 @@ class SlowClock(ManualClock):
 
 def test_long_log_is_read_in_several_ticks() -> None:
     kafka = KafkaBroker()
-    log = MemoryOffsetsLog()
+    log = MemoryRecordsLog()
     for offset in range(2000):
         key = offset_key(OffsetKey("g", "orders", offset % 4))
         log.append([(key, offset_value(Committed(offset, 0, "", 1)))])

@@ -28,8 +28,8 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from mqgateway.gateway.kafka.coordinator import offsets_log
-from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten
+from mqgateway.gateway.kafka.coordinator import records_log
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.service import KafkaService
 from tests.gateway.kafka.api.test_groups import add_rocketmq_member, stable
@@ -217,7 +217,7 @@ def test_offset_is_deleted_unless_the_group_subscribes_to_its_topic() -> None:
 # Groups that change sides
 
 
-def test_rocketmq_group_goes_on_with_kafka_and_back_at_the_same_offsets() -> None:
+def test_rocketmq_group_continues_with_kafka_and_back_at_the_same_offsets() -> None:
     kafka = KafkaBroker()
     peer = add_rocketmq_member(kafka)
     kafka.broker.tables.offsets.commit("g", "my|topic", 0, 40)
@@ -336,10 +336,10 @@ def test_long_commit_of_a_member_that_leaves_meanwhile_records_none_of_its_offse
 
 def test_commit_that_does_not_fit_one_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     kafka = KafkaBroker()
-    monkeypatch.setattr(offsets_log, "RECORDS_MAX", 50)
+    monkeypatch.setattr(records_log, "RECORDS_MAX", 50)
     assert codes_of(kafka.ask(commit_many(1, 50), 9)) == [E.NONE] * 50
     assert codes_of(kafka.ask(commit_many(2, 51), 9)) == [E.INVALID_COMMIT_OFFSET_SIZE] * 51
-    monkeypatch.setattr(offsets_log, "BATCH_MAX", 500)
+    monkeypatch.setattr(records_log, "BATCH_MAX", 500)
     assert codes_of(kafka.ask(commit_many(2, 10), 9)) == [E.INVALID_COMMIT_OFFSET_SIZE] * 10
     assert kafka.broker.tables.offsets.query("g", "orders", 0) == 1
 

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from mqgateway.gateway.kafka.api.producer_ids import ID_BITS, random_id
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.describe_producers_request import (
     DescribeProducersRequest,
     TopicRequest,
 )
-from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import FindCoordinatorRequest
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from tests.gateway.kafka.api.test_metadata import ACCESS, create
 from tests.support.gateway.kafka.client import kafka_scene
@@ -23,11 +21,6 @@ from tests.support.gateway.kafka.requests import (
     produce_request,
     produced,
 )
-
-
-def test_ids_are_random_and_not_negative() -> None:
-    ids = [random_id() for _ in range(1000)]
-    assert len(set(ids)) == 1000 and all(0 <= one < 1 << ID_BITS for one in ids)
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -53,22 +46,6 @@ def test_an_id_without_an_epoch_is_an_invalid_request(producer: tuple[int, int])
     with kafka_scene() as scene:
         answer = scene.client().ask(InitProducerIdRequest(None, 1000, *producer))
         assert answer.error_code == ErrorCode.INVALID_REQUEST
-
-
-@pytest.mark.parametrize("name", ["orders", ""])
-def test_transactional_producer_is_led_here_and_refused_for_good(
-    name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with kafka_scene() as scene:
-        client = scene.client("shop")
-        [found] = client.ask(FindCoordinatorRequest("", 1, [name])).coordinators
-        assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
-        for _ in range(2):
-            answer = client.ask(InitProducerIdRequest(name, 1000))
-            code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-            assert (answer.error_code, answer.producer_id) == (code, -1)
-    warnings = [text for text in caplog.messages if "transactional id" in text]
-    assert len(warnings) == 1 and repr(name) in warnings[0] and "'shop'" in warnings[0]
 
 
 def test_producers_of_partitions_are_described() -> None:

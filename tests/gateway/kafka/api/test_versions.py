@@ -19,7 +19,10 @@ def test_answer_has_every_api_with_a_function() -> None:
         answer = scene.client().ask(NAMED)
         announced = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
         assert answer.error_code == 0 and announced[3] == (0, 13) and announced[18] == (0, 5)
-        assert [feature.name for feature in answer.supported_features] == ["metadata.version"]
+        supported = [(one.name, one.min_version, one.max_version) for one in answer.supported_features]
+        assert supported == [("metadata.version", 7, 33), ("transaction.version", 0, 2)]
+        finalized = [(one.name, one.max_version_level) for one in answer.finalized_features]
+        assert finalized == [("metadata.version", 33), ("transaction.version", 2)]
         for key, (_, latest) in announced.items():
             assert latest == APIS[key].latest
 
@@ -29,6 +32,12 @@ def test_every_version_is_answered(version: int) -> None:
     with kafka_scene() as scene:
         answer = scene.client().ask(NAMED, version)
         assert answer.error_code == 0 and answer.api_keys
+
+
+def test_lowest_level_of_a_feature_is_1_for_clients_that_do_not_know_0() -> None:
+    with kafka_scene() as scene:
+        features = scene.client().ask(NAMED, 3).supported_features
+        assert [one.min_version for one in features] == [7, 1]
 
 
 def test_a_newer_version_is_answered_in_version_0_with_the_supported_ones() -> None:
@@ -52,7 +61,7 @@ def test_a_software_name_with_other_characters_is_an_invalid_request(name: str) 
         assert scene.client().ask(ApiVersionsRequest(name, "1.0"), 2).error_code == 0
 
 
-def test_a_client_that_expects_another_cluster_is_told_to_bootstrap() -> None:
+def test_client_that_expects_another_cluster_is_asked_to_bootstrap() -> None:
     with kafka_scene() as scene:
         client = scene.client()
         own = client.ask(MetadataRequest(topics=[])).cluster_id

@@ -26,13 +26,22 @@ from mqgateway.gateway.kafka.codec.messages.group_metadata_key import GroupMetad
 from mqgateway.gateway.kafka.codec.messages.group_metadata_value import GroupMetadataValue
 from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommitKey
 from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
+from mqgateway.gateway.kafka.codec.messages.transaction_log_key import TransactionLogKey
+from mqgateway.gateway.kafka.codec.messages.transaction_log_value import TransactionLogValue
 from mqgateway.gateway.kafka.codec.plans import decode, encode, read, reading, versions, writing
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message, covers
 from tests.house.source import ROOT
 from tests.support.gateway.kafka_messages import random_message
 
 EMBEDDED = (ConsumerProtocolAssignment, ConsumerProtocolSubscription, EndTxnMarker)
-RECORDS = (GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue)
+RECORDS = (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+    TransactionLogKey,
+    TransactionLogValue,
+)
 MESSAGES: list[type[Message]] = [
     *(side for api in APIS.values() for side in (api.request, api.response)),
     *EMBEDDED,

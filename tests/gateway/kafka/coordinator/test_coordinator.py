@@ -11,9 +11,9 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import MemberIdentity
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.group import GroupState
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, Records, Stored
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, Records, Stored
 from tests.gateway.kafka.coordinator.test_journal import SlowLog
 from tests.support.gateway.kafka.groups import Answered, Groups, subscription
 
@@ -41,7 +41,7 @@ def test_empty_generation_survives_a_restart() -> None:
 
 
 def test_broken_record_is_skipped() -> None:
-    log = MemoryOffsetsLog()
+    log = MemoryRecordsLog()
     log.append(Records([(b"\0\x02\0\x01g", b"\0\x03"), (b"", b""), (b"\0\x09", b"new")]))
     groups = Groups(log=log)
     groups.commit(0, 7)
@@ -77,7 +77,7 @@ def test_unloaded_groups_are_forgotten_and_what_waits_is_answered() -> None:
 
 
 def test_load_yields_while_it_waits_for_the_log() -> None:
-    class LateLog(MemoryOffsetsLog):
+    class LateLog(MemoryRecordsLog):
         def replay(self) -> Iterator[Stored | None]:
             yield None
             yield from super().replay()
@@ -182,7 +182,7 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: self.groups.coordinator.groups.get("g") is not None)
     @rule()
-    def everybody_works(self) -> None:
+    def all_work(self) -> None:
         """Live clients bring any group to a stable state."""
         for _ in range(40):
             group = self.groups.coordinator.groups.get("g")

@@ -8,11 +8,11 @@ from twisted.internet.defer import Deferred
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator import journal as module
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, NotWritten, Records, Stored
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, NotWritten, Records, Stored
 
 
-class SlowLog(MemoryOffsetsLog):
+class SlowLog(MemoryRecordsLog):
     """A log whose writes end when the test says so."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class SlowLog(MemoryOffsetsLog):
         return iter(self.records)
 
 
-def replayed(log: MemoryOffsetsLog) -> dict[bytes, bytes]:
+def replayed(log: MemoryRecordsLog) -> dict[bytes, bytes]:
     """Return what a start would find."""
     state: dict[bytes, bytes | None] = {}
     state.update((record.key, record.value) for record in log.records)
@@ -42,8 +42,8 @@ def replayed(log: MemoryOffsetsLog) -> dict[bytes, bytes]:
 
 
 def test_records_older_than_the_limit_are_written_again_and_the_former_ones_released() -> None:
-    log = MemoryOffsetsLog()
-    journal = RecordJournal(log)
+    log = MemoryRecordsLog()
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"a", b"1"), (b"b", b"2")]), 0)
     journal.write(Records([(b"a", b"3")]), 500)
     journal.refresh(900, 1000)
@@ -55,8 +55,8 @@ def test_records_older_than_the_limit_are_written_again_and_the_former_ones_rele
 
 def test_obsolete_records_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OBSOLETE_MIN", 50)
-    log = MemoryOffsetsLog()
-    journal = RecordJournal(log)
+    log = MemoryRecordsLog()
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"old", b"x")]), 0)
     for number in range(100):
         journal.write(Records([(b"a", b"%d" % number)]), number)
@@ -66,8 +66,8 @@ def test_obsolete_records_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tombstone_ends_a_record() -> None:
-    log = MemoryOffsetsLog()
-    journal = RecordJournal(log)
+    log = MemoryRecordsLog()
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"a", b"1")]), 0)
     journal.write(Records([(b"a", None)]), 1)
     assert len(journal) == 0
@@ -77,7 +77,7 @@ def test_tombstone_ends_a_record() -> None:
 
 def test_record_whose_successor_is_on_its_way_is_not_written_again() -> None:
     log = SlowLog()
-    journal = RecordJournal(log)
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"a", b"1")]), 0)
     log.end_write(0)
     journal.write(Records([(b"a", b"2")]), 10)
@@ -89,7 +89,7 @@ def test_record_whose_successor_is_on_its_way_is_not_written_again() -> None:
 
 def test_writes_end_in_the_order_of_their_begin() -> None:
     log = SlowLog()
-    journal = RecordJournal(log)
+    journal = RecordJournal(log, "groups")
     ended: list[str] = []
     journal.write(Records([(b"a", b"1")]), 0).addCallback(lambda _: ended.append("first"))
     journal.write(Records([(b"a", b"2")]), 0).addCallback(lambda _: ended.append("second"))
@@ -101,7 +101,7 @@ def test_writes_end_in_the_order_of_their_begin() -> None:
 
 def test_failed_write_changes_nothing_and_does_not_stop_later_ones() -> None:
     log = SlowLog()
-    journal = RecordJournal(log)
+    journal = RecordJournal(log, "groups")
     outcomes: list[object] = []
     journal.write(Records([(b"a", b"1")]), 0).addErrback(
         lambda failure: outcomes.append(write_error(failure))
@@ -115,7 +115,7 @@ def test_failed_write_changes_nothing_and_does_not_stop_later_ones() -> None:
 
 def test_failed_refresh_is_tried_again() -> None:
     log = SlowLog()
-    journal = RecordJournal(log)
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"a", b"1")]), 0)
     log.end_write(0)
     journal.refresh(5000, 1000)
@@ -127,9 +127,9 @@ def test_failed_refresh_is_tried_again() -> None:
 
 
 def test_journal_of_a_log_that_is_read_again_knows_the_same() -> None:
-    log = MemoryOffsetsLog()
-    journal = RecordJournal(log)
+    log = MemoryRecordsLog()
+    journal = RecordJournal(log, "groups")
     journal.write(Records([(b"a", b"1"), (b"b", b"2"), (b"a", None)]), 0)
-    again = RecordJournal(log)
+    again = RecordJournal(log, "groups")
     assert list(again.load()) == [(b"a", b"1"), (b"b", b"2"), (b"a", None)]
     assert len(again) == 1

@@ -4,12 +4,12 @@ from twisted.internet.defer import Deferred, fail
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.coordinator.group import GroupState
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, NotWritten, Records
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from tests.support.gateway.kafka.groups import Groups
 
 
-class FullLog(MemoryOffsetsLog):
+class FullLog(MemoryRecordsLog):
     """A log that refuses records while `is_full`."""
 
     is_full = False
@@ -20,7 +20,7 @@ class FullLog(MemoryOffsetsLog):
         return super().append(records)
 
 
-def test_assignment_that_is_not_written_is_given_to_nobody_and_the_group_rebalances() -> None:
+def test_assignment_that_is_not_written_is_given_to_no_member_and_the_group_rebalances() -> None:
     log = FullLog()
     groups = Groups(log=log)
     one, _ = groups.added()

@@ -28,8 +28,8 @@ from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
-from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryOffsetsLog, OffsetsLog
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
+from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedInMemory
 
@@ -67,12 +67,12 @@ class Groups:
     def __init__(
         self,
         settings: GroupSettings | None = None,
-        log: OffsetsLog | None = None,
+        log: RecordsLog | None = None,
         clock: ManualClock | None = None,
         shared: SharedInMemory | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
-        self.log = log if log is not None else MemoryOffsetsLog()
+        self.log = log if log is not None else MemoryRecordsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
@@ -112,7 +112,7 @@ class Groups:
         """Let time pass, with the ticks that belong to it."""
         for _ in range(0, millis, step):
             self.clock.advance(step)
-            if isinstance(self.log, MemoryOffsetsLog):
+            if isinstance(self.log, MemoryRecordsLog):
                 self.log.time = self.clock.millis()
             self.coordinator.tick()
 

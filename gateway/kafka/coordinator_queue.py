@@ -1,0 +1,93 @@
+"""The queue of a coordinator's topic in the broker's store."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from twisted.internet.defer import Deferred, maybeDeferred
+
+from mqgateway.engine.record_batches.batches import Batch
+from mqgateway.gateway.broker.operations import (
+    Appended,
+    Operations,
+    ReadBatches,
+    ReadPosition,
+    Reason,
+    Use,
+)
+from mqgateway.gateway.kafka.coordinator_topic import NotReadable, Span
+from mqgateway.gateway.kafka.creation import new_topic
+
+log = logging.getLogger(__name__)
+
+QUEUE = 0
+CONFIGS = {"cleanup.policy": "compact"}
+"""Settings of a topic, as Apache Kafka has them: the coordinator removes its records, not their age."""
+RELEASED_TOGETHER = 1000
+"""Records that are released together, as each release writes a record to the log."""
+READ_BYTES = 512 * 1024
+"""Bytes that are read at a time."""
+
+
+class CoordinatorQueue:
+    """See `coordinator_topic.BatchQueue`. The topic is made when it is first written to."""
+
+    def __init__(self, operations: Operations, topic: str) -> None:
+        self._operations = operations
+        self._topic = topic
+
+    def start(self) -> int:
+        """See `BatchQueue`."""
+        if self._operations.topics.get(self._topic) is None:
+            return 0
+        permit = self._operations.gate.internal(Use.PULL)
+        return self._operations.batches.ends(permit, self._topic, QUEUE).log_start
+
+    def append(self, batch: bytearray) -> Deferred[int] | int:
+        """See `BatchQueue`."""
+        operations = self._operations
+        permit = operations.gate.internal(Use.SEND)
+        if operations.topics.get(self._topic) is None:
+            # It can be written to at once; name servers learn of it in their time.
+            making = operations.gate.internal(Use.ADMINISTER)
+            operations.administration.put_topic(making, new_topic(self._topic, 1, CONFIGS))
+        appended = operations.batches.append(
+            permit, self._topic, QUEUE, Batch(memoryview(batch)), is_all=True
+        )
+        return appended.addCallback(_base_offset) if isinstance(appended, Deferred) else appended.base_offset
+
+    def read(self, offset: int) -> Sequence[Span] | Deferred[Sequence[Span]]:
+        """See `BatchQueue`. What is not in memory is brought there by a worker."""
+        permit = self._operations.gate.internal(Use.PULL)
+        position = ReadPosition(self._topic, QUEUE, offset, READ_BYTES)
+        found = self._operations.batches.fetch(permit, [position], 0, READ_BYTES, 0)
+        return found.addCallback(self._spans) if isinstance(found, Deferred) else self._spans(found)
+
+    def _spans(self, found: list[ReadBatches]) -> Sequence[Span]:
+        [one] = found
+        if one.error is not None:
+            if one.error.reason is Reason.TOPIC_NOT_EXIST:
+                return ()
+            raise one.error
+        if one.is_out_of_range and one.position.offset < one.ends.high_watermark:
+            raise NotReadable(f"records before offset {one.ends.log_start} were removed meanwhile")
+        if not one.spans and one.position.offset < one.ends.high_watermark > one.ends.last_stable:
+            raise NotReadable("the last records are not on enough replicas yet")
+        return one.spans
+
+    def release(self, before: int) -> None:
+        """See `BatchQueue`. A release that fails is made good by the next one, whose offset is later."""
+        if before - self.start() < RELEASED_TOGETHER:
+            return
+        permit = self._operations.gate.internal(Use.DELETE_RECORDS)
+        released = maybeDeferred(self._operations.batches.delete_before, permit, self._topic, QUEUE, before)
+        released.addErrback(
+            lambda failure: log.warning(
+                "old records of %s are kept: %s", self._topic, failure.getErrorMessage()
+            )
+        )
+
+
+def _base_offset(appended: Appended) -> int:
+    return appended.base_offset

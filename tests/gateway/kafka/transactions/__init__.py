@@ -1,0 +1,1 @@
+"""Tests of the coordinator of Kafka's transactions."""
