@@ -38,6 +38,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/batch_answer.py",
     "mqgateway/engine/store/batch_consume_queue.py",
     "mqgateway/engine/store/batch_reading.py",
+    "mqgateway/engine/store/batch_records.py",
     "mqgateway/engine/store/client_batch.py",
     "mqgateway/engine/store/client_elements.py",
     "mqgateway/engine/store/cold.py",

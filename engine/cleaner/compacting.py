@@ -11,14 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from mqgateway.engine.cleaner.batches import BatchCleaner, LastOfProducer
-from mqgateway.engine.cleaner.compacted_part import CompactedPart, PartWriter
 from mqgateway.engine.cleaner.offset_map import SLOT_SIZE, OffsetMap, slots_for
-from mqgateway.engine.cleaner.stored_records import clean_record, map_record, offsets_of
+from mqgateway.engine.cleaner.stored_records import clean_record, map_record
 from mqgateway.engine.cleaner.transactions import PassedTransactions
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.producers.transactions import AbortedTransaction
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
+from mqgateway.engine.store.batch_records import offsets_of
+from mqgateway.engine.store.compacted_part import CompactedPart, PartWriter
 
 TOGETHER: Final = 8
 """Records of the compacted part that are copied in one step."""
@@ -27,9 +28,9 @@ TOGETHER: Final = 8
 class DirtyRecords(Protocol):
     """The queue behind its compacted part."""
 
-    def read(self, offset: int) -> tuple[Sequence[bytes], int]:
+    def read(self, offset: int) -> tuple[Sequence[bytes], int] | None:
         """Return some records from a queue offset on, and the greater offset to read next. Those that are
-        gone are left out. Raises `OSError`."""
+        gone are left out. None: they are there after a later step. Raises `OSError`."""
 
 
 class CleaningPlan(NamedTuple):
@@ -81,7 +82,7 @@ def compacting(
     read = kept = 0
     compacted = () if old is None else old.records(plan.start)
     for records in _chunks(compacted, dirty, plan.begin, end):
-        for record in records:
+        for record in records or ():
             if offsets_of(record)[1] <= plan.start:
                 continue
             read += 1
@@ -101,7 +102,7 @@ def _mapping(dirty: DirtyRecords, plan: CleaningPlan, offsets: OffsetMap) -> Ste
     passed = PassedTransactions(plan.aborted)
     end = plan.begin
     for records in _dirty_chunks(dirty, plan.begin, plan.end):
-        for record in records:
+        for record in records or ():
             if not map_record(record, offsets, passed):
                 return end
             end = offsets_of(record)[1]
@@ -111,8 +112,8 @@ def _mapping(dirty: DirtyRecords, plan: CleaningPlan, offsets: OffsetMap) -> Ste
 
 def _chunks(
     compacted: Iterable[bytes], dirty: DirtyRecords, begin: int, end: int
-) -> Iterator[Sequence[bytes]]:
-    """Yield all records before an offset, some together."""
+) -> Iterator[Sequence[bytes] | None]:
+    """Yield all records before an offset, some together; None as long as the next ones are not there."""
     some: list[bytes] = []
     for record in compacted:
         some.append(record)
@@ -123,10 +124,14 @@ def _chunks(
     yield from _dirty_chunks(dirty, begin, end)
 
 
-def _dirty_chunks(dirty: DirtyRecords, begin: int, end: int) -> Iterator[Sequence[bytes]]:
-    """Yield the records that have an offset of a range, some together."""
+def _dirty_chunks(dirty: DirtyRecords, begin: int, end: int) -> Iterator[Sequence[bytes] | None]:
+    """Yield the records that have an offset of a range, as `_chunks` does."""
     offset = begin
     while offset < end:
-        records, offset = dirty.read(offset)
+        found = dirty.read(offset)
+        if found is None:
+            yield None
+            continue
+        records, offset = found
         places = [(record, *offsets_of(record)) for record in records]
         yield [record for record, first, after in places if after > begin and first < end]

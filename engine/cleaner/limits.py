@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mqgateway.engine.tables.kafka_configs import kafka_config
+from mqgateway.engine.tables.retention import policies
 
 
 class CompactionLimits(NamedTuple):
@@ -30,7 +31,7 @@ class CompactionLimits(NamedTuple):
 
 def is_compacted(attributes: Mapping[str, str]) -> bool:
     """Return True if a topic that Kafka made keeps the newest record of each key."""
-    return "compact" in [word.strip() for word in kafka_config(attributes, "cleanup.policy").split(",")]
+    return "compact" in policies(attributes)
 
 
 def compaction_limits(attributes: Mapping[str, str]) -> CompactionLimits:

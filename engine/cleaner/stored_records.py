@@ -17,7 +17,7 @@ from mqgateway.engine.message import PROPERTY_CRC32
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import batch_of
-from mqgateway.engine.store.dispatch_request import inner_batch
+from mqgateway.engine.store.batch_records import batch_place
 from mqgateway.engine.store.record import (
     CRC_SIZE,
     HEADS,
@@ -25,28 +25,15 @@ from mqgateway.engine.store.record import (
     SYS_FLAG_AT,
     crc32,
     decode,
-    properties_of,
     sealed,
     store_timestamp,
 )
-from mqgateway.engine.store.whole_batches import batch_place, messages_in
+from mqgateway.engine.store.whole_batches import messages_in
 
 _SYS_FLAG: Final = struct.Struct(f">{SYS_FLAG_AT}xi")
-_QUEUE_OFFSET: Final = struct.Struct(">20xq")
-_LAST_OFFSET_DELTA: Final = struct.Struct(">23xi")
 _SEAL: Final = f"{PROPERTY_CRC32}\1".encode()
 _SIZE, _BODY_CRC, _BORN, _BODY_LENGTH = 0, 2, 8, 14
 """Fields of a record's head."""
-
-
-def offsets_of(record: bytes) -> tuple[int, int]:
-    """Return the queue offset of the first message of a record, and the one after its last."""
-    base = int(_QUEUE_OFFSET.unpack_from(record)[0])
-    place = batch_place(record)
-    if place is not None:
-        return base, base + int(_LAST_OFFSET_DELTA.unpack_from(record, place[0])[0]) + 1
-    held = inner_batch(properties_of(record))
-    return base, base + (1 if held is None else held[1])
 
 
 def map_record(record: bytes, offsets: OffsetMap, transactions: PassedTransactions) -> bool:

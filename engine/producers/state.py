@@ -64,12 +64,13 @@ Verdict = Duplicate | BatchRefusal | None
 
 
 class ProducerFigures(NamedTuple):
-    """Figures of a producer of a queue, for administrators. `last_time` is in ms."""
+    """Figures of a producer of a queue. `last_time` is in ms; `last_offset` is that of its last record."""
 
     producer_id: int
     epoch: int
     last_sequence: int
     last_time: int
+    last_offset: int
 
 
 def epoch_of(entry: bytes) -> int:
@@ -222,7 +223,9 @@ class Producers:
         for (name, queue_id, producer_id), entry in self.entries.items():
             if name == topic and not self._is_expired(entry, now):
                 last = last_of(entry)
-                figures = ProducerFigures(producer_id, epoch_of(entry), last.last_sequence, last.stored)
+                figures = ProducerFigures(
+                    producer_id, epoch_of(entry), last.last_sequence, last.stored, last.last_offset
+                )
                 found.setdefault(queue_id, []).append(figures)
         return found
 

@@ -166,8 +166,11 @@ class StoreAdministration:
         return count
 
     def _delete_from_views(self, topic: str) -> bool:
-        """Delete a topic from every view; return True if one of them had it."""
-        known = [view.delete_topic(topic) for view in self._dispatch.views]
+        """Delete a topic from every view; return True if one of them had it.
+
+        The queues come last: after a crash no view has data of a topic whose queues are gone.
+        """
+        known = [view.delete_topic(topic) for view in reversed(self._dispatch.views)]
         return any(known)
 
     def delete_expired_files(self) -> None:

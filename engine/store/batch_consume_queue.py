@@ -47,9 +47,13 @@ class BatchUnit(NamedTuple):
 
 
 class BatchConsumeQueue(UnitQueue):
-    """One queue. Offsets are those of single messages."""
+    """One queue. Offsets are those of single messages.
 
-    __slots__ = ("_numbers", "max_offset")
+    Its compacted part, in a file of its own (`compacted_part`), has the messages from `compacted_begin` to
+    `compacted_end`, whether their units are still there or not. Both are 0 without one.
+    """
+
+    __slots__ = ("_numbers", "compacted_begin", "compacted_end", "max_offset")
 
     unit_size = BATCH_UNIT_SIZE
     blank = BATCH_UNIT.pack(*BLANK_PLACE, 0, 0, 0, 0, NOT_COMPACTED, 0)
@@ -57,6 +61,7 @@ class BatchConsumeQueue(UnitQueue):
     def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
         super().__init__(pool, directory, file_size, topic, queue_id)
         self.max_offset = 0
+        self.compacted_begin = self.compacted_end = 0
         self._numbers: dict[int, int] = {}
 
     def restore(self, state: list[int]) -> None:
@@ -154,11 +159,12 @@ class BatchConsumeQueue(UnitQueue):
 
     def offset_by_time(self, time: int, upper: bool, may_wait: bool = True) -> int:
         """The first message of the first batch stored at or after a time in ms; with `upper`, of the last
-        one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there.
+        one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there. The
+        compacted part is not looked at.
 
         Standard: `BatchConsumeQueue.getOffsetInQueueByTime`.
         """
-        first = self.number_of(self.min_offset, may_wait)
+        first = self.number_of(max(self.min_offset, self.compacted_end), may_wait)
 
         def is_before(unit: BatchUnit) -> bool:
             return unit.store_timestamp < time or (upper and unit.store_timestamp == time)
@@ -169,13 +175,25 @@ class BatchConsumeQueue(UnitQueue):
         return max(self.min_offset, found)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first message that is still in the log and not removed by a marker.
+        """Move `min_offset` to the first message that is still in the log, or in the compacted part, and not
+        removed by a marker.
 
         Standard: `BatchConsumeQueue.correctMinOffset`.
         """
+        if self.compacted_end:
+            self.min_offset = min(max(self.compacted_begin, self.start), self.max_offset)
+            return
+        self.min_offset = max(self.first_offset_in_log(min_physical_offset), self.start)
+
+    def first_offset_in_log(self, min_physical_offset: int) -> int:
+        """Return the offset of the first message that is still in the log, the end of the queue if there is
+        none."""
         unit = self._unit(self.first_in_log(min_physical_offset, 0))
-        first = self.max_offset if unit is None else unit.base_offset
-        self.min_offset = max(first, self.start)
+        return self.max_offset if unit is None else unit.base_offset
+
+    def continue_at(self, offset: int) -> None:
+        """Give the next message of a queue without units this offset."""
+        self.max_offset = self.next_offset = self.opened_at = offset
 
     def _unit(self, number: int, may_wait: bool = True) -> BatchUnit | None:
         data = self.read(number, 1, may_wait)

@@ -14,6 +14,7 @@ from mqgateway.engine.store.batch_consume_queue import (
     BatchUnit,
 )
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.log import ENDLESS, Log, agreed_limit
 from mqgateway.engine.store.record import START
@@ -49,6 +50,7 @@ class BatchReading:
         fresh: Callable[[], int],
         read: Read,
         borrow: Borrow,
+        compacted: CompactedReading,
     ) -> None:
         self._options = options
         self._log = commit_log
@@ -57,6 +59,7 @@ class BatchReading:
         self._fresh = fresh
         self._read = read
         self._borrow = borrow
+        self._compacted = compacted
 
     def messages(
         self,
@@ -70,11 +73,15 @@ class BatchReading:
     ) -> GetResult:
         """Read messages before the queue offset `end`. A record batch of Kafka is expanded; a batch of
         RocketMQ is returned whole or not at all."""
-        number, fresh = queue.number_of(offset, self._may_wait), self._fresh()
+        is_compacted, fresh = offset < queue.compacted_end, self._fresh()
+        number = 0 if is_compacted else queue.number_of(offset, self._may_wait)
         fresh_from = self._log.end_offset - fresh
         answer = BatchAnswer(
             offset, number, max_count, max_bytes, accept, limits, fresh_from, self._expansion
         )
+        if is_compacted:
+            self._compacted.fill(queue, offset, answer, self._may_wait)
+            return answer.result(queue, self._log.end_offset, fresh)
         most, most_bytes = answer.bounds()
         window = max(TOGETHER, max_count)
         if accept is not None:
@@ -100,6 +107,8 @@ class BatchReading:
         self, queue: BatchConsumeQueue, offset: int, end: int, max_count: int, max_bytes: int
     ) -> GetResult:
         """Borrow records before the queue offset `end` as they are stored."""
+        if offset < queue.compacted_end:
+            return self._compacted.records(queue, offset, max_count, max_bytes, self._may_wait)
         number = queue.number_of(offset, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
         chosen = self._choose(queue, number, end, max_count, max_bytes)

@@ -36,6 +36,7 @@ from mqgateway.engine.store.administration import StoreAdministration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import commit_log_of
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
@@ -63,6 +64,7 @@ from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics
 from mqgateway.engine.store.store_reading import StoreReading
 from mqgateway.engine.store.truncation import Truncation
+from mqgateway.engine.store.views.compacted_parts import CompactedPartsView
 from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.standard import views_of
 from mqgateway.engine.store.views.starts import properties_of_marker
@@ -134,8 +136,11 @@ class MessageStore(StoreReading):
         self._aside = aside or worker
         self.producers = ProducersView(options, disk, clock, self.root)
         self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
+        compacted = CompactedReading()
+        self.compacted_parts = CompactedPartsView(disk, self.root, self._queues, compacted.parts)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
-        self._views = views_of(*of_store, self.producers, self.transactions, views)
+        own = self.producers, self.transactions, self.compacted_parts
+        self._views = views_of(*of_store, *own, views)
         self._dispatch = Dispatch(self._views)
         self._durability = LogFlusher(
             options,
@@ -161,11 +166,11 @@ class MessageStore(StoreReading):
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views
-        super().__init__(*of_log, inspection, statistics, memory, self._aside, self.transactions)
+        super().__init__(*of_log, inspection, statistics, memory, self._aside, self.transactions, compacted)
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
-        self.batches = WholeBatches(self, self._queues, self._writer)
+        self.batches = WholeBatches(self, self._queues, self._writer, compacted)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
         self.admin = StoreAdministration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 
@@ -37,8 +39,9 @@ class _Counted(NamedTuple):
 class QueueSizes:
     """Sizes of the queues of one store, of those that are asked for."""
 
-    def __init__(self, queues: ConsumeQueues) -> None:
+    def __init__(self, queues: ConsumeQueues, compacted: CompactedReading) -> None:
         self._queues = queues
+        self._compacted = compacted
         self._counted: dict[tuple[str, int], _Counted] = {}
 
     def start_for(self, topic: str, queue_id: int, size: int, reading: ColdReading) -> Steps[int]:
@@ -49,6 +52,9 @@ class QueueSizes:
             return 0
         counted = yield from self._count(queue, reading)
         number, total = counted.first, counted.total
+        if isinstance(queue, BatchConsumeQueue) and total < size and queue.min_offset < queue.compacted_end:
+            self._counted[topic, queue_id] = counted
+            return max(queue.min_offset, self._compacted.of(queue).offset_with(size - total))
         while number < counted.end and total > size:
             sizes = yield from _sizes(queue, number, counted.end, reading)
             for one in sizes:
@@ -69,8 +75,11 @@ class QueueSizes:
         self._counted = {key: value for key, value in self._counted.items() if key[0] in topics}
 
     def _count(self, queue: AnyQueue, reading: ColdReading) -> Steps[_Counted]:
-        """Return the size of all that a queue has now."""
-        first = yield from reading(lambda may_wait: queue.number_of(queue.min_offset, may_wait))
+        """Return the size of all that a queue has now, behind its compacted part."""
+        begin = queue.min_offset
+        if isinstance(queue, BatchConsumeQueue):
+            begin = max(begin, queue.compacted_end)
+        first = yield from reading(lambda may_wait: queue.number_of(begin, may_wait))
         end = queue.end
         counted = self._counted.pop((queue.topic, queue.queue_id), None)
         is_usable = (

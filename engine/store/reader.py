@@ -18,6 +18,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.batch_reading import BatchReading
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch_request import delivery_time, parse_delay_levels
 from mqgateway.engine.store.expansion import Expansion
@@ -72,6 +73,7 @@ class QueueReader:
         memory: int,
         may_wait: bool,
         views: Sequence[View] = (),
+        compacted: CompactedReading | None = None,
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)
@@ -80,9 +82,9 @@ class QueueReader:
         self._may_wait = may_wait
         self._memory = memory
         self._limiting = [view for view in views if view.limits_reading]
-        self._batches = BatchReading(
-            options, commit_log, expansion, may_wait, self._fresh, self._read, self._borrow
-        )
+        self._compacted = CompactedReading() if compacted is None else compacted
+        of_log = options, commit_log, expansion, may_wait
+        self._batches = BatchReading(*of_log, self._fresh, self._read, self._borrow, self._compacted)
         self.shared: dict[object, GetResult] | None = None
 
     def readable_end(self, queue: AnyQueue) -> int:
@@ -107,6 +109,10 @@ class QueueReader:
         while offset < end and total < enough:
             rows: list[tuple[int, int, int]]
             if isinstance(queue, BatchConsumeQueue):
+                if offset < queue.compacted_end:
+                    total += self._compacted.of(queue).size_from(offset)
+                    offset = queue.compacted_end
+                    continue
                 units = [unit for unit in queue.units(offset, _COUNTED) if unit.base_offset < end]
                 rows = [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
             else:
@@ -486,6 +492,8 @@ class QueueReader:
 
     def store_time(self, queue: AnyQueue, offset: int) -> int:
         """Return the store time of a message in ms; -1 if it does not exist."""
+        if isinstance(queue, BatchConsumeQueue) and queue.min_offset <= offset < queue.compacted_end:
+            return self._compacted.store_time(queue, offset, self._may_wait)
         unit = None if offset < queue.min_offset else queue.unit(offset, self._may_wait)
         return -1 if unit is None else store_time(self._log, unit[0], self._may_wait)
 
@@ -493,7 +501,10 @@ class QueueReader:
         """Return the first offset stored at or after a time in ms; with `upper` the last at or before it.
         Outside of the queue the nearer end is returned. RocketMQ: `ConsumeQueue.getOffsetInQueueByTime`."""
         if isinstance(queue, BatchConsumeQueue):
-            return queue.offset_by_time(time, upper, self._may_wait)
+            found = None
+            if queue.min_offset < queue.compacted_end:
+                found = self._compacted.offset_by_time(queue, time, upper, self._may_wait)
+            return queue.offset_by_time(time, upper, self._may_wait) if found is None else found
         low, high = queue.min_offset, queue.max_offset
         first, end = low, high
         while low < high:

@@ -6,6 +6,7 @@ import struct
 from typing import Final, NamedTuple
 
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueues
 from mqgateway.engine.store.log import Log, agreed_limit
 from mqgateway.engine.store.results import RecordSpan
@@ -26,9 +27,10 @@ class RecordTime(NamedTuple):
 class RecordTimes:
     """Reads the times of the records of one store."""
 
-    def __init__(self, log: Log, queues: ConsumeQueues) -> None:
+    def __init__(self, log: Log, queues: ConsumeQueues, compacted: CompactedReading) -> None:
         self._log = log
         self._queues = queues
+        self._compacted = compacted
 
     def read(
         self, topic: str, queue_id: int, offset: int, end: int, *, may_wait: bool = True
@@ -41,6 +43,9 @@ class RecordTimes:
         queue = self._queues.get(topic, queue_id)
         if queue is None or offset >= end:
             return [], end
+        if isinstance(queue, BatchConsumeQueue) and offset < queue.compacted_end:
+            born, after = self._compacted.born_timestamps(queue, offset, TOGETHER, may_wait)
+            return [RecordTime(*each) for each in born if each[0] < end], min(after, end)
         spans, next_offset = self._spans(queue, offset, end, may_wait)
         limit, oldest = agreed_limit(self._log), self._log.min_offset
         places = [

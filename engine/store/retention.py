@@ -3,8 +3,9 @@
 A commit log file, never the last, may be deleted when its last write is more than fileReservedTime ago: at
 the hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or on an administrator's request.
 Above diskSpaceCleanForciblyRatio files of any age are deleted with cleanFileForciblyEnable, except those that
-contain the newest cleanForciblyKeepSize of the log. Each check finds at most deleteFileBatchMax. They are
-deleted one by one, deleteCommitLogFilesInterval apart. Consume queue and index files follow the log.
+contain the newest cleanForciblyKeepSize of the log, and those that a view needs are deleted only then. Each
+check finds at most deleteFileBatchMax. They are deleted one by one, deleteCommitLogFilesInterval apart.
+Consume queue and index files follow the log.
 RocketMQ: `DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
 
 Writes are refused above diskSpaceWarningLevelRatio, but only while less than diskFreeSpaceMin is free. Space
@@ -22,7 +23,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.file_queue import file_name
-from mqgateway.engine.store.log import Log
+from mqgateway.engine.store.log import ENDLESS, Log
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.statistics import in_words
 from mqgateway.engine.store.views.view import View
@@ -152,12 +153,18 @@ class Retention:
         most, kept = self._options.delete_file_batch_max, self._options.clean_forcibly_keep_size
         count = 0
         starts, file_size = self._log.files.starts, self._log.files.file_size
+        needed_from = self._needed_from()
         for start in starts[:-1][:most]:
             by_force = forced and starts[-1] - start - file_size >= kept
-            if not by_force and self._written(start) > oldest_kept:
+            if not by_force and (self._written(start) > oldest_kept or start + file_size > needed_from):
                 break
             count += 1
         return count
+
+    def _needed_from(self) -> int:
+        """Return the position of the log from which on views need its files."""
+        needed = [view.needed_from for view in self._views]
+        return min([position for position in needed if position is not None], default=ENDLESS)
 
     def _written(self, start: int) -> int:
         """Return a file's last write in steady time: a clock that was set forward does not age files."""

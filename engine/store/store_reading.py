@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, StoredMessage
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue, BatchUnit
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
@@ -39,6 +41,8 @@ from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
+_UNLIMITED: Final = 0x7FFFFFFF
+
 
 @mypyc_attr(native_class=False)  # as its subclass
 class StoreReading:
@@ -60,6 +64,7 @@ class StoreReading:
         memory: int,
         aside: Worker,
         transactions: TransactionsView,
+        compacted: CompactedReading,
     ) -> None:
         self._options = options
         self._clock = clock
@@ -70,10 +75,10 @@ class StoreReading:
         self._aside = aside
         self._expansion = Expansion(inspection.report, transactions.is_aborted)
         of_log = options, commit_log, inspection, self._expansion, memory
-        self._reader = QueueReader(*of_log, True, views)
-        self._prompt_reader = QueueReader(*of_log, False, views)
-        self.record_times = RecordTimes(commit_log, queues)
-        self.sizes = QueueSizes(queues)
+        self._reader = QueueReader(*of_log, True, views, compacted)
+        self._prompt_reader = QueueReader(*of_log, False, views, compacted)
+        self.record_times = RecordTimes(commit_log, queues, compacted)
+        self.sizes = QueueSizes(queues, compacted)
         self._key_query = KeyQuery(options, clock, index, commit_log, self._record_at)
 
     def get(
@@ -269,6 +274,23 @@ class StoreReading:
         if queue is None or index < queue.min_offset or count <= 0:
             return []
         return self._reader_that(may_wait).units(queue, index, count)
+
+    def batch_units(
+        self, topic: str, queue_id: int, offset: int, count: int, *, may_wait: bool = True
+    ) -> list[BatchUnit]:
+        """Return up to `count` units of a queue of batches from the message at `offset` on, of records in the
+        log; none of another queue. See `get` for `may_wait`. Raises `OSError`."""
+        queue = self._queues.get(topic, queue_id)
+        return list(queue.units(offset, count, may_wait)) if isinstance(queue, BatchConsumeQueue) else []
+
+    def stored_records(
+        self, topic: str, queue_id: int, offset: int, max_bytes: int, *, may_wait: bool = True
+    ) -> tuple[list[bytes], int]:
+        """Return records of a queue of batches as they are stored, of about `max_bytes`, and the offset to
+        read next. Those that are gone or damaged are left out. See `get` for `may_wait`. Raises `OSError`."""
+        queue = self._queues.get(topic, queue_id)
+        found = self._reader_that(may_wait).get_whole(queue, offset, _UNLIMITED, max_bytes, True)
+        return [bytes(record) for record in found.records], found.next_offset
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
         """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""

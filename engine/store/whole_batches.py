@@ -18,11 +18,12 @@ from mqgateway.engine.record_batches.batches import HEADER_SIZE
 from mqgateway.engine.record_batches.mapping import BatchBuilder
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.batch_records import batch_place
 from mqgateway.engine.store.client_elements import split_batch
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
-from mqgateway.engine.store.expansion import holds_record_batch
-from mqgateway.engine.store.record import HEAD_SIZE, SYS_FLAG_AT, decode
+from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, Record
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
@@ -38,13 +39,8 @@ BUILT_BYTES_MAX: Final = 1 << 20
 _COUNTED_A_STEP: Final = 4096
 """Units of a queue whose sizes are added up at a time."""
 _UNLIMITED: Final = 0x7FFFFFFF
-_FLAG_AND_SIZE: Final = struct.Struct(f">{SYS_FLAG_AT}xi{HEAD_SIZE - SYS_FLAG_AT - 8}xi")
-"""The flag of a record, and the size of its body if both hosts are IPv4 addresses."""
-_HOSTS_V6: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _INT: Final = struct.Struct(">i")
 _RECORD_COUNT_AT: Final = HEADER_SIZE - 4
-_IPV6_MORE: Final = 12
-"""Bytes that an IPv6 address takes more than one of IPv4."""
 
 _PASSING: Final = frozenset((GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING))
 """After which there may be messages further on."""
@@ -77,9 +73,12 @@ class Store(Protocol):
 class WholeBatches:
     """The record batches of one store."""
 
-    def __init__(self, store: Store, queues: ConsumeQueues, writer: Writer) -> None:
+    def __init__(
+        self, store: Store, queues: ConsumeQueues, writer: Writer, compacted: CompactedReading
+    ) -> None:
         self._store = store
         self._queues = queues
+        self._compacted = compacted
         self._writer = writer
 
     def put(self, message: Message, data: bytes | memoryview, count: int, leader_epoch: int) -> PutResult:
@@ -135,13 +134,17 @@ class WholeBatches:
         return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
 
     def size(self, topic: str, queue_id: int) -> Steps[int]:
-        """Return the bytes of records of a queue, the sum over its units, as a cooperative task."""
+        """Return the bytes of records of a queue, as a cooperative task: the sum over its units, behind its
+        compacted part."""
         queue = self._queues.get(topic, queue_id)
         if queue is None:
             return 0
         total = 0
         if isinstance(queue, BatchConsumeQueue):
-            number, end = queue.number_of(queue.min_offset), queue.end
+            begin = max(queue.min_offset, queue.compacted_end)
+            if queue.min_offset < queue.compacted_end:
+                total = self._compacted.of(queue).size_from(queue.min_offset)
+            number, end = queue.number_of(begin), queue.end
             while number < end:
                 units = list(queue.units_from(number, _COUNTED_A_STEP))
                 if not units:
@@ -324,16 +327,3 @@ def records_in(data: bytes) -> list[bytes]:
         records.append(data[at:end])
         at = end
     return records
-
-
-def batch_place(record: Record) -> tuple[int, int] | None:
-    """Return where the batch in a record begins and ends; None for a record that holds no batch whole. The
-    record is known to be valid."""
-    if not holds_record_batch(record):
-        return None
-    sys_flag, size = _FLAG_AND_SIZE.unpack_from(record)
-    begin = HEAD_SIZE
-    if sys_flag & _HOSTS_V6:
-        begin += _IPV6_MORE * int(sys_flag & _HOSTS_V6).bit_count()
-        [size] = _INT.unpack_from(record, begin - 4)
-    return begin, begin + int(size)

@@ -5,7 +5,8 @@
     kafka.retention.bytes   the same: bytes of the records of each queue
 
 -1 is no limit. If a topic has both times, the shorter one counts. A topic whose policy is to compact only has
-no limits.
+no limits. One whose policy is to compact and delete has Kafka's default time if it has none of its own, as what
+was compacted does not go with the log's files.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ class RetentionLimits(NamedTuple):
 def limits_of(config: TopicConfig) -> RetentionLimits | None:
     """Return the limits of a topic, None if it has none."""
     attributes = config.attributes
-    if not attributes or _NAMES.isdisjoint(attributes) or not deletes_by_age(config):
+    if not attributes or not deletes_by_age(config):
         return None
     hours, millis = _number(attributes, RESERVE_TIME), _number(attributes, RETENTION_TIME)
+    if RETENTION_TIME not in attributes and "compact" in policies(attributes):
+        millis = int(kafka_config(attributes, "retention.ms"))
+    elif _NAMES.isdisjoint(attributes):
+        return None
     times = [time for time in (millis, None if not hours else hours * _HOUR_MILLIS) if time is not None]
     limits = RetentionLimits(min(times, default=None), _number(attributes, RETENTION_BYTES))
     return None if limits == (None, None) else limits
@@ -46,7 +51,12 @@ def deletes_by_age(config: TopicConfig) -> bool:
     attributes = config.attributes
     if attributes.get("cleanup.policy") == "COMPACTION":
         return False
-    return "delete" in [word.strip() for word in kafka_config(attributes, "cleanup.policy").split(",")]
+    return "delete" in policies(attributes)
+
+
+def policies(attributes: Mapping[str, str]) -> list[str]:
+    """Return the words of Kafka's `cleanup.policy` of a topic with these attributes."""
+    return [word.strip() for word in kafka_config(attributes, "cleanup.policy").split(",")]
 
 
 def _number(attributes: Mapping[str, str], name: str) -> int | None:

@@ -25,6 +25,7 @@ from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topic_compaction import TopicCompaction
 from mqgateway.engine.topic_retention import TopicRetention
 from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.gateway.broker.acting.escape import EscapeSender
@@ -105,6 +106,7 @@ def build_broker(
         timers=timers,
         transactions=_transactions(environment, tables, store, produce, stats),
         retention=TopicRetention(environment.store_options, store, clock, tables.topics.all),
+        compaction=_compaction(environment, store, tables.topics),
         access=access,
     )
     return broker
@@ -172,6 +174,14 @@ def _store(
             is_compacted=topics.is_compacted,
         )
     return store
+
+
+def _compaction(environment: BrokerEnvironment, store: MessageStore, topics: TopicTable) -> TopicCompaction:
+    """Return the compaction of topics that Kafka made."""
+    worker = environment.reader or environment.worker
+    return TopicCompaction(
+        environment.store_options, store, environment.disk, environment.clock, worker, topics.all
+    )
 
 
 def _delays(

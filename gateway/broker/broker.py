@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.ha.role import ReplicationRole
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
+    from mqgateway.engine.topic_compaction import TopicCompaction
     from mqgateway.engine.topic_retention import TopicRetention
     from mqgateway.engine.transactions import TransactionLog
     from mqgateway.gateway.access.administration import AccessAdministration
@@ -52,6 +53,7 @@ class Broker:
     timers: Timers
     transactions: TransactionLog
     retention: TopicRetention
+    compaction: TopicCompaction
     access: AccessAdministration | None = None
     """Users and policies; None without authentication."""
     replication: LogReplication | None = None

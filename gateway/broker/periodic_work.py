@@ -134,6 +134,7 @@ class PeriodicWork:
         group.services.tick(now, elapsed)
         broker.lite.tick(now, elapsed)
         broker.retention.tick()
+        broker.compaction.tick()
         broker.consume.answer_due(elapsed, broker.store)
 
     def _is_busy(self) -> bool:
@@ -145,7 +146,7 @@ class PeriodicWork:
         before, self._stored_before = self._stored_before, store.max_physical_offset
         if before != self._stored_before or self.is_stopping or broker.transactions.is_walking:
             return True
-        if broker.pop.is_busy or broker.lite.is_busy:
+        if broker.pop.is_busy or broker.lite.is_busy or broker.compaction.is_working:
             return True
         done = broker.delays.offsets
         return any(

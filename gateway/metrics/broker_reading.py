@@ -190,6 +190,16 @@ class BrokerReading:
         """Number of messages deleted by the retention of their topics."""
         return self._broker.retention.deleted
 
+    @property
+    def compactions(self) -> int:
+        """Number of compactions of queues of topics that Kafka made."""
+        return self._broker.compaction.compacted
+
+    @property
+    def failed_compactions(self) -> int:
+        """Number of such compactions that failed."""
+        return self._broker.compaction.failed
+
     # Progress of groups.
 
     def progress(self) -> Iterator[Sequence[GroupProgress]]:

@@ -189,6 +189,16 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         "Messages deleted because their topic keeps no older ones, or no more bytes.",
         one(lambda reading: reading.expired_messages),
     ),
+    counter(
+        "mqgateway_compactions_total",
+        "Compactions of queues of topics that Kafka made.",
+        one(lambda reading: reading.compactions),
+    ),
+    counter(
+        "mqgateway_failed_compactions_total",
+        "Compactions of such queues that failed, and are tried again.",
+        one(lambda reading: reading.failed_compactions),
+    ),
     gauge(
         "mqgateway_inconsistent_groups",
         "Consumer groups whose members have different subscriptions.",

@@ -11,6 +11,7 @@ from mqgateway.engine.store.dispatch_request import parse_delay_levels
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.queue_table import QueueTable
+from mqgateway.engine.store.views.compacted_parts import CompactedPartsView
 from mqgateway.engine.store.views.index import IndexView
 from mqgateway.engine.store.views.new_files import NewFiles
 from mqgateway.engine.store.views.producers import ProducersView
@@ -30,10 +31,11 @@ def views_of(
     worker: Worker,
     producers: ProducersView,
     transactions: TransactionsView,
+    compacted_parts: CompactedPartsView,
     more: Sequence[View],
 ) -> list[View]:
     """Return the views of the consume queues, which come first, of the index, if there is one, of producers,
-    of their transactions, of moved starts, and `more`."""
+    of their transactions, of moved starts, of compacted parts, and `more`."""
     of_queues = QueuesView(
         queues,
         parse_delay_levels(options.message_delay_level),
@@ -44,4 +46,4 @@ def views_of(
     )
     of_index: list[View] = [] if index is None else [IndexView(index)]
     starts = StartsView(disk, root, queues)
-    return [of_queues, *of_index, producers, transactions, starts, *more]
+    return [of_queues, *of_index, producers, transactions, starts, compacted_parts, *more]

@@ -38,7 +38,8 @@ from mqgateway.engine.producers.transactions import (
     first_offset_of,
 )
 from mqgateway.engine.steps import Steps
-from mqgateway.engine.store.consume_queue import ConsumeQueues
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queue, producer_of
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.snapshot import SnapshotView
@@ -97,9 +98,15 @@ class TransactionsView(SnapshotView):
 
     def aborted(self, topic: str, queue_id: int, begin: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that may have batches from the offset `begin` to `end`, in the
-        order of their markers."""
-        queue = self._transactions.queues.get((topic, queue_id))
-        return [] if queue is None else queue.aborted_in(begin, end)
+        order of their markers.
+
+        Those that ended in the compacted part have none. Their markers may be gone, and a client would skip
+        later batches of the producer.
+        """
+        queue, of_queue = self._transactions.queues.get((topic, queue_id)), self._queues.get(topic, queue_id)
+        if queue is None:
+            return []
+        return queue.aborted_in(begin if of_queue is None else max(begin, _begin_of(of_queue)), end)
 
     def is_aborted(self, topic: str, queue_id: int, producer_id: int, offset: int) -> bool:
         """Return True if a transactional batch of a producer at an offset was aborted."""
@@ -165,7 +172,7 @@ class TransactionsView(SnapshotView):
         for number, key in enumerate(list(self._transactions.queues), 1):
             queue = self._queues.get(*key)
             if queue is not None and key in self._transactions.queues:
-                self._transactions.drop_before(key, queue.min_offset)
+                self._transactions.drop_before(key, _begin_of(queue))
             if not number % _FORGET_TOGETHER:
                 yield
         yield
@@ -212,13 +219,20 @@ class TransactionsView(SnapshotView):
         found: dict[Queue, list[tuple[int, int, int]]] = {}
         for key, queue in transactions.queues.items():
             of_queue, seen = self._queues.get(*key), set[int]()
-            begin = 0 if of_queue is None else of_queue.min_offset
+            begin = 0 if of_queue is None else _begin_of(of_queue)
             for one in _all_of(queue):
                 if one[2] >= begin and (is_whole or one[0] in seen):
                     found.setdefault(key, []).append(one)
                 if one[2] >= begin:
                     seen.add(one[0])
         return epochs, found
+
+
+def _begin_of(queue: AnyQueue) -> int:
+    """Return the offset from which on a queue may have batches of aborted transactions."""
+    if isinstance(queue, BatchConsumeQueue):
+        return max(queue.min_offset, queue.compacted_end)
+    return queue.min_offset
 
 
 def _all_of(queue: QueueTransactions) -> Iterator[tuple[int, int, int]]:

@@ -197,6 +197,11 @@ class View:
         """True if `read_limit` must be asked."""
         return False
 
+    @property
+    def needed_from(self) -> int | None:
+        """The position of the log from which on its files must be kept for the view; None: it needs none."""
+        return None
+
     # Flushing: `mark_due`, `write` until nothing is left, then `take_unsynced`.
 
     def mark_due(self) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from mqgateway.engine.cleaner.compacted_part import CompactedPart
 from mqgateway.engine.cleaner.compacting import (
     TOGETHER,
     CleaningPlan,
@@ -17,10 +16,11 @@ from mqgateway.engine.cleaner.compacting import (
     slots_within,
 )
 from mqgateway.engine.cleaner.offset_map import SLOT_SIZE, slots_for
-from mqgateway.engine.cleaner.stored_records import offsets_of
 from mqgateway.engine.message import PROPERTY_KEYS
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
+from mqgateway.engine.store.batch_records import offsets_of
+from mqgateway.engine.store.compacted_part import CompactedPart
 from mqgateway.engine.store.expansion import expand, holds_record_batch
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation

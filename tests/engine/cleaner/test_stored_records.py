@@ -6,14 +6,14 @@ import pytest
 
 from mqgateway.engine.cleaner.batches import BatchCleaner
 from mqgateway.engine.cleaner.offset_map import OffsetMap
-from mqgateway.engine.cleaner.stored_records import clean_record, map_record, offsets_of
+from mqgateway.engine.cleaner.stored_records import clean_record, map_record
 from mqgateway.engine.cleaner.transactions import PassedTransactions
 from mqgateway.engine.message import PROPERTY_KAFKA_NULL, PROPERTY_KEYS, SysFlag
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
+from mqgateway.engine.store.batch_records import batch_place, offsets_of
 from mqgateway.engine.store.expansion import expand
 from mqgateway.engine.store.record import decode, examine
-from mqgateway.engine.store.whole_batches import batch_place
 from tests.support.engine.cleaning import HOST, batch_record, stored
 
 RETENTION = 1000

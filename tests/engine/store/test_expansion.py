@@ -10,6 +10,7 @@ from mqgateway.engine.message import SysFlag, pack_host, tags_code
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, build_batch
 from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
+from mqgateway.engine.store.batch_records import batch_place
 from mqgateway.engine.store.expansion import (
     INFLATED_MAX,
     KEPT_MAX,
@@ -24,7 +25,6 @@ from mqgateway.engine.store.expansion import (
     unique_key,
 )
 from mqgateway.engine.store.record import decode, examine, sys_flag_for
-from mqgateway.engine.store.whole_batches import batch_place
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.kafka_records import POSITION, STORED, records, whole_record
 

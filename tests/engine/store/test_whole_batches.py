@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import PROPERTY_KAFKA, SysFlag
 from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.record_batches.batches import Batch
+from mqgateway.engine.store.batch_records import batch_place
 from mqgateway.engine.store.message_store import GetStatus, PutStatus
 from mqgateway.engine.store.record import decode_all
-from mqgateway.engine.store.whole_batches import BUILT_RECORDS_MAX, batch_place
+from mqgateway.engine.store.whole_batches import BUILT_RECORDS_MAX
 from tests.support.engine.store.kafka_batches import (
     EPOCH,
     TOPIC,

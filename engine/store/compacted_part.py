@@ -16,6 +16,7 @@ a crash there is one of them, whole. What is beside it is overwritten by the nex
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import zlib
@@ -24,17 +25,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from mqgateway.engine.cleaner.stored_records import offsets_of
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.store.record import HEAD_SIZE, START, store_timestamp
+from mqgateway.engine.store.batch_records import offsets_of
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.record import HEAD_SIZE, START, examine, store_timestamp
+
+log = logging.getLogger(__name__)
 
 INTERVAL: Final = 16 << 10
 READ_SIZE: Final = 64 << 10
 """Bytes that are read together."""
 MAGIC: Final = 0x4D514350
+SYNC_SIZE: Final = 8 << 20
+"""Bytes after which a new file is synced, so that no sync takes long."""
 BESIDE: Final = ".new"
+NO_TIME: Final = -1
 
+_POSITION: Final = struct.Struct(">28xq")
 _ENTRY: Final = struct.Struct(">qqq")
 _TAIL: Final = struct.Struct(">qqqi")
 _CHECK: Final = struct.Struct(">Ii")
@@ -47,15 +55,16 @@ class CompactedPart:
 
     def __init__(self, disk: Disk, path: str) -> None:
         """Open the file and read its index. Raises `CorruptFile` and `OSError`."""
-        self._path = path
+        self.path = path
         self._file = disk.open(path)
         self._offsets = array("q")
         self._positions = array("q")
         self._times = array("q")
+        self._damaged: set[int] = set()
         self.begin, self.end, self.size = self._load()
 
     def _load(self) -> tuple[int, int, int]:
-        path = self._path
+        path = self.path
         length = self._file.size()
         tail = self._file.read(max(0, length - _TAIL_SIZE), _TAIL_SIZE)
         if len(tail) < _TAIL_SIZE:
@@ -73,46 +82,103 @@ class CompactedPart:
             self._times.append(time)
         return begin, end, size
 
-    def records(self, offset: int = 0) -> Iterator[bytes]:
-        """Yield the records from the one on that has the queue offset, or the first after it. Raises
-        `CorruptFile` and `OSError`."""
-        entry = max(0, bisect_right(self._offsets, offset) - 1)
-        position = self._positions[entry] if self._positions else self.size
-        for record in self._records_from(position):
+    def records(self, offset: int = 0, may_wait: bool = True) -> Iterator[bytes]:
+        """Yield the records from the one on that has the queue offset, or the first after it, without those
+        that are damaged. Raises `OSError`, and without `may_wait` `ColdRead`."""
+        for record in self._records_from(self._position(self._entry_of(offset)), may_wait):
             if offsets_of(record)[1] > offset:
                 yield record
 
-    def offset_at(self, time: int) -> int:
+    def offset_at(self, time: int, may_wait: bool = True) -> int:
         """Return the queue offset of the first record that was stored at a time in ms or later, `end` if
-        there is none. Raises `CorruptFile` and `OSError`."""
+        there is none. Raises as `records`."""
         entry = max(0, bisect_left(self._times, time) - 1)
-        for record in self._records_from(self._positions[entry] if self._positions else self.size):
+        for record in self._records_from(self._position(entry), may_wait):
             if store_timestamp(record) >= time:
                 return offsets_of(record)[0]
         return self.end
 
-    def _records_from(self, position: int) -> Iterator[bytes]:
-        """Yield the records from a position in the file on."""
+    def last_before(self, offset: int, may_wait: bool = True) -> int:
+        """Return the queue offset of the last record that begins before an offset, `begin` if there is none.
+        Raises as `records`."""
+        last = self.begin
+        for record in self._records_from(self._position(self._entry_of(offset - 1)), may_wait):
+            base = offsets_of(record)[0]
+            if base >= offset:
+                break
+            last = base
+        return last
+
+    def size_from(self, offset: int) -> int:
+        """Return the bytes of the records from a queue offset on, and up to `INTERVAL` and a record more."""
+        return self.size - self._position(self._entry_of(offset))
+
+    def offset_with(self, size: int) -> int:
+        """Return a queue offset from which on the records have at least `size` bytes, `INTERVAL` and a record
+        more at most; `begin` if all have less."""
+        entry = bisect_right(self._positions, self.size - size) - 1
+        return self.begin if entry < 0 else self._offsets[entry]
+
+    def newest_store_time(self, may_wait: bool = True) -> int:
+        """Return when the last record was stored, in ms; -1 if there is none. Raises as `records`."""
+        newest = NO_TIME
+        for record in self._records_from(self._position(len(self._positions) - 1), may_wait):
+            newest = store_timestamp(record)
+        return newest
+
+    def _entry_of(self, offset: int) -> int:
+        return max(0, bisect_right(self._offsets, offset) - 1)
+
+    def _position(self, entry: int) -> int:
+        return self._positions[entry] if self._positions else self.size
+
+    def _read(self, position: int, size: int, may_wait: bool) -> bytes:
+        if may_wait:
+            return self._file.read(position, size)
+        data = self._file.read_ready(position, size)
+        if data is None:
+            raise ColdRead(position, [(self._file, position, size)])
+        return data
+
+    def _records_from(self, position: int, may_wait: bool) -> Iterator[bytes]:
+        """Yield the records from a position in the file on, without those that are damaged."""
         while position < self.size:
-            data = self._file.read(position, min(READ_SIZE, self.size - position))
+            data = self._read(position, min(READ_SIZE, self.size - position), may_wait)
             at, size = 0, self._record_size(data, position)
             if size > len(data):
-                data = self._file.read(position, size)
+                data = self._read(position, size, may_wait)
             while size and at + size <= len(data):
-                yield data[at : at + size]
+                record = data[at : at + size]
+                if _is_sound(record):
+                    yield record
+                else:
+                    self._report(position + at)
                 at += size
                 rest = data[at : at + START.size]
                 size = self._record_size(rest, position + at) if len(rest) == START.size else 0
-            if not at:
-                raise CorruptFile(self._path, position, "the file is shorter than its records")
-            position += at
+            position = position + at if at else self._behind_damage(position)
 
     def _record_size(self, data: bytes, position: int) -> int:
-        """Return the size of a record from its first bytes. Raises `CorruptFile` if it cannot be right."""
+        """Return the size of a record from its first bytes, 0 if that cannot be right."""
         size = int(START.unpack_from(data)[0]) if len(data) >= START.size else 0
-        if not HEAD_SIZE <= size <= self.size - position:
-            raise CorruptFile(self._path, position, f"a record of {size} bytes")
-        return size
+        return size if HEAD_SIZE <= size <= self.size - position else 0
+
+    def _behind_damage(self, position: int) -> int:
+        """Return where to continue after a record whose size is not known: at the next one of the index."""
+        self._report(position)
+        entry = bisect_right(self._positions, position)
+        return self._positions[entry] if entry < len(self._positions) else self.size
+
+    def _report(self, position: int) -> None:
+        """Log, once, that a record is damaged."""
+        if position not in self._damaged:
+            self._damaged.add(position)
+            log.error("%s at byte %d: damaged record is not delivered", self.path, position)
+
+
+def _is_sound(record: bytes) -> bool:
+    position = int(_POSITION.unpack_from(record)[0])
+    return examine(record, 0, position, True) == len(record)
 
 
 class PartWriter:
@@ -128,7 +194,7 @@ class PartWriter:
         self._index = bytearray()
         self._indexed = -INTERVAL
         self._buffer = bytearray()
-        self._written = 0
+        self._written = self._synced = 0
 
     @property
     def size(self) -> int:
@@ -144,6 +210,9 @@ class PartWriter:
         self._buffer += record
         if len(self._buffer) >= READ_SIZE:
             self._write_out()
+            if self._written - self._synced >= SYNC_SIZE:
+                self._file.sync()
+                self._synced = self._written
 
     def finish(self, begin: int, end: int) -> None:
         """Put the file in place, for the queue offsets from `begin` to `end`. Raises `OSError`."""

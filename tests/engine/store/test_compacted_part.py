@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.cleaner.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
-from mqgateway.engine.cleaner.stored_records import offsets_of
 from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.store.batch_records import offsets_of
+from mqgateway.engine.store.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
 from tests.support.engine.cleaning import batch_record
 
