@@ -176,8 +176,8 @@ class TopicCompaction:
             config = configs.get(topic)
             if config is None or self._compacts(config):
                 continue
-            newest = yield from self._reading(part.newest_store_time)
-            if newest < self._store.earliest_store_time():
+            newest = yield from self._reading(part.newest_position)
+            if newest < self._store.min_physical_offset:
                 self._parts.remove(topic, queue_id)
             yield
 

@@ -40,7 +40,7 @@ MAGIC: Final = 0x4D514350
 SYNC_SIZE: Final = 8 << 20
 """Bytes after which a new file is synced, so that no sync takes long."""
 BESIDE: Final = ".new"
-NO_TIME: Final = -1
+NONE: Final = -1
 
 _POSITION: Final = struct.Struct(">28xq")
 _ENTRY: Final = struct.Struct(">qqq")
@@ -119,11 +119,11 @@ class CompactedPart:
         entry = bisect_right(self._positions, self.size - size) - 1
         return self.begin if entry < 0 else self._offsets[entry]
 
-    def newest_store_time(self, may_wait: bool = True) -> int:
-        """Return when the last record was stored, in ms; -1 if there is none. Raises as `records`."""
-        newest = NO_TIME
+    def newest_position(self, may_wait: bool = True) -> int:
+        """Return the position in the log of the last record; -1 if there is none. Raises as `records`."""
+        newest = NONE
         for record in self._records_from(self._position(len(self._positions) - 1), may_wait):
-            newest = store_timestamp(record)
+            newest = int(_POSITION.unpack_from(record)[0])
         return newest
 
     def _entry_of(self, offset: int) -> int:

@@ -13,7 +13,7 @@ from mqgateway.engine.store.batch_answer import BatchAnswer
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue, BatchUnit
 from mqgateway.engine.store.batch_records import unit_of
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.compacted_part import NO_TIME, CompactedPart
+from mqgateway.engine.store.compacted_part import NONE, CompactedPart
 from mqgateway.engine.store.results import GetResult, GetStatus
 
 TOGETHER: Final = 32
@@ -95,7 +95,7 @@ class CompactedReading:
         """Return when the first record from an offset on was stored, in ms; -1 if there is none. Raises
         `ColdRead` and `OSError`."""
         units = self.units(queue, offset, 1, may_wait)
-        return units[0].store_timestamp if units else NO_TIME
+        return units[0].store_timestamp if units else NONE
 
     def offset_by_time(self, queue: BatchConsumeQueue, time: int, upper: bool, may_wait: bool) -> int | None:
         """Return the offset of the first record that was stored at or after a time in ms, or with `upper` of
