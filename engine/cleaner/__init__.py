@@ -7,5 +7,6 @@
 - `compacting`: how the compacted part of a queue (`store.compacted_part`) is written.
 - `limits`: a topic's settings. `cleanable`: which part of a queue is compacted, and when.
 
-None of it knows a store; `topic_compaction` compacts the queues of one. Kafka: `LogCleaner`, `LogCleanerManager`, `Cleaner`.
+None of it knows a store; `topic_compaction` compacts the queues of one. Kafka: `LogCleaner`,
+`LogCleanerManager`, `Cleaner`.
 """

@@ -80,7 +80,7 @@ class BatchReading:
             offset, number, max_count, max_bytes, accept, limits, fresh_from, self._expansion
         )
         if is_compacted:
-            self._compacted.fill(queue, offset, answer, self._may_wait)
+            self._compacted.fill(queue, offset, end, answer, self._may_wait)
             return answer.result(queue, self._log.end_offset, fresh)
         most, most_bytes = answer.bounds()
         window = max(TOGETHER, max_count)
@@ -108,7 +108,7 @@ class BatchReading:
     ) -> GetResult:
         """Borrow records before the queue offset `end` as they are stored."""
         if offset < queue.compacted_end:
-            return self._compacted.records(queue, offset, max_count, max_bytes, self._may_wait)
+            return self._compacted.records(queue, offset, end, max_count, max_bytes, self._may_wait)
         number = queue.number_of(offset, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
         chosen = self._choose(queue, number, end, max_count, max_bytes)

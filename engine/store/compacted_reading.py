@@ -6,12 +6,13 @@ An answer ends where the part does; the next one continues in the log.
 from __future__ import annotations
 
 import struct
-from itertools import islice
+from collections.abc import Iterator
+from itertools import islice, takewhile
 from typing import Final
 
 from mqgateway.engine.store.batch_answer import BatchAnswer
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue, BatchUnit
-from mqgateway.engine.store.batch_records import unit_of
+from mqgateway.engine.store.batch_records import offsets_of, unit_of
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.compacted_part import NONE, CompactedPart
 from mqgateway.engine.store.results import GetResult, GetStatus
@@ -34,30 +35,45 @@ class CompactedReading:
         """Return the part of a queue that has one."""
         return self.parts[queue.topic, queue.queue_id]
 
-    def fill(self, queue: BatchConsumeQueue, offset: int, answer: BatchAnswer, may_wait: bool) -> None:
-        """Have an answer take the records of a part from an offset on. Raises `ColdRead` and `OSError`."""
+    def fill(
+        self, queue: BatchConsumeQueue, offset: int, end: int, answer: BatchAnswer, may_wait: bool
+    ) -> None:
+        """Have an answer take the records of a part from an offset on, and before `end`. Raises `ColdRead`
+        and `OSError`."""
         part = self.of(queue)
-        records = part.records(offset, may_wait)
+        records = self._before(part, offset, end, may_wait)
         try:
             while not answer.is_full:
                 taken = {unit_of(record): record for record in islice(records, TOGETHER)}
                 if not taken:
-                    answer.next_offset = max(answer.next_offset, part.end)
+                    answer.next_offset = max(answer.next_offset, min(part.end, end))
                     return
                 answer.take(list(taken), {unit.base_offset: taken[unit] for unit in taken}, may_wait)
         except ColdRead:
             if not answer.has_passed:
                 raise
 
+    def _before(self, part: CompactedPart, offset: int, end: int, may_wait: bool) -> Iterator[bytes]:
+        """Return the records of a part from an offset on, and before `end`."""
+        records = part.records(offset, may_wait)
+        return records if part.end <= end else takewhile(lambda record: offsets_of(record)[0] < end, records)
+
     def records(
-        self, queue: BatchConsumeQueue, offset: int, max_count: int, max_bytes: int, may_wait: bool
+        self,
+        queue: BatchConsumeQueue,
+        offset: int,
+        end: int,
+        max_count: int,
+        max_bytes: int,
+        may_wait: bool,
     ) -> GetResult:
-        """Return records of a part as they are stored, at least one. Raises `ColdRead` and `OSError`."""
+        """Return records of a part before `end` as they are stored, at least one. Raises `ColdRead` and
+        `OSError`."""
         part = self.of(queue)
-        records, offsets, next_offset = list[bytes](), list[int](), part.end
+        records, offsets, next_offset = list[bytes](), list[int](), min(part.end, end)
         count = total = 0
         try:
-            for record in part.records(offset, may_wait):
+            for record in self._before(part, offset, end, may_wait):
                 unit = unit_of(record)
                 count += unit.messages
                 total += unit.size
@@ -72,7 +88,7 @@ class CompactedReading:
                 raise
         low, high = queue.min_offset, queue.max_offset
         if not records:
-            return GetResult(GetStatus.NO_MATCHED_MESSAGE, part.end, low, high)
+            return GetResult(GetStatus.NO_MATCHED_MESSAGE, next_offset, low, high)
         return GetResult(GetStatus.FOUND, next_offset, low, high, b"", offsets, True, count, 0, records)
 
     def units(self, queue: BatchConsumeQueue, offset: int, most: int, may_wait: bool) -> list[BatchUnit]:

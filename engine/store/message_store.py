@@ -167,6 +167,7 @@ class MessageStore(StoreReading):
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views
         super().__init__(*of_log, inspection, statistics, memory, self._aside, self.transactions, compacted)
+        self.compacted_parts.readable_end = self._reader.readable_end
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )

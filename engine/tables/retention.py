@@ -5,8 +5,8 @@
     kafka.retention.bytes   the same: bytes of the records of each queue
 
 -1 is no limit. If a topic has both times, the shorter one counts. A topic whose policy is to compact only has
-no limits. One whose policy is to compact and delete has Kafka's default time if it has none of its own, as what
-was compacted does not go with the log's files.
+no limits. One whose policy is to compact and delete has Kafka's default time if it has none of its own, as
+what was compacted does not go with the log's files.
 """
 
 from __future__ import annotations

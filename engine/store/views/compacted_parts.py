@@ -8,7 +8,8 @@ readers get the log's records.
 
 Only records that are confirmed and synced are compacted. So the log ends before a part does only where it
 was truncated, as after an unclean election. Then the part ends where the log begins, and what the log still
-has is read from there again. What newer records displaced in the rest of the part does not come back.
+has is read from there again. So it is where a transaction is open again, as its marker was truncated. What
+newer records displaced in the rest of the part does not come back.
 
 A topic's parts are deleted before its queues are. So a part without its queue is one whose queue was lost:
 the queue continues where the part ends. Kafka: `LogCleaner` replaces segments of the log instead.
@@ -17,7 +18,7 @@ the queue continues where the part ends. Kafka: `LogCleaner` replaces segments o
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mqgateway.engine.disk import Disk
@@ -44,7 +45,8 @@ Key = tuple[str, int]
 
 
 class CompactedPartsView(View):
-    """Keeps `parts`, which others read and only the view changes.
+    """Keeps `parts`, which others read and only the view changes. `readable_end` returns up to where a queue
+    may be read.
 
     A compaction sets `compacting` to its queue, `is_working` while a worker writes a file for that, and
     `keep_from` to the position of the oldest record in the log that is still to be compacted. It must end
@@ -57,6 +59,7 @@ class CompactedPartsView(View):
         self._queues = queues
         self._log: Log | None = None
         self.parts = parts
+        self.readable_end: Callable[[BatchConsumeQueue], int] = _max_offset
         self.changes = 0
         self.compacting: Key | None = None
         self.is_working = False
@@ -108,8 +111,7 @@ class CompactedPartsView(View):
             log.warning("%s queue %d is lost; it continues at %d, behind %s", topic, queue_id, part.end, path)
             queue.continue_at(part.end)
         self._set(queue, part)
-        if part.end > queue.max_offset:
-            self._shorten(queue, part)
+        self._shorten(queue, part)
 
     def _set(self, queue: BatchConsumeQueue, part: CompactedPart) -> None:
         """Have readers of a queue use a part."""
@@ -158,20 +160,23 @@ class CompactedPartsView(View):
         return self.keep_from
 
     def truncate(self, offset: int) -> int:
-        """Shorten the parts that go beyond their queues, which were truncated before. Raises `OSError`."""
+        """Shorten the parts that go beyond what can be read of their queues. All other views were truncated
+        before. Raises `OSError`."""
         self.changes += 1
         for key, part in list(self.parts.items()):
             queue = self._queues.get(*key)
-            if isinstance(queue, BatchConsumeQueue) and part.end > queue.max_offset:
+            if isinstance(queue, BatchConsumeQueue):
                 self._shorten(queue, part)
         return NOTHING
 
     def _shorten(self, queue: BatchConsumeQueue, part: CompactedPart) -> None:
-        """End a part before the first record of its queue that the log still has. All of it is written here
-        and now, as nothing else may happen before."""
+        """End a part that goes beyond what can be read before the first record of its queue that the log
+        still has. All of it is written here and now, as nothing else may happen before."""
         assert self._log is not None
         topic, queue_id = queue.topic, queue.queue_id
         end = queue.first_offset_in_log(self._log.min_offset)
+        if part.end <= self.readable_end(queue) or part.end <= end:
+            return
         if end <= part.begin:
             self.remove(topic, queue_id)
             return
@@ -207,3 +212,7 @@ class CompactedPartsView(View):
     def state(self, oldest: int) -> object:
         """Return nothing: parts are not rebuilt. What readers get of them is compared instead."""
         return None
+
+
+def _max_offset(queue: BatchConsumeQueue) -> int:
+    return queue.max_offset

@@ -35,7 +35,7 @@ def views_of(
     more: Sequence[View],
 ) -> list[View]:
     """Return the views of the consume queues, which come first, of the index, if there is one, of producers,
-    of their transactions, of moved starts, of compacted parts, and `more`."""
+    of their transactions, of moved starts, `more`, and of compacted parts, which come last."""
     of_queues = QueuesView(
         queues,
         parse_delay_levels(options.message_delay_level),
@@ -46,4 +46,4 @@ def views_of(
     )
     of_index: list[View] = [] if index is None else [IndexView(index)]
     starts = StartsView(disk, root, queues)
-    return [of_queues, *of_index, producers, transactions, starts, compacted_parts, *more]
+    return [of_queues, *of_index, producers, transactions, starts, *more, compacted_parts]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.batch_records import offsets_of
+from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
 from tests.support.engine.cleaning import batch_record
@@ -100,14 +101,57 @@ def test_damage_of_index_and_tail_is_found() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 0, 87, 1 << 30])
-def test_record_of_an_impossible_size_ends_the_read(size: int) -> None:
-    disk, records = CrashDisk(), some([1, 1])
+def test_read_continues_at_the_next_record_of_the_index_behind_an_impossible_size(size: int) -> None:
+    disk, records = CrashDisk(), some([1, 1, INTERVAL, 2, 3])
     written(disk, records)
     disk.open(PATH).write(len(records[0]), size.to_bytes(4, "big", signed=True))
-    found = CompactedPart(disk, PATH).records()
-    assert next(found) == records[0]
-    with pytest.raises(CorruptFile):
-        next(found)
+    part = CompactedPart(disk, PATH)
+    assert list(part.records()) == [records[0], records[3], records[4]]
+    assert list(part.records(3)) == [records[3], records[4]]
+
+
+def test_damaged_record_is_skipped_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    disk, records = CrashDisk(), some([1, 10, 2])
+    written(disk, records)
+    disk.open(PATH).write(len(records[0]) + 150, b"?")
+    part = CompactedPart(disk, PATH)
+    for _ in range(2):
+        assert list(part.records()) == [records[0], records[2]]
+    assert caplog.messages == [f"{PATH} at byte {len(records[0])}: damaged record is not delivered"]
+
+
+@given(SIZES, st.integers(0, 500_000))
+def test_sizes_are_right_up_to_an_interval_and_a_record(sizes: list[int], size: int) -> None:
+    disk, records = CrashDisk(), some(sizes)
+    written(disk, records)
+    part = CompactedPart(disk, PATH)
+    offset = part.offset_with(size)
+    kept = sum([len(each) for each in records if offsets_of(each)[1] > offset])
+    assert kept >= min(size, part.size)
+    more = INTERVAL + max(map(len, records), default=0)
+    assert kept <= size + more or offset == part.begin
+    assert kept <= part.size_from(offset) <= kept + more
+
+
+@given(SIZES, st.integers(0, 60))
+def test_last_record_before_an_offset_is_found(sizes: list[int], offset: int) -> None:
+    disk, records = CrashDisk(), some(sizes)
+    written(disk, records)
+    before = [offsets_of(each)[0] for each in records if offsets_of(each)[0] < offset]
+    part = CompactedPart(disk, PATH)
+    assert part.last_before(offset) == (before[-1] if before else 0)
+    assert part.newest_position() == (2000 * (len(records) - 1) if records else -1)
+
+
+def test_bytes_that_are_not_in_memory_are_not_waited_for() -> None:
+    disk, records = CrashDisk(), some([1])
+    written(disk, records)
+    part = CompactedPart(disk, PATH)
+    assert list(part.records(may_wait=False)) == records
+    disk.cold = True
+    with pytest.raises(ColdRead) as cold:
+        list(part.records(may_wait=False))
+    cold.value.bring(ahead=False)
 
 
 def test_failed_write_leaves_the_old_file() -> None:

@@ -120,7 +120,7 @@ def test_expired_producer_is_forgotten() -> None:
     bench = Bench()
     put_whole(bench.store, ProducerBatch(7, 0, 0, 2))
     bench.store.dispatch()
-    assert bench.store.producers.figures("batched") == {0: [(7, 0, 1, bench.clock.millis())]}
+    assert bench.store.producers.figures("batched") == {0: [(7, 0, 1, bench.clock.millis(), 1)]}
     bench.clock.advance(DAY)
     assert check(bench.store, 9) is None and not bench.store.producers.figures("batched")
     bench.store.tick()

@@ -1,5 +1,6 @@
 """The views that every store has."""
 
+from mqgateway.engine.store.views.compacted_parts import CompactedPartsView
 from mqgateway.engine.store.views.index import IndexView
 from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.queues import QueuesView
@@ -8,13 +9,14 @@ from mqgateway.engine.store.views.transactions import TransactionsView
 from tests.support.engine.store.stores import Bench, message
 
 
-def test_store_has_queues_index_producers_transactions_and_starts() -> None:
+def test_store_has_queues_index_producers_transactions_starts_and_compacted_parts() -> None:
     assert [type(view) for view in Bench().store._views] == [
         QueuesView,
         IndexView,
         ProducersView,
         TransactionsView,
         StartsView,
+        CompactedPartsView,
     ]
 
 
@@ -25,6 +27,7 @@ def test_store_without_index_has_the_other_views() -> None:
         ProducersView,
         TransactionsView,
         StartsView,
+        CompactedPartsView,
     ]
     bench.put(message(properties={"KEYS": "k"}))
     assert bench.kill().store.max_offset("orders", 0) == 1

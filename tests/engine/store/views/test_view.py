@@ -161,6 +161,8 @@ class History:
     def _pass(self, millis: int) -> None:
         self.viewed.clock.advance(millis)
         self.store.tick()
+        for _ in range(3):
+            self.viewed.compaction.tick()
 
     def _kill(self) -> None:
         self.viewed = self.viewed.again(self.viewed.disk.kill())

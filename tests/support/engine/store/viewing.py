@@ -11,10 +11,14 @@ from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queu
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.view import NOTHING, View
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.topic_compaction import TopicCompaction
 from mqgateway.engine.worker import InlineWorker
-from tests.support.engine.store.stores import GIB, HOST, ROOT, options
+from tests.support.engine.compaction import COMPACT
+from tests.support.engine.store.stores import GIB, HOST, ROOT, options, records
 
+COMPACTED_TOPIC = TopicConfig("batched", attributes=COMPACT)
 HOLD, RELEASE = "HOLD", "RELEASE"
 DERIVED = (
     "consumequeue",
@@ -24,6 +28,7 @@ DERIVED = (
     "producers",
     "kafkatransactions",
     "queuestarts",
+    "kafkacompaction",
 )
 
 
@@ -90,6 +95,22 @@ Joins = Callable[[MessageStore, CrashDisk, ManualClock], None]
 """Gives a store a view that is not among its standard ones, before it starts."""
 
 
+def newest_values(store: MessageStore, oldest: int) -> dict[tuple[int, str], tuple[int, bytes]]:
+    """Return the offset and the value of the newest message of each queue and key of the compacted topic, of
+    those whose records are at `oldest` of the log or later."""
+    found: dict[tuple[int, str], tuple[int, bytes, int]] = {}
+    topic = COMPACTED_TOPIC.topic_name
+    for queue_id in (0, 1):
+        offset, result = -1, store.get(topic, queue_id, store.min_offset(topic, queue_id), 32)
+        while result.next_offset > offset:
+            for one in records(result):
+                key = one.properties.get("KEYS", "")
+                found[queue_id, key] = one.queue_offset, one.body, one.physical_offset
+            offset = result.next_offset
+            result = store.get(topic, queue_id, offset, 32)
+    return {key: value[:2] for key, value in found.items() if value[2] >= oldest and key[1]}
+
+
 class Viewed:
     """A store with a view that limits readers, and how it is opened again."""
 
@@ -113,6 +134,9 @@ class Viewed:
         )
         if joins is not None:
             joins(self.store, disk, clock)
+        self.compaction = TopicCompaction(
+            self.store._options, self.store, disk, clock, InlineWorker(), lambda: [COMPACTED_TOPIC]
+        )
         self.report = self.store.start()
 
     def again(self, disk: CrashDisk | None = None) -> Viewed:
@@ -139,6 +163,8 @@ class Viewed:
         other = self.rebuilt()
         assert other.store.max_physical_offset == self.store.max_physical_offset
         assert kept == [(type(view).__name__, view.state(oldest)) for view in other.store._views]
+        assert newest_values(self.store, oldest) == newest_values(other.store, oldest)
+        compacted = self.store.compacted_parts.parts
         for queue in other.store._queues:
-            if queue.max_offset > queue.min_offset:
+            if queue.max_offset > queue.min_offset and (queue.topic, queue.queue_id) not in compacted:
                 assert queue.min_offset == self.store.min_offset(queue.topic, queue.queue_id)
