@@ -13,6 +13,7 @@ from mqgateway.engine.store.batch_records import offsets_of
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from tests.engine.store.test_cold import ColdDisk
 from tests.support.engine.cleaning import batch_record
 
 TAIL_SIZE = 36
@@ -144,14 +145,15 @@ def test_last_record_before_an_offset_is_found(sizes: list[int], offset: int) ->
 
 
 def test_bytes_that_are_not_in_memory_are_not_waited_for() -> None:
-    disk, records = CrashDisk(), some([1])
+    disk, records = ColdDisk(), some([1])
     written(disk, records)
     part = CompactedPart(disk, PATH)
     assert list(part.records(may_wait=False)) == records
-    disk.cold = True
+    disk.warm.clear()
     with pytest.raises(ColdRead) as cold:
         list(part.records(may_wait=False))
     cold.value.bring(ahead=False)
+    assert list(part.records(may_wait=False)) == records
 
 
 def test_failed_write_leaves_the_old_file() -> None:
