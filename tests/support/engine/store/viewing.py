@@ -11,6 +11,7 @@ from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queu
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.view import NOTHING, View
+from mqgateway.engine.store.whole_batches import messages_in
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.topic_compaction import TopicCompaction
@@ -103,7 +104,7 @@ def newest_values(store: MessageStore, oldest: int) -> dict[tuple[int, str], tup
     for queue_id in (0, 1):
         offset, result = -1, store.get(topic, queue_id, store.min_offset(topic, queue_id), 32)
         while result.next_offset > offset:
-            for one in records(result):
+            for one in [each for record in records(result) for each in messages_in(record)]:
                 key = one.properties.get("KEYS", "")
                 found[queue_id, key] = one.queue_offset, one.body, one.physical_offset
             offset = result.next_offset
