@@ -51,7 +51,7 @@ _TAIL_SIZE: Final = _TAIL.size + _CHECK.size
 
 class CompactedPart:
     """A file that was opened. Its records have `size` bytes, and cover the queue offsets from `begin` to
-    `end`; there may be none."""
+    `end`; there may be none. `damaged` are the positions of those that were found damaged."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         """Open the file and read its index. Raises `CorruptFile` and `OSError`."""
@@ -60,7 +60,7 @@ class CompactedPart:
         self._offsets = array("q")
         self._positions = array("q")
         self._times = array("q")
-        self._damaged: set[int] = set()
+        self.damaged: set[int] = set()
         self.begin, self.end, self.size = self._load()
 
     def _load(self) -> tuple[int, int, int]:
@@ -171,8 +171,8 @@ class CompactedPart:
 
     def _report(self, position: int) -> None:
         """Log, once, that a record is damaged."""
-        if position not in self._damaged:
-            self._damaged.add(position)
+        if position not in self.damaged:
+            self.damaged.add(position)
             log.error("%s at byte %d: damaged record is not delivered", self.path, position)
 
 

@@ -3,7 +3,8 @@
     1. tables of progress (`PROGRESS`): offsets, delay levels, ordered pops
     2. end offsets of the queues
     3. the log: full files are linked or copied, the newest one up to its last complete record
-    4. the other tables
+    4. compacted parts of queues, which have what the log has lost; each is one file that never changes
+    5. the other tables
 
 In this order no table refers to data that the backup's log lacks, and the topics of all its messages are
 known: a message that was consumed after step 1 is delivered again, and none is skipped. Queues and index are
@@ -23,12 +24,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from mqgateway.engine.disk import make_directories
-from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.errors import CorruptFile, StoreError, StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
+from mqgateway.engine.store.compacted_part import CompactedPart
 from mqgateway.engine.store.consume_queue import UNIT_SIZE
 from mqgateway.engine.store.file_queue import FileQueue, file_name
 from mqgateway.engine.store.record import START, examine
+from mqgateway.engine.store.views.compacted_parts import FOLDER
 from mqgateway.engine.tables.jsonfile import BROKEN
 from mqgateway.engine.upkeep.findings import Findings, Progress, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read
@@ -101,6 +104,7 @@ class _Backup:
             self._keep_tables(True)
             report.manifest.ends, report.manifest.shapes = ends_of(self._layout)
             self._keep_log()
+            self._keep_parts()
             self._keep_tables(False)
             self._note_topics()
             for folder in (*(report.manifest.ends), LOG, "config", "."):
@@ -172,6 +176,35 @@ class _Backup:
             for topic in self._disk.subdirs(folder):
                 self.report.manifest.ends[kind].setdefault(topic, {})
 
+    # Compacted parts.
+
+    def _keep_parts(self) -> None:
+        """Keep the compacted parts. One that was replaced meanwhile is kept as it is then."""
+        folder = f"{self._made}/{STORE}/{FOLDER}"
+        for topic, queue_id, source in self._layout.part_files():
+            path = f"{FOLDER}/{topic}/{queue_id}"
+            make_directories(self._disk, f"{folder}/{topic}")
+            for _ in range(ATTEMPTS_MAX):
+                try:
+                    size = self._disk.size(source)
+                    self._keep_file(path, source, size)
+                    CompactedPart(self._disk.read_only(), f"{self._made}/{STORE}/{path}")
+                    break
+                except FileNotFoundError:
+                    break  # its topic was deleted
+                except CorruptFile:
+                    self._drop(path)
+            else:
+                raise StoreUnavailable(f"{source} cannot be read")
+            self._disk.sync_dir(f"{folder}/{topic}")
+
+    def _drop(self, path: str) -> None:
+        """Drop a file kept so far."""
+        report = self.report
+        for kept in (report.manifest.files, report.copied, report.linked, report.unchanged):
+            kept[:] = [one for one in kept if one.path != path]
+        self._disk.unlink(f"{self._made}/{STORE}/{path}")
+
     # The log.
 
     def _keep_log(self) -> None:
@@ -242,8 +275,12 @@ class _Backup:
         return self._disk.capacity(self._made)[0] == self._disk.capacity(self._layout.commit_log)[0]
 
     def _keep_full(self, start: int, size: int) -> None:
-        path = f"{LOG}/{file_name(start)}"
-        source, kept = f"{self._layout.commit_log}/{file_name(start)}", f"{self._made}/{STORE}/{path}"
+        name = file_name(start)
+        self._keep_file(f"{LOG}/{name}", f"{self._layout.commit_log}/{name}", size)
+
+    def _keep_file(self, path: str, source: str, size: int) -> None:
+        """Link or copy a file whose content does not change."""
+        kept = f"{self._made}/{STORE}/{path}"
         modified = self._disk.modified(source)
         if (old := self._unchanged(path, size, modified)) is not None:
             try:

@@ -1,8 +1,9 @@
 """Verification of a whole store, without changes.
 
 One pass over the log (`walk`), with consume queues (`queue_check`) and index (`index_check`) read in
-parallel, as all three are in one order; then checkpoint, config tables (`table_check`) and timers
-(`timer_check`). Memory use is small: a chunk of the log, a chunk of each queue, the slots of one index file.
+parallel, as all three are in one order; then checkpoint, config tables (`table_check`), compacted parts
+(`part_check`) and timers (`timer_check`). Memory use is small: a chunk of the log, a chunk of each queue, the
+slots of one index file.
 
 A flipped bit in a record is detected by its lengths, magic and physical offset; the CRC of the body; the
 consume queue, for topic, queue, queue offset and tags; the index, for the keys; and for all of a record by
@@ -23,6 +24,7 @@ from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
 from mqgateway.engine.upkeep.ledger import find_log
 from mqgateway.engine.upkeep.ledger_check import LedgerCheck
 from mqgateway.engine.upkeep.ledger_walk import walk_of
+from mqgateway.engine.upkeep.part_check import check_parts
 from mqgateway.engine.upkeep.queue_check import QueueCheck
 from mqgateway.engine.upkeep.table_check import (
     check_checkpoint,
@@ -179,6 +181,7 @@ class _Check:
         check_offsets(layout, findings, self._tables, self._queues.end_of)
         check_topics(layout, findings, self._tables, self._queues.topics())
         check_queue_table(layout, findings, self._queues.end_of)
+        check_parts(layout, findings)
         if deleted := self._queues.deleted:
             names = ", ".join(sorted(name.decode("utf-8", "replace") for name in deleted)[:_NAMES_MAX])
             what = f"{deleted.total()} records are of {len(deleted)} topics that were deleted: {names}"

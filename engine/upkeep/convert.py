@@ -33,6 +33,7 @@ from mqgateway.engine.raft.files.properties import MemberProperties, read_noted
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
+from mqgateway.engine.store.views.compacted_parts import FOLDER
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.convert_log import STATE, LogCopy
 from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
@@ -195,11 +196,11 @@ class _Convert:
         for folder in (f"{aside}/{name}" for name in disk.subdirs(aside)):
             if folder != self._made.commit_log:
                 disk.rmtree(folder)
-        for name in _COPIED:
+        for name in (*_COPIED, *((FOLDER,) if self._keeps_batches else ())):
             copy_folder(disk, f"{root}/{name}", f"{aside}/{name}", _TIMERS.__contains__)
         self._copy_ends(set() if self._keeps_batches else convert_topics(disk, aside))
         for name in disk.listdir(root):
-            if name not in _MADE and name not in _COPIED and name != self.report.member:
+            if name not in _MADE and name not in (*_COPIED, FOLDER, self.report.member):
                 self.report.left_out.append(name)
 
     def _copy_ends(self, converted: set[str]) -> None:
@@ -267,6 +268,13 @@ class _Convert:
         checkpoint.save().sync()
         checkpoint.close()
 
+    def _note_parts(self) -> None:
+        """Report the compacted parts, which the new store has no place for."""
+        for topic, queue_id, path in self._layout.part_files():
+            what = f"what queue {queue_id} of {topic} has here, and the log has not, is not converted"
+            advice = "read it with a client of Kafka and send it to a topic of the new broker"
+            self.report.findings.note(StorePart.COMPACTED, path, -1, what, advice)
+
     def _check(self) -> None:
         """Check the new store by itself."""
         checked = check_store(self._disk, self._options, progress=self._progress)
@@ -281,6 +289,8 @@ class _Convert:
                 StorePart.STATE, self._layout.abort, -1, what, "start and stop it before converting"
             )
         report.findings.take(checked.findings)
+        if not self._keeps_batches:
+            self._note_parts()
 
     def _finish(self) -> None:
         """Rename the new store, and remove the record of progress."""

@@ -30,6 +30,7 @@ class StorePart(StrEnum):
     QUEUE = "consumequeue"
     BATCH_QUEUE = "batchconsumequeue"
     EXT = "consumequeue_ext"
+    COMPACTED = "kafkacompaction"
     INDEX = "index"
     TIMER_LOG = "timerlog"
     TIMER_WHEEL = "timerwheel"

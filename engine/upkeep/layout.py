@@ -14,6 +14,7 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 from mqgateway.engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
+from mqgateway.engine.store.views.compacted_parts import FOLDER
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 
 REBUILD = "mqgateway store rebuild makes it again from the log"
@@ -42,6 +43,7 @@ class Layout:
         self.batch_queues = f"{self.root}/batchconsumequeue"
         self.ext = f"{self.root}/consumequeue_ext"
         self.index = f"{self.root}/index"
+        self.compacted_parts = f"{self.root}/{FOLDER}"
         self.checkpoint = f"{self.root}/checkpoint"
         self.abort = f"{self.root}/abort"
         self.lock = f"{self.root}/lock"
@@ -70,6 +72,13 @@ class Layout:
             return slots, entries
         slots, rest = divmod(size - HEADER_SIZE, 4 + _ENTRIES_A_SLOT * ENTRY_SIZE)
         return None if rest or slots <= 0 else (slots, slots * _ENTRIES_A_SLOT)
+
+    def part_files(self) -> Iterator[tuple[str, int, str]]:
+        """Yield topic, queue id and path of each compacted part."""
+        for topic in self.disk.subdirs(self.compacted_parts):
+            for name in self.disk.listdir(f"{self.compacted_parts}/{topic}"):
+                if name.isdecimal():
+                    yield topic, int(name), f"{self.compacted_parts}/{topic}/{name}"
 
     def queue_folders(self, parent: str) -> Iterator[tuple[str, int, str]]:
         """Yield topic, queue id and directory of each queue below one of the parent directories."""

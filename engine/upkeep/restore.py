@@ -196,6 +196,7 @@ class _Restore:
 
     def _copy_one(self, one: KeptFile, cut: Cut) -> None:
         source, target = f"{self._source}/{STORE}/{one.path}", f"{self._root}/{one.path}"
+        make_directories(self._disk, target.rpartition("/")[0])
         if copy(self._disk, source, target, one.used, one.size) != one.sha256:
             raise StoreError(f"{source} has changed since the backup was made: its SHA-256 differs")
         if _is_log(one) and cut.offset < int(one.path[-20:]) + one.used:

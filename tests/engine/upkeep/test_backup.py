@@ -10,6 +10,7 @@ from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.backup import list_backups
 from mqgateway.engine.upkeep.manifest import damaged
+from tests.support.engine.compaction import CompactedTopic
 from tests.support.engine.store.stores import Bench, message
 from tests.support.engine.upkeep.backups import Place
 from tests.support.engine.upkeep.damage import change
@@ -155,3 +156,23 @@ def test_files_that_are_removed_meanwhile_are_not_missed(place: Place, bench: Be
     assert names(report.manifest.files) == [f"{8192:020d}"]
     assert report.manifest.log_start == 8192
     assert os.listdir(f"{report.folder}/store/commitlog") == [f"{8192:020d}"]
+
+
+@pytest.mark.parametrize("disk", [RealDisk(), NoLinks()])
+def test_compacted_parts_are_kept_and_restored(place: Place, disk: RealDisk) -> None:
+    topic = CompactedTopic(place.open())
+    for number in range(10):
+        topic.add((b"%d" % (number % 3), b"x"))
+    topic.wait()
+    first = place.back_up(disk)
+    topic.add((b"0", b"new"))
+    topic.wait()
+    second = place.back_up(disk)
+    assert "kafkacompaction/batched/0" in [one.path for one in first.linked or first.copied]
+    assert not damaged(disk, first.folder, first.manifest)
+    topic.store.stop()
+    place.restore(second)
+    restored = CompactedTopic(place.open(place.restored))
+    assert restored.offsets() == [7, 8, 9, 10]
+    assert restored.store.compacted_parts.parts["batched", 0].end == 10
+    restored.store.stop()

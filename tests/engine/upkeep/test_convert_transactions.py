@@ -6,6 +6,8 @@ from pathlib import Path
 
 from mqgateway.engine.producers.batch import ProducerBatch
 from mqgateway.engine.record_batches.batches import TRANSACTIONAL
+from mqgateway.engine.upkeep.findings import Severity, StorePart
+from tests.support.engine.compaction import CompactedTopic
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.producing import put_marker, put_whole
 from tests.support.engine.store.stores import Bench, drain
@@ -60,3 +62,17 @@ def test_idempotent_producers_have_no_transactions(tmp_path: Path) -> None:
     report = convert(root, target)
     assert (report.messages, report.lost) == (2, 0)
     assert not (target / "kafkatransactions").exists() and not report.left_out
+
+
+def test_what_only_a_compacted_part_has_is_reported(tmp_path: Path) -> None:
+    root, target = tmp_path / "store", tmp_path / "new"
+    topic = CompactedTopic(opened(root))
+    for number in range(3):
+        topic.add((b"k", b"%d" % number))
+    topic.wait()
+    topic.store.stop()
+    write_topics(root)
+    report = convert(root, target)
+    [note] = [one for one in report.findings.kept if one.part is StorePart.COMPACTED]
+    assert note.severity is Severity.NOTE and note.path.endswith("kafkacompaction/batched/0")
+    assert report.messages == 3 and not report.left_out and not (target / "kafkacompaction").exists()
