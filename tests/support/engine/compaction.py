@@ -76,6 +76,11 @@ class CompactedTopic:
         put_marker(self.store, producer_id, is_commit)
         self.store.dispatch()
 
+    def flush(self) -> None:
+        """Put all that was stored on stable storage."""
+        self.store.when_flushed(self.store.max_physical_offset, lambda _: None)
+        self.store.dispatch()
+
     def wait(self, millis: int = LOOK_MILLIS) -> None:
         """Let time pass, with a flush, and with as many ticks as a look takes."""
         self.bench.clock.advance(millis)
