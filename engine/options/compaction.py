@@ -9,7 +9,7 @@ class CompactionOptions(Options):
 
     enable_compaction: bool = option(
         True,
-        "Serve topics with cleanup.policy=COMPACTION from compacted files.",
+        "Serve topics with cleanup.policy=COMPACTION from compacted files, and compact topics of Kafka.",
         effect=Effect.RESTART,
     )
     compaction_mapped_file_size: int = option(
@@ -36,7 +36,7 @@ class CompactionOptions(Options):
     )
     compaction_thread_num: int = option(
         6,
-        "Number of parts that maxOffsetMapSize is divided into. One queue is compacted at a time, with "
-        "one part.",
+        "Number of parts that maxOffsetMapSize is divided into. One queue of RocketMQ and one of Kafka are "
+        "compacted at a time, each with one part.",
         low=1,
     )

@@ -49,6 +49,22 @@ def test_expired_files_go_at_the_hour_and_queues_follow() -> None:
     assert len(drain(again.store)) == 12
 
 
+def test_files_that_a_view_needs_are_kept_unless_they_go_by_force() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3)
+    bench.store.compacted_parts.keep_from = 5000
+    look(bench)
+    assert files(bench) == 4 and bench.store.min_physical_offset == 4096
+    bench.store.compacted_parts.keep_from = 8192
+    look(bench)
+    assert bench.store.min_physical_offset == 8192
+    bench.store.compacted_parts.keep_from = 0
+    look(bench)
+    assert bench.store.min_physical_offset == 8192
+    bench.disk.used = bench.disk.total * 92 // 100
+    look(bench)
+    assert files(bench) == 1
+
+
 def test_nothing_goes_at_other_hours_unless_ordered() -> None:
     bench = filled(at_hour(10), file_reserved_time=3)
     look(bench)

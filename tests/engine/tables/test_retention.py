@@ -30,6 +30,12 @@ HOUR = 3_600_000
         ({"kafka.retention.ms": "5", "kafka.cleanup.policy": "compact"}, None),
         ({"kafka.retention.ms": "5", "cleanup.policy": "COMPACTION"}, None),
         ({"kafka.retention.ms": "5", "kafka.cleanup.policy": "compact, delete"}, RetentionLimits(5, None)),
+        ({"kafka.cleanup.policy": "compact,delete"}, RetentionLimits(604_800_000, None)),
+        ({"kafka.retention.ms": "-1", "kafka.cleanup.policy": "compact,delete"}, None),
+        (
+            {"reserve.time": "1", "kafka.retention.bytes": "7", "kafka.cleanup.policy": "compact,delete"},
+            RetentionLimits(HOUR, 7),
+        ),
     ],
 )
 def test_limits_are_those_that_a_topic_has_itself(
