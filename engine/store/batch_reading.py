@@ -50,7 +50,7 @@ class BatchReading:
         fresh: Callable[[], int],
         read: Read,
         borrow: Borrow,
-        compacted: CompactedReading,
+        compacted: CompactedReading | None = None,
     ) -> None:
         self._options = options
         self._log = commit_log
@@ -59,7 +59,7 @@ class BatchReading:
         self._fresh = fresh
         self._read = read
         self._borrow = borrow
-        self._compacted = compacted
+        self.compacted = CompactedReading() if compacted is None else compacted
 
     def messages(
         self,
@@ -80,7 +80,7 @@ class BatchReading:
             offset, number, max_count, max_bytes, accept, limits, fresh_from, self._expansion
         )
         if is_compacted:
-            self._compacted.fill(queue, offset, end, answer, self._may_wait)
+            self.compacted.fill(queue, offset, end, answer, self._may_wait)
             return answer.result(queue, self._log.end_offset, fresh)
         most, most_bytes = answer.bounds()
         window = max(TOGETHER, max_count)
@@ -108,7 +108,7 @@ class BatchReading:
     ) -> GetResult:
         """Borrow records before the queue offset `end` as they are stored."""
         if offset < queue.compacted_end:
-            return self._compacted.records(queue, offset, end, max_count, max_bytes, self._may_wait)
+            return self.compacted.records(queue, offset, end, max_count, max_bytes, self._may_wait)
         number = queue.number_of(offset, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
         chosen = self._choose(queue, number, end, max_count, max_bytes)
@@ -124,6 +124,22 @@ class BatchReading:
         return GetResult(
             GetStatus.FOUND, chosen.next_offset, low, high, b"", offsets, is_far, count, behind, records
         )
+
+    def sizes(self, queue: BatchConsumeQueue, offset: int, end: int, most: int) -> list[tuple[int, int, int]]:
+        """Return position in the log and size of some records from the queue offset `offset` on and before
+        `end`, and the offset after each. All of a compacted part are one, at no position of the log."""
+        if offset < queue.compacted_end:
+            size = self.compacted.of(queue).size_from(offset)
+            return [(-size, size, queue.compacted_end)]
+        units = [unit for unit in queue.units(offset, most) if unit.base_offset < end]
+        return [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
+
+    def offset_by_time(self, queue: BatchConsumeQueue, time: int, upper: bool) -> int:
+        """Return the first offset stored at or after a time in ms; with `upper` the last at or before it."""
+        found = None
+        if queue.min_offset < queue.compacted_end:
+            found = self.compacted.offset_by_time(queue, time, upper, self._may_wait)
+        return queue.offset_by_time(time, upper, self._may_wait) if found is None else found
 
     def _before(
         self, queue: BatchConsumeQueue, number: int, window: int, end: int, max_count: int, max_bytes: int

@@ -36,7 +36,6 @@ from mqgateway.engine.store.administration import StoreAdministration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import commit_log_of
-from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
@@ -136,11 +135,9 @@ class MessageStore(StoreReading):
         self._aside = aside or worker
         self.producers = ProducersView(options, disk, clock, self.root)
         self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
-        compacted = CompactedReading()
-        self.compacted_parts = CompactedPartsView(disk, self.root, self._queues, compacted.parts)
+        self.compacted_parts = CompactedPartsView(disk, self.root, self._queues)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
-        own = self.producers, self.transactions, self.compacted_parts
-        self._views = views_of(*of_store, *own, views)
+        self._views = views_of(*of_store, self.producers, self.transactions, self.compacted_parts, views)
         self._dispatch = Dispatch(self._views)
         self._durability = LogFlusher(
             options,
@@ -165,20 +162,19 @@ class MessageStore(StoreReading):
         )
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
-        of_log = options, clock, self._log, self._queues, self._index, self._views
-        super().__init__(*of_log, inspection, statistics, memory, self._aside, self.transactions, compacted)
+        of_log = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
+        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading)
         self.compacted_parts.readable_end = self._reader.readable_end
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
-        self.batches = WholeBatches(self, self._queues, self._writer, compacted)
+        self.batches = WholeBatches(self, self._queues, self._writer, self.compacted_parts.reading)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
         self.admin = StoreAdministration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open = False
-        self._refusal = "the store is not started"
-        self._held = ""
+        self._refusal, self._held = "the store is not started", ""
 
     # Starting and stopping.
 

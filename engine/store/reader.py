@@ -82,9 +82,8 @@ class QueueReader:
         self._may_wait = may_wait
         self._memory = memory
         self._limiting = [view for view in views if view.limits_reading]
-        self._compacted = CompactedReading() if compacted is None else compacted
         of_log = options, commit_log, expansion, may_wait
-        self._batches = BatchReading(*of_log, self._fresh, self._read, self._borrow, self._compacted)
+        self._batches = BatchReading(*of_log, self._fresh, self._read, self._borrow, compacted)
         self.shared: dict[object, GetResult] | None = None
 
     def readable_end(self, queue: AnyQueue) -> int:
@@ -104,17 +103,10 @@ class QueueReader:
         """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`."""
         end = queue.max_offset if uncommitted else self.readable_end(queue)
         limit = agreed_limit(self._log)
-        offset = max(offset, queue.min_offset)
-        total = 0
+        offset, total = max(offset, queue.min_offset), 0
         while offset < end and total < enough:
-            rows: list[tuple[int, int, int]]
             if isinstance(queue, BatchConsumeQueue):
-                if offset < queue.compacted_end:
-                    total += self._compacted.of(queue).size_from(offset)
-                    offset = queue.compacted_end
-                    continue
-                units = [unit for unit in queue.units(offset, _COUNTED) if unit.base_offset < end]
-                rows = [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
+                rows = self._batches.sizes(queue, offset, end, _COUNTED)
             else:
                 data = queue.units(offset, min(_COUNTED, end - offset))
                 data = data[: len(data) - len(data) % UNIT_SIZE]
@@ -493,7 +485,7 @@ class QueueReader:
     def store_time(self, queue: AnyQueue, offset: int) -> int:
         """Return the store time of a message in ms; -1 if it does not exist."""
         if isinstance(queue, BatchConsumeQueue) and queue.min_offset <= offset < queue.compacted_end:
-            return self._compacted.store_time(queue, offset, self._may_wait)
+            return self._batches.compacted.store_time(queue, offset, self._may_wait)
         unit = None if offset < queue.min_offset else queue.unit(offset, self._may_wait)
         return -1 if unit is None else store_time(self._log, unit[0], self._may_wait)
 
@@ -501,10 +493,7 @@ class QueueReader:
         """Return the first offset stored at or after a time in ms; with `upper` the last at or before it.
         Outside of the queue the nearer end is returned. RocketMQ: `ConsumeQueue.getOffsetInQueueByTime`."""
         if isinstance(queue, BatchConsumeQueue):
-            found = None
-            if queue.min_offset < queue.compacted_end:
-                found = self._compacted.offset_by_time(queue, time, upper, self._may_wait)
-            return queue.offset_by_time(time, upper, self._may_wait) if found is None else found
+            return self._batches.offset_by_time(queue, time, upper)
         low, high = queue.min_offset, queue.max_offset
         first, end = low, high
         while low < high:

@@ -75,7 +75,7 @@ def test_tombstones_go_after_their_time() -> None:
     assert topic.values() == {b"b": b"2", b"c": b"3", b"d": b"4"}
 
 
-def test_batches_of_aborted_transactions_go_and_readers_are_not_told_of_them() -> None:
+def test_batches_of_aborted_transactions_go_and_are_not_named() -> None:
     topic = CompactedTopic()
     topic.add((b"a", b"1"))
     topic.add((b"a", b"aborted"), producer_id=7, sequence=0)

@@ -34,6 +34,7 @@ WALL_TIME = {
     "engine/store/retention.py": "the hour of the day at which files may go",
     "engine/store/writer.py": "written: store timestamps",
     "engine/testing/crash_disk.py": "written: when a file was changed",
+    "engine/topic_compaction.py": "compared with when messages were stored; written: delete horizons",
     "engine/topic_retention.py": "compared with when messages were stored",
     "engine/timers/timers.py": "written: the version of a table",
     "engine/transactions/counts.py": "written: when a count changed",

@@ -28,6 +28,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.batch_records import offsets_of
 from mqgateway.engine.store.compacted_part import BESIDE, CompactedPart, PartWriter
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.log import Log
@@ -45,7 +46,7 @@ Key = tuple[str, int]
 
 
 class CompactedPartsView(View):
-    """Keeps `parts`, which others read and only the view changes. `readable_end` returns up to where a queue
+    """Keeps `parts`, for `reading`; only the view changes them. `readable_end` returns up to where a queue
     may be read.
 
     A compaction sets `compacting` to its queue, `is_working` while a worker writes a file for that, and
@@ -53,12 +54,13 @@ class CompactedPartsView(View):
     once `changes` is another: the log was truncated, the topic deleted, or the store stopped.
     """
 
-    def __init__(self, disk: Disk, root: str, queues: ConsumeQueues, parts: dict[Key, CompactedPart]) -> None:
+    def __init__(self, disk: Disk, root: str, queues: ConsumeQueues) -> None:
         self._disk = disk
         self._folder = f"{root}/{FOLDER}"
         self._queues = queues
         self._log: Log | None = None
-        self.parts = parts
+        self.reading = CompactedReading()
+        self.parts = self.reading.parts
         self.readable_end: Callable[[BatchConsumeQueue], int] = _max_offset
         self.changes = 0
         self.compacting: Key | None = None
@@ -105,7 +107,7 @@ class CompactedPartsView(View):
             return
         queue = self._queues.get(topic, queue_id) or self._queues.open(topic, queue_id)
         if not isinstance(queue, BatchConsumeQueue):
-            log.error("%s is not used: queue %d of %s is no queue of batches", path, queue_id, topic)
+            log.error("%s is not used: queue %d of %s does not have batches", path, queue_id, topic)
             return
         if not queue.max_offset:
             log.warning("%s queue %d is lost; it continues at %d, behind %s", topic, queue_id, part.end, path)

@@ -27,6 +27,6 @@ def test_message_has_one_offset() -> None:
     assert unit_of(record) == (3000, len(record), tags_code("t"), 9, 3, 1, -1, 0)
 
 
-def test_batch_of_a_client_has_the_offsets_that_its_properties_tell() -> None:
+def test_batch_of_a_client_has_the_offsets_of_its_properties() -> None:
     properties = {PROPERTY_INNER_NUM: "3", PROPERTY_INNER_BASE: "8"}
     assert offsets_of(stored(b"x", properties, 8, sys_flag=SysFlag.INNER_BATCH)) == (8, 11)

@@ -64,7 +64,7 @@ def test_idempotent_producers_have_no_transactions(tmp_path: Path) -> None:
     assert not (target / "kafkatransactions").exists() and not report.left_out
 
 
-def test_what_only_a_compacted_part_has_is_reported(tmp_path: Path) -> None:
+def test_compacted_part_that_is_not_converted_is_reported(tmp_path: Path) -> None:
     root, target = tmp_path / "store", tmp_path / "new"
     topic = CompactedTopic(opened(root))
     for number in range(3):

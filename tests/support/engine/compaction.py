@@ -97,7 +97,7 @@ class CompactedTopic:
             self.wait(10_000)
 
     def again(self, bench: Bench) -> None:
-        """Go on with another store."""
+        """Continue with another store."""
         self.bench = bench
         self.compaction = self._compaction()
 
