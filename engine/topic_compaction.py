@@ -112,7 +112,7 @@ class TopicCompaction:
 
     @property
     def is_working(self) -> bool:
-        """True while a queue is compacted."""
+        """True while a queue is looked at, or compacted."""
         return self._parts.compacting is not None
 
     def tick(self) -> None:
@@ -126,7 +126,7 @@ class TopicCompaction:
 
     def _continue(self) -> None:
         """Continue a look for a slice, unless it waits."""
-        if self._look is None or self._is_waiting or self._is_running:
+        if self._look is None or self._is_waiting or self._is_running or self._parts.is_stopped:
             return
         self._is_running = True
         began = now = self._clock.monotonic()
@@ -144,7 +144,7 @@ class TopicCompaction:
             self._seconds += self._clock.monotonic() - began
 
     def _end_look(self) -> None:
-        self._look = None
+        self._look = self._parts.compacting = None
         self._next_look = elapsed_millis(self._clock) + max(LOOK_MILLIS, int(REST * self._seconds * 1000))
 
     # A look.
@@ -156,7 +156,9 @@ class TopicCompaction:
             if self._compacts(config):
                 limits = compaction_limits(config.attributes)
                 for queue_id in self._store.max_offsets(config.topic_name):
+                    self._parts.compacting = config.topic_name, queue_id
                     position = yield from self._look_at(config.topic_name, queue_id, limits)
+                    self._parts.compacting = None
                     needed_from = min(needed_from, position)
             elif number % TOPICS_A_STEP == 0:
                 yield
@@ -177,12 +179,14 @@ class TopicCompaction:
             if config is None or self._compacts(config):
                 continue
             newest = yield from self._reading(part.newest_position)
-            if newest < self._store.min_physical_offset:
+            is_there = self._parts.parts.get((topic, queue_id)) is part
+            if is_there and newest < self._store.min_physical_offset:
                 self._parts.remove(topic, queue_id)
             yield
 
     def _look_at(self, topic: str, queue_id: int, limits: CompactionLimits) -> Steps[int]:
         """Compact a queue if that is due; return the position of its first record that is not compacted."""
+        changes = self._parts.changes
         part = self._parts.parts.get((topic, queue_id))
         start = self._store.min_offset(topic, queue_id)
         if part is not None and part.end <= start:
@@ -190,6 +194,8 @@ class TopicCompaction:
             part = None
         begin = start if part is None else part.end
         dirty, first = yield from self._dirty_part(topic, queue_id, begin, limits)
+        if self._parts.changes != changes:
+            return 0
         must_trim = part is not None and self._must_trim(part, start)
         if not must_trim and not dirty.is_due(0 if part is None else part.size):
             return first
@@ -250,7 +256,6 @@ class TopicCompaction:
     ) -> Steps[int]:
         """Compact a queue up to an offset; return how far that was possible, -1 if it failed."""
         parts, changes, began = self._parts, self._parts.changes, self._clock.monotonic()
-        parts.compacting = topic, queue_id
         try:
             plan = self._plan(topic, queue_id, start, begin, end, limits)
             result = yield from self._work(topic, queue_id, plan, changes)
@@ -262,7 +267,6 @@ class TopicCompaction:
             parts.discard(topic, queue_id)
             return NONE
         finally:
-            parts.compacting = None
             parts.is_working = False
         if result is None:
             parts.discard(topic, queue_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
+from mqgateway.engine.steps import run
 from mqgateway.engine.store.compacted_part import BESIDE
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import MemoryWorker
@@ -286,3 +287,44 @@ def test_coordinators_topics_are_left_alone() -> None:
     topic = CompactedTopic()
     assert not topic.compaction._compacts(TopicConfig(KAFKA_OFFSETS_TOPIC, attributes=topic.attributes))
     assert topic.compaction._compacts(TopicConfig("any", attributes=topic.attributes))
+
+
+def test_stop_while_a_worker_compacts_leaves_the_part() -> None:
+    for pieces in range(8):
+        worker = MemoryWorker()
+        topic = CompactedTopic(worker=worker)
+        for _ in range(3):
+            topic.add((b"a", b"1"))
+        topic.wait()
+        worker.perform_all()
+        topic.wait()
+        assert topic.offsets() == [1, 2]
+        for _ in range(3):
+            topic.add((b"a", b"2"))
+        topic.wait()
+        for _ in range(pieces):
+            worker.perform()
+        topic.store.stop()
+        worker.perform_all()
+        topic.again(topic.bench.again())
+        assert topic.values() == {b"a": b"2"} and topic.offsets()[-1] == 5
+        assert topic.store.compacted_parts.parts[TOPIC, 0].end in (2, 5)
+
+
+def test_topic_made_again_during_a_look_is_compacted_from_its_beginning() -> None:
+    for steps in range(1, 6):
+        topic = CompactedTopic()
+        for number in range(5):
+            topic.add((b"%d" % number, b"old"))
+        topic.flush()
+        look = topic.compaction._steps()
+        for _ in range(steps):
+            next(look, None)
+        topic.store.admin.delete_topics([TOPIC])
+        for number in range(9):
+            topic.add((b"%d" % number, b"new"))
+        topic.flush()
+        run(look)
+        assert topic.offsets() == list(range(9))
+        topic.wait()
+        assert topic.values() == {b"%d" % number: b"new" for number in range(9)}

@@ -49,9 +49,10 @@ class CompactedPartsView(View):
     """Keeps `parts`, for `reading`; only the view changes them. `readable_end` returns up to where a queue
     may be read.
 
-    A compaction sets `compacting` to its queue, `is_working` while a worker writes a file for that, and
-    `keep_from` to the position of the oldest record in the log that is still to be compacted. It must end
-    once `changes` is another: the log was truncated, the topic deleted, or the store stopped.
+    A compaction sets `compacting` to its queue before it looks at that, `is_working` while a worker writes a
+    file for it, and `keep_from` to the position of the oldest record in the log that is still to be
+    compacted. It must end once `changes` is another: the log was truncated, or the topic deleted. Nothing
+    may be changed any more once `is_stopped`.
     """
 
     def __init__(self, disk: Disk, root: str, queues: ConsumeQueues) -> None:
@@ -64,7 +65,7 @@ class CompactedPartsView(View):
         self.readable_end: Callable[[BatchConsumeQueue], int] = _max_offset
         self.changes = 0
         self.compacting: Key | None = None
-        self.is_working = False
+        self.is_working = self.is_stopped = False
         self.keep_from: int | None = None
 
     def path(self, topic: str, queue_id: int) -> str:
@@ -205,11 +206,7 @@ class CompactedPartsView(View):
 
     def stop(self) -> None:
         """See `View`."""
-        self.changes += 1
-
-    def close(self) -> None:
-        """Close the files."""
-        self.parts.clear()
+        self.is_stopped = True
 
     def state(self, oldest: int) -> object:
         """Return nothing: parts are not rebuilt. What readers get of them is compared instead."""
