@@ -135,7 +135,7 @@ def test_deleted_topic_is_forgotten() -> None:
 def test_figures_name_the_producers_of_each_queue() -> None:
     queue = Queue()
     queue.append(3, 7, 2)
-    assert queue.producers.figures("t", 0) == {0: [(1, 3, 8, 0)]}
+    assert queue.producers.figures("t", 0) == {0: [(1, 3, 8, 0, 1)]}
     assert queue.producers.figures("t", DAY) == queue.producers.figures("u", 0) == {}
 
 

@@ -36,6 +36,9 @@ def test_own_metrics_of_a_broker() -> None:
     assert host.value("mqgateway_discarded_messages_total", topic="gone") == 2
     host.broker.retention.deleted = 3
     assert host.value("mqgateway_expired_messages_total") == 3
+    host.broker.compaction.compacted, host.broker.compaction.failed = 2, 1
+    assert host.value("mqgateway_compactions_total") == 2
+    assert host.value("mqgateway_failed_compactions_total") == 1
     assert host.value("mqgateway_inconsistent_groups") == 0
     before = host.value("mqgateway_store_log_bytes")
     host.send("T")

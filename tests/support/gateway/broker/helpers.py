@@ -335,6 +335,7 @@ class MemoryBroker:
         self.broker.timers.tick(self.broker.store.steady.now())
         self.broker.pop.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
         self.broker.lite.tick(self.broker.store.steady.now(), elapsed_millis(self.clock))
+        self.broker.compaction.tick()
         self.broker.consume.answer_due(elapsed_millis(self.clock), self.broker.store)
 
     def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:
