@@ -24,6 +24,7 @@ from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from tests.support.gateway.kafka.broker import KafkaBroker
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
 from tests.support.gateway.kafka.requests import (
     batches_in,
@@ -41,6 +42,8 @@ LOG = {
 }
 """Small files of the log, which are deleted at any hour once they are four hours old."""
 HOUR = 3600
+BY_NAME = 9
+"""A version of Produce, in which topics have names."""
 LATEST, EARLIEST, LARGEST = -1, -2, -3
 
 
@@ -172,3 +175,28 @@ def test_records_are_deleted_where_the_policy_deletes(policy: str, error: int) -
         assert result.error_code == error
         expected: list[Any] = [(2, b"b", b"2"), (62, b"c", b"59")]
         assert read(client) == (expected if not error else [(0, b"a", b"1"), *expected])
+
+
+def test_pop_takes_what_is_left() -> None:
+    broker = KafkaBroker()
+    configs = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0", "segment.ms": "1"}
+    wanted = [CreatableTopicConfig(name, value) for name, value in configs.items()]
+    broker.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1, configs=wanted)], 1000))
+    memory = broker.operated.memory
+    for number in range(12):
+        records = [Record(b"k%d" % (number % 3), b"%d" % number, (), 0, 0)]
+        data = build_batch(records, base_timestamp=memory.clock.millis())
+        [answer] = broker.send(produce_request("t", data), BY_NAME)
+        assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        memory.wait(10)
+    for _ in range(3):
+        memory.wait(15_000)
+    assert broker.broker.compaction.compacted == 1
+    taken: list[tuple[int, bytes]] = []
+    for _ in range(3):
+        popped = memory.pop(topic="t", consumer_group="G", max_msg_nums=32, init_mode=0)
+        taken += [(one.offset, one.body) for one in popped]
+        assert all(memory.ack(one).code == 0 for one in popped)
+    assert taken == [(8, b"8"), (9, b"9"), (10, b"10"), (11, b"11")]
+    memory.wait(120_000)
+    assert memory.pop(topic="t", consumer_group="G", max_msg_nums=32, init_mode=0) == []
