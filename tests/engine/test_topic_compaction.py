@@ -7,6 +7,7 @@ import errno
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.compacted_part import BESIDE
+from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.compaction import CompactedTopic
@@ -328,3 +329,19 @@ def test_topic_made_again_during_a_look_is_compacted_from_its_beginning() -> Non
         assert topic.offsets() == list(range(9))
         topic.wait()
         assert topic.values() == {b"%d" % number: b"new" for number in range(9)}
+
+
+def test_replica_compacts_its_own_log() -> None:
+    master, slave = CompactedTopic(), CompactedTopic()
+    for number in range(5):
+        master.add((b"a", b"%d" % number))
+    end = master.store.max_physical_offset
+    slave.store.gate = WriteGate("a slave")
+    slave.store.raw.append(0, master.store.raw.read(0, end))
+    slave.store.dispatch()
+    slave.wait()
+    assert (slave.offsets(), master.offsets()) == ([3, 4], [0, 1, 2, 3, 4])
+    slave.store.gate = None
+    slave.add((b"a", b"new"))
+    slave.wait()
+    assert slave.offsets() == [4, 5]
