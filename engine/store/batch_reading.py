@@ -79,13 +79,13 @@ class BatchReading:
         answer = BatchAnswer(
             offset, number, max_count, max_bytes, accept, limits, fresh_from, self._expansion
         )
-        if is_compacted:
-            self.compacted.fill(queue, offset, end, answer, self._may_wait)
-            return answer.result(queue, self._log.end_offset, fresh)
         most, most_bytes = answer.bounds()
         window = max(TOGETHER, max_count)
         if accept is not None:
             window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
+        if is_compacted:
+            self.compacted.fill(queue, offset, end, window, answer, self._may_wait)
+            return answer.result(queue, self._log.end_offset, fresh)
         while answer.passed < window and not answer.is_full:
             together = min(window - answer.passed, TOGETHER)
             units = self._before(queue, answer.number, together, end, most, most_bytes)

@@ -36,15 +36,22 @@ class CompactedReading:
         return self.parts[queue.topic, queue.queue_id]
 
     def fill(
-        self, queue: BatchConsumeQueue, offset: int, end: int, answer: BatchAnswer, may_wait: bool
+        self,
+        queue: BatchConsumeQueue,
+        offset: int,
+        end: int,
+        window: int,
+        answer: BatchAnswer,
+        may_wait: bool,
     ) -> None:
-        """Have an answer take the records of a part from an offset on, and before `end`. Raises `ColdRead`
-        and `OSError`."""
+        """Have an answer take up to `window` records of a part from an offset on, and before `end`. Raises
+        `ColdRead` and `OSError`."""
         part = self.of(queue)
         records = self._before(part, offset, end, may_wait)
         try:
-            while not answer.is_full:
-                taken = {unit_of(record): record for record in islice(records, TOGETHER)}
+            while answer.passed < window and not answer.is_full:
+                together = min(TOGETHER, window - answer.passed)
+                taken = {unit_of(record): record for record in islice(records, together)}
                 if not taken:
                     answer.next_offset = max(answer.next_offset, min(part.end, end))
                     return
@@ -67,8 +74,8 @@ class CompactedReading:
         max_bytes: int,
         may_wait: bool,
     ) -> GetResult:
-        """Return records of a part before `end` as they are stored, at least one. Raises `ColdRead` and
-        `OSError`."""
+        """Return up to `max_count` records of a part before `end` as they are stored, at least one. Raises
+        `ColdRead` and `OSError`."""
         part = self.of(queue)
         records, offsets, next_offset = list[bytes](), list[int](), min(part.end, end)
         count = total = 0
@@ -77,7 +84,7 @@ class CompactedReading:
                 unit = unit_of(record)
                 count += unit.messages
                 total += unit.size
-                if records and (count > max_count or total > max_bytes):
+                if records and (len(records) >= max_count or total > max_bytes):
                     next_offset = unit.base_offset
                     break
                 records.append(record)

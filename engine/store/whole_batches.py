@@ -113,11 +113,14 @@ class WholeBatches:
         """Return the batches of a queue from the one with the message at `offset` on: at least one, else as
         many as `max_bytes` allow.
 
-        Messages that are not stored in one become batches; `most_built` limits how many do. See
-        `MessageStore.get` for `may_wait` and `uncommitted`. With `may_borrow` spans may be borrowed.
+        Messages that are not stored in one become batches; `most_built` limits how many do, and how many
+        batches are read of a compacted part, which takes as long. See `MessageStore.get` for `may_wait` and
+        `uncommitted`. With `may_borrow` spans may be borrowed.
         """
-        has_batches = isinstance(self._queues.get(topic, queue_id), BatchConsumeQueue)
-        most = _UNLIMITED if has_batches else max(1, min(most_built, BUILT_RECORDS_MAX))
+        queue, most = self._queues.get(topic, queue_id), max(1, min(most_built, BUILT_RECORDS_MAX))
+        is_compacted = isinstance(queue, BatchConsumeQueue) and offset < queue.compacted_end
+        if isinstance(queue, BatchConsumeQueue) and not is_compacted:
+            most = _UNLIMITED
 
         def read(position: int, size: int) -> GetResult:
             return self._store.get(
@@ -131,7 +134,10 @@ class WholeBatches:
                 uncommitted=uncommitted,
             )
 
-        return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
+        result = read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
+        if is_compacted:
+            result.built = max(result.built, len(result.spans))
+        return result
 
     def size(self, topic: str, queue_id: int) -> Steps[int]:
         """Return the bytes of records of a queue, as a cooperative task: the sum over its units, behind its

@@ -67,6 +67,23 @@ def test_answers_are_limited() -> None:
     assert store.batches.get(TOPIC, 0, 0, 1 << 20).next_offset == 8
 
 
+def test_batches_of_a_part_count_as_built() -> None:
+    topic, _ = compacted()
+    found = topic.store.batches.get(TOPIC, 0, 0, 1 << 20, most_built=2)
+    assert (len(found.spans), found.built, found.next_offset) == (2, 2, 4)
+    assert topic.store.batches.get(TOPIC, 0, 0, 1 << 20).built == 3
+    assert topic.store.batches.get(TOPIC, 0, 8, 1 << 20).built == 0
+
+
+def test_reader_that_chooses_nothing_passes_some_records_at_a_time() -> None:
+    topic = CompactedTopic(Bench(max_filter_message_size=460))
+    for number in range(50):
+        topic.add((b"%d" % number, b"x"))
+    topic.wait()
+    found = topic.store.get(TOPIC, 0, 0, 1, accept=lambda properties: False)
+    assert (found.status, found.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 10)
+
+
 def test_choice_of_a_reader_applies_to_the_part() -> None:
     topic, _ = compacted()
     found = topic.store.get(TOPIC, 0, 0, 32, accept=lambda properties: properties.get(PROPERTY_KEYS) == "b")
