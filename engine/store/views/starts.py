@@ -7,7 +7,8 @@ A marker enters no queue. It says that the messages of a queue before `offset` a
 the marker in the log. That tells them from messages of a younger topic of the same name, which follow it: a
 marker fits its queue if the message before `offset` is in a record before the marker, and has no effect if it
 does not. The start of a queue is the greatest offset of the markers that fit. A marker that leaves the log
-with its file is not needed any more, as all that it removes has left before.
+with its file is not needed any more, as all that it removes has left before. Compacted parts, which outlive
+the log, are written again without it before that (`engine.topic_compaction`).
 
 The view moves the queues' `start`, and so their minimum offset. Slaves have it too, as they dispatch the same
 log. Kafka: `UnifiedLog.maybeIncrementLogStartOffset`, `log-start-offset-checkpoint`.
