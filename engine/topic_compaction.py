@@ -46,7 +46,7 @@ TOPICS_A_STEP: Final = 100
 """Duration of a slice on the loop, and topics without compaction that are passed in one step."""
 UNITS_A_STEP: Final = 512
 WORK_SECONDS: Final = 0.008
-PIECES_A_TICK: Final = 8
+CHUNKS_A_TICK: Final = 8
 """Duration of a piece of work on the worker, and pieces for each tick."""
 CHUNK: Final = 256 << 10
 """Bytes of records that the loop reads together."""
@@ -106,7 +106,7 @@ class TopicCompaction:
         self._look: Steps[None] | None = None
         self._next_look = elapsed_millis(clock)
         self._seconds = 0.0
-        self._pieces = 0
+        self._chunks = 0
         self._is_waiting = self._is_running = False
         self.compacted = self.failed = self.read = self.kept = 0
 
@@ -117,7 +117,7 @@ class TopicCompaction:
 
     def tick(self) -> None:
         """Begin a look if it is time, or continue the one that is in progress."""
-        self._pieces = PIECES_A_TICK
+        self._chunks = CHUNKS_A_TICK
         if not self._options.enable_compaction:
             return
         if self._look is None and elapsed_millis(self._clock) >= self._next_look:
@@ -324,7 +324,7 @@ class TopicCompaction:
         path, old = parts.path(topic, queue_id), parts.parts.get((topic, queue_id))
         steps = compacting(self._disk, path, old, dirty, plan)
         while True:
-            result = yield from self._on_worker(lambda: self._piece(steps, dirty))
+            result = yield from self._on_worker(lambda: self._chunk(steps, dirty))
             if parts.changes != changes:
                 return None
             if result is not None:
@@ -334,7 +334,7 @@ class TopicCompaction:
                 if parts.changes != changes:
                     return None
 
-    def _piece(self, steps: Steps[CompactionResult], dirty: _DirtyRecords) -> CompactionResult | None:
+    def _chunk(self, steps: Steps[CompactionResult], dirty: _DirtyRecords) -> CompactionResult | None:
         """Work for a while, or until records are wanted; return the result at the end. Runs on the worker."""
         until = self._clock.monotonic() + WORK_SECONDS
         try:
@@ -387,6 +387,6 @@ class TopicCompaction:
 
     def _end_wait(self) -> None:
         self._is_waiting = False
-        if self._pieces:
-            self._pieces -= 1
+        if self._chunks:
+            self._chunks -= 1
             self._continue()

@@ -27,8 +27,8 @@ def test_compacted_topic_has_the_newest_value_of_each_key(client: KafkaClient, n
         return sum(batch.count for batch in stored_batches(client.address, name))
 
     wait_until(lambda: count() == 5, SECONDS, "the topic is compacted")
-    came = sorted(client.consume(name, 5))
-    assert [(record.offset, record.key, record.value) for record in came] == [
+    received = sorted(client.consume(name, 5))
+    assert [(record.offset, record.key, record.value) for record in received] == [
         (9, "k0", "3-0"),
         (10, "k1", "3-1"),
         (11, "k2", "3-2"),

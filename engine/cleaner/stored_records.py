@@ -25,7 +25,7 @@ from mqgateway.engine.store.record import (
     SYS_FLAG_AT,
     crc32,
     decode,
-    sealed,
+    fill_crc,
     store_timestamp,
 )
 from mqgateway.engine.store.whole_batches import messages_in
@@ -79,4 +79,4 @@ def _with_batch(record: bytes, place: tuple[int, int], batch: bytes) -> bytes:
     fields[_BORN] = latest if latest >= 0 else fields[_BORN]
     fields[_BODY_LENGTH] = len(batch)
     made = b"".join((head.pack(*fields), batch, record[end:]))
-    return sealed(made) if record[-CRC_SIZE:].startswith(_SEAL) else made
+    return fill_crc(made) if record[-CRC_SIZE:].startswith(_SEAL) else made

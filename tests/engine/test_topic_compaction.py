@@ -178,13 +178,13 @@ def test_deleted_topic_leaves_nothing() -> None:
 
 
 def test_topic_deleted_while_a_worker_compacts_it_leaves_nothing() -> None:
-    for pieces in range(1, 8):
+    for chunks in range(1, 8):
         worker = MemoryWorker()
         topic = CompactedTopic(worker=worker)
         for _ in range(3):
             topic.add((b"a", b"1"))
         topic.wait()
-        for _ in range(pieces):
+        for _ in range(chunks):
             worker.perform()
         is_done = not topic.compaction.is_working
         topic.store.admin.delete_topics([TOPIC])
@@ -291,7 +291,7 @@ def test_coordinators_topics_are_left_alone() -> None:
 
 
 def test_stop_while_a_worker_compacts_leaves_the_part() -> None:
-    for pieces in range(8):
+    for chunks in range(8):
         worker = MemoryWorker()
         topic = CompactedTopic(worker=worker)
         for _ in range(3):
@@ -303,7 +303,7 @@ def test_stop_while_a_worker_compacts_leaves_the_part() -> None:
         for _ in range(3):
             topic.add((b"a", b"2"))
         topic.wait()
-        for _ in range(pieces):
+        for _ in range(chunks):
             worker.perform()
         topic.store.stop()
         worker.perform_all()

@@ -33,11 +33,11 @@ def message(key: str, body: bytes, offset: int, **more: str) -> bytes:
     return stored(body, {PROPERTY_KEYS: key, **more}, offset)
 
 
-@pytest.mark.parametrize("is_sealed", [False, True])
+@pytest.mark.parametrize("has_crc_property", [False, True])
 @pytest.mark.parametrize("host", [HOST, HOST_V6])
-def test_rest_of_a_batch_is_a_valid_record(host: bytes, is_sealed: bool) -> None:
+def test_rest_of_a_batch_is_a_valid_record(host: bytes, has_crc_property: bool) -> None:
     record = batch_record(
-        5, [(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], time=7, host=host, is_sealed=is_sealed
+        5, [(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], time=7, host=host, has_crc_property=has_crc_property
     )
     [kept] = compacted([record])
     assert examine(kept, 0, 5000, True) == len(kept)
