@@ -15,7 +15,9 @@ class GroupSettings:
     """Settings of the coordinator. Times in ms.
 
     `max_size` limits the members of a group, and those that asked for an id. `members_max` and
-    `member_bytes_max` limit all members together, and what they sent of themselves.
+    `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are those of
+    consumer groups (KIP-848), whose members subscribe to `group_partitions_max` partitions together at most.
+    The topics of a regular expression are searched again `regex_refresh_interval` after topics have changed.
     """
 
     min_session_timeout: int = 6000
@@ -28,6 +30,11 @@ class GroupSettings:
     protocols_max: int = 100
     metadata_max: int = 1024**2
     member_bytes_max: int = 256 * 1024**2
+    consumer_session_timeout: int = 45_000
+    consumer_heartbeat_interval: int = 5000
+    consumer_assignment_interval: int = 1000
+    group_partitions_max: int = 20_000
+    regex_refresh_interval: int = 10_000
     offset_metadata_max: int = 4096
     offsets_max: int = 1_000_000
     offsets_retention: int = 7 * DAY
