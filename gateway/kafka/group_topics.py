@@ -31,4 +31,4 @@ class GroupTopics:
 
     def names(self) -> Iterator[str]:
         """See `TopicCatalog`."""
-        return (topic.name for topic in self._topics if not topic.is_internal)
+        return (topic.name for topic in self._topics)

@@ -16,6 +16,8 @@ from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog, TopicIn
 from mqgateway.gateway.kafka.coordinator.member import MemberTally
 
 INT_MAX = 2**31 - 1
+START_EPOCH = 1
+"""Epoch of a group without members. Epoch 0 is that of members that join."""
 
 
 class ConsumerGroupState(Enum):
@@ -70,8 +72,8 @@ class ConsumerGroup:
     def __init__(self, group_id: str, tally: MemberTally) -> None:
         self.id = group_id
         self._tally = tally
-        self.epoch = 0
-        self.assignment_epoch = 0
+        self.epoch = START_EPOCH
+        self.assignment_epoch = START_EPOCH
         self.assigned_time = 0
         self.metadata_hash = 0
         self.members: dict[str, ConsumerMember] = {}

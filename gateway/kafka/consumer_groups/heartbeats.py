@@ -90,6 +90,8 @@ class Heartbeats:
         """
         try:
             check(request, version)
+            if request.subscribed_topic_regex:
+                self._subscriptions.check(request.subscribed_topic_regex)
             group = self._group(request)
             if request.member_epoch < 0:
                 answer = self._leave(group, request)
@@ -107,9 +109,10 @@ class Heartbeats:
             return group
         not_found = ErrorCode.GROUP_ID_NOT_FOUND
         if request.member_epoch != 0:
-            known = f"Group {request.group_id} is not a consumer group."
-            unknown = f"Consumer group {request.group_id} not found."
-            raise Refused(not_found, unknown if group is None else known)
+            if group is not None:
+                raise Refused(not_found, f"Group {request.group_id} is not a consumer group.")
+            kind = "Consumer group" if request.member_epoch > 0 else "Group"
+            raise Refused(not_found, f"{kind} {request.group_id} not found.")
         if group is None:
             made = self._groups.create_consumer_group(request.group_id)
             if made is None:
@@ -125,8 +128,6 @@ class Heartbeats:
         self, group: ConsumerGroup, request: Request, client: RequestSender, shows: Shows
     ) -> Response:
         """Return the answer to a member that joins or goes on. Raises `Refused`."""
-        if request.subscribed_topic_regex:
-            self._subscriptions.check(request.subscribed_topic_regex)
         owned = owned_partitions(request)
         if request.member_epoch == 0:
             member = self._joining(group, request, client)
@@ -252,6 +253,8 @@ class Heartbeats:
         group.topics_version = None
         self._subscriptions.refresh(group)
         group.bump()
+        if group.is_empty:
+            group.set_targets(group.epoch, {}, self._clock.millis())
 
     def _forget_deadlines(self, group: ConsumerGroup, member_id: str) -> None:
         for kind in ("session", "revocation"):

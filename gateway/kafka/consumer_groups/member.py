@@ -53,7 +53,8 @@ START = Position(0, 0, MemberState.STABLE, {}, {})
 
 
 class ConsumerMember:
-    """A member. `topics` are the names it subscribes to, `regex` an expression that more names match."""
+    """A member. `topics` are the names it subscribes to, `regex` an expression that more names match, empty for
+    none."""
 
     __slots__ = (
         "assignor",
@@ -76,7 +77,7 @@ class ConsumerMember:
         rack_id: str | None = None,
         rebalance_timeout: int = -1,
         topics: tuple[str, ...] = (),
-        regex: str | None = None,
+        regex: str = "",
         assignor: str | None = None,
     ) -> None:
         self.id = member_id
@@ -96,7 +97,7 @@ class ConsumerMember:
         return sum(len(text) for text in texts if text is not None)
 
     @property
-    def subscription(self) -> tuple[tuple[str, ...], str | None]:
+    def subscription(self) -> tuple[tuple[str, ...], str]:
         """Names of topics, and a regular expression."""
         return self.topics, self.regex
 

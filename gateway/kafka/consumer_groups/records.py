@@ -208,7 +208,7 @@ def _read_member(
         rack_id=value.rack_id,
         rebalance_timeout=value.rebalance_timeout_ms,
         topics=tuple(value.subscribed_topic_names),
-        regex=value.subscribed_topic_regex,
+        regex=value.subscribed_topic_regex or "",
         assignor=value.server_assignor,
     )
     known = group.members.get(member_id)

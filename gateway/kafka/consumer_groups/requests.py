@@ -44,7 +44,7 @@ def check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
     elif epoch == STATIC_LEFT_EPOCH and request.instance_id is None:
         raise _invalid("InstanceId can't be null.")
     elif epoch < STATIC_LEFT_EPOCH:
-        raise _invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
+        raise _invalid("MemberEpoch is invalid.")
     if request.server_assignor is not None and request.server_assignor not in ASSIGNORS:
         raise Refused(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
@@ -128,7 +128,7 @@ def former_self(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) ->
         raise Refused(
             ErrorCode.UNRELEASED_INSTANCE_ID,
             f"Static member {request.member_id} with instance id {request.instance_id} cannot join the group "
-            f"because the instance id is owned by member {holder.id}.",
+            f"because the instance id is owned by {holder.id} member.",
         )
     return holder
 

@@ -82,7 +82,7 @@ class TargetUpdates:
 
 def _spec(group: ConsumerGroup) -> Steps[Spec]:
     """Return what is to be assigned. Members with the same subscriptions share one set of topics."""
-    known: dict[tuple[tuple[str, ...], str | None], Set[bytes]] = {}
+    known: dict[tuple[tuple[str, ...], str], Set[bytes]] = {}
     subscribers: list[Subscriber] = []
     topics, previous = dict(group.topics), dict(group.targets)
     for number, member in enumerate(tuple(group.members.values()), 1):

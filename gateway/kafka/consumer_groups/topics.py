@@ -33,7 +33,7 @@ class TopicCatalog(Protocol):
         ...
 
     def names(self) -> Iterator[str]:
-        """Yield the names of all topics but Kafka's own; topics may change meanwhile."""
+        """Yield the names of all topics; topics may change meanwhile."""
         ...
 
 
