@@ -107,7 +107,9 @@ class ConsumerGroupRequests:
             message = f"Group {group_id} {'is not a consumer group' if is_known else 'not found'}."
             return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
         if not all(shows_topic(call, store_name(name)) for name in group.topics):
-            message = "The group has members subscribed to topic(s) that the client is not authorized to describe."
+            message = (
+                "The group has members subscribed to topic(s) that the client is not authorized to describe."
+            )
             return DescribedGroup(ErrorCode.TOPIC_AUTHORIZATION_FAILED, message, group_id)
         described = DescribedGroup(
             ErrorCode.NONE,

@@ -7,8 +7,10 @@ broker.
 - `assignors`: which member is to have which partitions.
 - `reconciliation`: how a member is led from the partitions it has to those.
 - `requests`: checks of what a heartbeat says.
-- `subscriptions`, `targets`, `members`: how groups change; `heartbeats`: all of it in the order of a heartbeat.
+- `subscriptions`, `targets`: topics of groups, and computations of targets.
+- `heartbeats`: requests of members, and what time does.
 - `records`, `writer`: what must survive a restart, as records of Kafka's own schemas.
+- `service`: all of it together.
 
 Standard: KIP-848, `GroupMetadataManager`, `ConsumerGroup`, `CurrentAssignmentBuilder`.
 """

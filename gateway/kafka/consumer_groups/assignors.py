@@ -37,7 +37,7 @@ class Subscriber(NamedTuple):
 
 @dataclass
 class Spec:
-    """What is to be assigned. `topics` are all that members subscribe to; `previous` is the last target."""
+    """What is to be assigned. `topics` are those that members subscribe to, `previous` the last targets."""
 
     subscribers: Sequence[Subscriber]
     topics: Sequence[TopicInfo]

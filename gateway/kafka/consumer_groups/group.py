@@ -63,8 +63,8 @@ class ResolvedRegex(NamedTuple):
 class ConsumerGroup:
     """One group. `unwritten` are the records that the log lacks, or has in an older form.
 
-    `epoch` counts changes of members, subscriptions and topics; `assignment_epoch` is the one that the targets
-    are of. `assignment_due` is the elapsed time from which targets may be computed again, ms.
+    `epoch` counts changes of members, subscriptions and topics; `assignment_epoch` is that of the targets.
+    `assignment_due` is the elapsed time from which targets may be computed again, ms.
     """
 
     protocol_type = "consumer"

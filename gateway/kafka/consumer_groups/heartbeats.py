@@ -124,9 +124,7 @@ class Heartbeats:
 
     # Members
 
-    def _live(
-        self, group: ConsumerGroup, request: Request, client: RequestSender, shows: Shows
-    ) -> Response:
+    def _live(self, group: ConsumerGroup, request: Request, client: RequestSender, shows: Shows) -> Response:
         """Return the answer to a member that joins or goes on. Raises `Refused`."""
         owned = owned_partitions(request)
         if request.member_epoch == 0:
@@ -150,9 +148,9 @@ class Heartbeats:
         known = group.members.get(member_id)
         if known is not None:
             return known
-        member = ConsumerMember(member_id, client, instance_id=request.instance_id)
         if former is not None:
             self._forget_deadlines(group, former.id)
+            member = former.renamed(member_id)
             group.replace(former, member)
             return member
         if len(group.members) >= self._settings.max_size:
@@ -160,6 +158,7 @@ class Heartbeats:
                 ErrorCode.GROUP_MAX_SIZE_REACHED,
                 f"The consumer group has reached its maximum capacity of {self._settings.max_size} members.",
             )
+        member = ConsumerMember(member_id, client, instance_id=request.instance_id)
         if not self._groups.has_room(updated(member, request, client).size):
             raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "All groups have too many members.")
         return member
@@ -167,7 +166,7 @@ class Heartbeats:
     def _subscribe(
         self, group: ConsumerGroup, member: ConsumerMember, changed: ConsumerMember, shows: Shows
     ) -> None:
-        """Take over what a member says of itself; begin an epoch if that changes the group. Raises `Refused`."""
+        """Take over what a member says; begin an epoch if that changes the group. Raises `Refused`."""
         if changed.size > self._settings.metadata_max:
             raise Refused(ErrorCode.INVALID_REQUEST, "The member says too much of itself.")
         is_new = member.id not in group.members

@@ -53,8 +53,7 @@ START = Position(0, 0, MemberState.STABLE, {}, {})
 
 
 class ConsumerMember:
-    """A member. `topics` are the names it subscribes to, `regex` an expression that more names match, empty for
-    none."""
+    """A member. `topics` are the names it subscribes to, `regex` an expression for more, empty for none."""
 
     __slots__ = (
         "assignor",
@@ -89,6 +88,19 @@ class ConsumerMember:
         self.regex = regex
         self.assignor = assignor
         self.position = START
+
+    def renamed(self, member_id: str) -> ConsumerMember:
+        """Return a new member that says the same of itself under another id."""
+        return ConsumerMember(
+            member_id,
+            self.client,
+            instance_id=self.instance_id,
+            rack_id=self.rack_id,
+            rebalance_timeout=self.rebalance_timeout,
+            topics=self.topics,
+            regex=self.regex,
+            assignor=self.assignor,
+        )
 
     @property
     def size(self) -> int:

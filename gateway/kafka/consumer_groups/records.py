@@ -38,6 +38,8 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_mem
 )
 from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_member_value import (
     ConsumerGroupTargetAssignmentMemberValue,
+)
+from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_member_value import (
     TopicPartition as TargetPartitions,
 )
 from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_metadata_key import (
@@ -256,7 +258,9 @@ def _read_owned(topics: Iterable[OwnedPartitions], epoch: int) -> Owned:
         epochs = topic.assignment_epochs
         if epochs is None or len(epochs) != len(topic.partitions):
             epochs = [epoch] * len(topic.partitions)
-        owned.update(((topic.topic_id, index), since) for index, since in zip(topic.partitions, epochs, strict=True))
+        owned.update(
+            ((topic.topic_id, index), since) for index, since in zip(topic.partitions, epochs, strict=True)
+        )
     return owned
 
 

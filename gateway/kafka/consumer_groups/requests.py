@@ -83,9 +83,7 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Set[TopicPartition] |
     position = member.position
     if epoch == position.epoch:
         return
-    is_repeated = (
-        epoch == position.previous_epoch and owned is not None and owned.issubset(position.assigned)
-    )
+    is_repeated = epoch == position.previous_epoch and owned is not None and owned.issubset(position.assigned)
     if epoch > position.epoch or not is_repeated:
         size = "greater" if epoch > position.epoch else "smaller"
         raise Refused(
@@ -95,9 +93,7 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Set[TopicPartition] |
         )
 
 
-def known_member(
-    group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerMember:
+def known_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
     """Return the member of a request that does not join. Raises `Refused`."""
     if request.instance_id is None:
         member = group.members.get(request.member_id)
@@ -120,7 +116,7 @@ def known_member(
 
 
 def former_self(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | None:
-    """Return the member whose place a joining static member takes, None if there is none. Raises `Refused`."""
+    """Return the member whose place a static member takes, None if there is none. Raises `Refused`."""
     holder = group.members.get(group.static.get(request.instance_id or "", ""))
     if holder is None or holder.id == request.member_id:
         return None

@@ -114,9 +114,7 @@ class Subscriptions:
         self._resolving.add(place)
         self._run_steps(steps).addBoth(self._resolved, group, regex)
 
-    def _resolving_steps(
-        self, group: ConsumerGroup, pattern: Pattern, shows: Shows
-    ) -> Steps[None]:
+    def _resolving_steps(self, group: ConsumerGroup, pattern: Pattern, shows: Shows) -> Steps[None]:
         version = self._catalog.version
         found: list[str] = []
         size = max(AT_ONCE // (20 * len(pattern)), 1)

@@ -145,9 +145,7 @@ class Commits:
         self._rebalances.expect(group, group.members[member_id])
         return ErrorCode.NONE
 
-    def _member_error(
-        self, group: ConsumerGroup, request: OffsetCommitRequest, version: int
-    ) -> ErrorCode:
+    def _member_error(self, group: ConsumerGroup, request: OffsetCommitRequest, version: int) -> ErrorCode:
         """Return why a member of a consumer group may not commit."""
         if request.member_id in group.members and version < MEMBER_EPOCH_SINCE:
             return ErrorCode.UNSUPPORTED_VERSION

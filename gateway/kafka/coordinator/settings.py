@@ -15,9 +15,10 @@ class GroupSettings:
     """Settings of the coordinator. Times in ms.
 
     `max_size` limits the members of a group, and those that asked for an id. `members_max` and
-    `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are those of
-    consumer groups (KIP-848), whose members subscribe to `group_partitions_max` partitions together at most.
-    The topics of a regular expression are searched again `regex_refresh_interval` after topics have changed.
+    `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are of
+    consumer groups (KIP-848); the members of one subscribe to `group_partitions_max` topics and partitions
+    at most. The topics of a regular expression are searched again `regex_refresh_interval` after topics
+    have changed.
     """
 
     min_session_timeout: int = 6000

@@ -101,7 +101,9 @@ def test_targets_are_complete_disjoint_and_of_subscribers(
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.sets(st.integers(0, 3), min_size=1))
-def test_members_with_the_same_subscriptions_differ_by_one_at_most(first: int, second: int, topics: set[int]) -> None:
+def test_members_with_the_same_subscriptions_differ_by_one_at_most(
+    first: int, second: int, topics: set[int]
+) -> None:
     before = assigned(UNIFORM, Spec(subscribers(*[topics] * first), TOPICS))
     after = assigned(UNIFORM, Spec(subscribers(*[topics] * second), TOPICS, before))
     for targets in (before, after):
