@@ -14,9 +14,10 @@ pytestmark = pytest.mark.needs("consumer_protocol")
 SESSION_SECONDS = 45.0
 
 
-def join(group: Group, assignor: str = "uniform", **options: str) -> Member:
+def join(group: Group, assignor: str = "uniform", instance: str | None = None) -> Member:
     """Return a new member with the consumer protocol."""
-    return group.join(protocol="consumer", assignor=assignor, **options)
+    options = {} if instance is None else {"instance": instance}
+    return group.join(None, protocol="consumer", assignor=assignor, **options)
 
 
 def test_member_reads_from_the_beginning_and_continues(group: Group) -> None:

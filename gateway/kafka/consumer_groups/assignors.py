@@ -51,7 +51,7 @@ def assign(name: str, spec: Spec) -> Steps[Targets]:
 
 
 def _subscribers(spec: Spec) -> Steps[dict[bytes, list[Subscriber]]]:
-    """Return the subscribers of each topic: static ones by their instances first, then others by their ids."""
+    """Return the subscribers of each topic: static ones by instance first, then others by id."""
     found: dict[bytes, list[Subscriber]] = {topic.id: [] for topic in spec.topics}
     count = 0
     for one in sorted(spec.subscribers, key=lambda one: (one.instance_id is None, one.instance_id or one.id)):

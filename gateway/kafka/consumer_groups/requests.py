@@ -83,7 +83,7 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Set[TopicPartition] |
     position = member.position
     if epoch == position.epoch:
         return
-    is_repeated = epoch == position.previous_epoch and owned is not None and owned.issubset(position.assigned)
+    is_repeated = epoch == position.previous_epoch and owned is not None and owned <= position.assigned.keys()
     if epoch > position.epoch or not is_repeated:
         size = "greater" if epoch > position.epoch else "smaller"
         raise Refused(
