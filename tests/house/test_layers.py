@@ -120,8 +120,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.record_batches",
         "engine.steps",
     ),
+    "gateway.kafka.consumer_groups": (
+        "gateway.kafka.consumer_groups",
+        "gateway.kafka.coordinator",
+        "gateway.kafka.codec",
+        "engine.record_batches",
+        "engine.clock",
+        "engine.steps",
+    ),
     "gateway.kafka.coordinator": (
         "gateway.kafka.coordinator",
+        "gateway.kafka.consumer_groups",
         "gateway.kafka.codec",
         "engine.record_batches",
         "engine.clock",

@@ -84,7 +84,7 @@ def _rust(contained: Runtime, local: Runtime) -> Process:
 
 
 CLASSIC_ONLY = frozenset({"consumer_protocol"})
-"""What clients lack that know classic groups only, or the consumer protocol as a preview."""
+"""Features lacking in clients that have classic groups only, or the consumer protocol as a preview."""
 
 CLIENTS: Mapping[str, Client] = {
     **{

@@ -29,8 +29,8 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response import (
     ConsumerGroupHeartbeatResponse,
 )
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
-from mqgateway.gateway.kafka.consumer_groups.member import ConsumerMember
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.member import ModernMember
 from mqgateway.gateway.kafka.consumer_groups.records import by_topic
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
@@ -102,7 +102,7 @@ class ConsumerGroupRequests:
         if error:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.groups.get(group_id)
-        if not isinstance(group, ConsumerGroup):
+        if not isinstance(group, ModernGroup):
             is_known = group is not None or self._coordinator.shared.has_group(group_id)
             message = f"Group {group_id} {'is not a consumer group' if is_known else 'not found'}."
             return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
@@ -127,7 +127,7 @@ class ConsumerGroupRequests:
         described.members = members
         return described
 
-    def _described(self, group: ConsumerGroup, member: ConsumerMember) -> Member:
+    def _described(self, group: ModernGroup, member: ModernMember) -> Member:
         return Member(
             member.id,
             member.instance_id,

@@ -46,7 +46,7 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records import NEVER, OffsetKey
@@ -157,7 +157,7 @@ class OffsetRequests:
         """Return why a member of a consumer group may not fetch: it is not one, or is in another epoch."""
         group = self._coordinator.groups.get(asked.group_id)
         is_member = asked.member_id is not None or asked.member_epoch >= 0
-        if not is_member or not isinstance(group, ConsumerGroup):
+        if not is_member or not isinstance(group, ModernGroup):
             return ErrorCode.NONE
         return group.fetch_error(asked.member_id or "", asked.member_epoch)
 

@@ -27,7 +27,7 @@ Targets = dict[str, set[TopicPartition]]
 """Partitions by member."""
 
 
-class Subscriber(NamedTuple):
+class SubscribedMember(NamedTuple):
     """A member as assignors see it. `topics` are ids."""
 
     id: str
@@ -37,9 +37,9 @@ class Subscriber(NamedTuple):
 
 @dataclass
 class Spec:
-    """What is to be assigned. `topics` are those that members subscribe to, `previous` the last targets."""
+    """Members and topics to assign. `topics` are all subscribed ones, `previous` the last targets."""
 
-    subscribers: Sequence[Subscriber]
+    subscribers: Sequence[SubscribedMember]
     topics: Sequence[TopicInfo]
     previous: Mapping[str, Set[TopicPartition]] = field(default_factory=dict)
 
@@ -50,9 +50,9 @@ def assign(name: str, spec: Spec) -> Steps[Targets]:
     return targets
 
 
-def _subscribers(spec: Spec) -> Steps[dict[bytes, list[Subscriber]]]:
+def _subscribers(spec: Spec) -> Steps[dict[bytes, list[SubscribedMember]]]:
     """Return the subscribers of each topic: static ones by instance first, then others by id."""
-    found: dict[bytes, list[Subscriber]] = {topic.id: [] for topic in spec.topics}
+    found: dict[bytes, list[SubscribedMember]] = {topic.id: [] for topic in spec.topics}
     count = 0
     for one in sorted(spec.subscribers, key=lambda one: (one.instance_id is None, one.instance_id or one.id)):
         for topic_id in one.topics:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.assignors import UNIFORM
-from mqgateway.gateway.kafka.consumer_groups.member import START, ConsumerMember, Position
-from mqgateway.gateway.kafka.consumer_groups.reconciliation import Target
+from mqgateway.gateway.kafka.consumer_groups.member import START, MemberPosition, ModernMember
+from mqgateway.gateway.kafka.consumer_groups.reconciliation import MemberTarget
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog, TopicInfo, TopicPartition
 from mqgateway.gateway.kafka.coordinator.member import MemberTally
 
@@ -20,7 +20,7 @@ START_EPOCH = 1
 """Epoch of a group without members. Epoch 0 is that of members that join."""
 
 
-class ConsumerGroupState(Enum):
+class ModernGroupState(Enum):
     """A state of a group; the values are what Kafka calls them."""
 
     EMPTY = "Empty"
@@ -31,7 +31,7 @@ class ConsumerGroupState(Enum):
 
 
 class Kind(Enum):
-    """What a record of a group is about."""
+    """The subject of a record of a group."""
 
     GROUP = 3
     MEMBER = 5
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 class SubscriptionTooLarge(Exception):
-    """Subscriptions to more topics or partitions than a group may have."""
+    """GroupSubscriptions to more topics or partitions than a group may have."""
 
 
 class RecordKey(NamedTuple):
@@ -60,7 +60,7 @@ class ResolvedRegex(NamedTuple):
     time: int
 
 
-class ConsumerGroup:
+class ModernGroup:
     """One group. `unwritten` are the records that the log lacks, or has in an older form.
 
     `epoch` counts changes of members, subscriptions and topics; `assignment_epoch` is that of the targets.
@@ -76,7 +76,7 @@ class ConsumerGroup:
         self.assignment_epoch = START_EPOCH
         self.assigned_time = 0
         self.metadata_hash = 0
-        self.members: dict[str, ConsumerMember] = {}
+        self.members: dict[str, ModernMember] = {}
         self.static: dict[str, str] = {}
         self.targets: dict[str, Set[TopicPartition]] = {}
         self.regexes: dict[str, ResolvedRegex] = {}
@@ -97,15 +97,15 @@ class ConsumerGroup:
     is_vacant = is_empty
 
     @property
-    def state(self) -> ConsumerGroupState:
+    def state(self) -> ModernGroupState:
         """Its state, which follows from epochs and members."""
         if not self.members:
-            return ConsumerGroupState.EMPTY
+            return ModernGroupState.EMPTY
         if self.epoch > self.assignment_epoch:
-            return ConsumerGroupState.ASSIGNING
+            return ModernGroupState.ASSIGNING
         if all(member.position.is_at(self.assignment_epoch) for member in self.members.values()):
-            return ConsumerGroupState.STABLE
-        return ConsumerGroupState.RECONCILING
+            return ModernGroupState.STABLE
+        return ModernGroupState.RECONCILING
 
     @property
     def assignor(self) -> str:
@@ -115,7 +115,7 @@ class ConsumerGroup:
 
     # Members
 
-    def put(self, member: ConsumerMember) -> None:
+    def put(self, member: ModernMember) -> None:
         """Add a member, or take over what it says of itself, in place of what it said before."""
         known = self.members.get(member.id)
         if known is not None:
@@ -129,7 +129,7 @@ class ConsumerGroup:
         if member.regex:
             self._patterns[member.regex] += 1
 
-    def _uncount(self, member: ConsumerMember) -> None:
+    def _uncount(self, member: ModernMember) -> None:
         self._tally.members -= 1
         self._tally.bytes -= member.size
         self._names -= Counter(member.topics)
@@ -160,7 +160,7 @@ class ConsumerGroup:
             del self.regexes[pattern]
             self.mark(RecordKey(Kind.REGEX, pattern))
 
-    def replace(self, old: ConsumerMember, member: ConsumerMember) -> None:
+    def replace(self, old: ModernMember, member: ModernMember) -> None:
         """Put a static member that came back in the place of its former self."""
         # It owns nothing: what its former self had to give up is free.
         member.position = START._replace(assigned=old.position.assigned)
@@ -171,18 +171,18 @@ class ConsumerGroup:
         self._own(member)
         self.mark(*(RecordKey(kind, member.id) for kind in (Kind.MEMBER, Kind.TARGET, Kind.POSITION)))
 
-    def move(self, member: ConsumerMember, position: Position) -> None:
+    def move(self, member: ModernMember, position: MemberPosition) -> None:
         """Change epoch, state and partitions of a member."""
         self._disown(member)
         member.position = position
         self._own(member)
         self.mark(RecordKey(Kind.POSITION, member.id))
 
-    def _own(self, member: ConsumerMember) -> None:
+    def _own(self, member: ModernMember) -> None:
         for partition in (*member.position.assigned, *member.position.revoking):
             self._owners[partition] = member.id
 
-    def _disown(self, member: ConsumerMember) -> None:
+    def _disown(self, member: ModernMember) -> None:
         for partition in (*member.position.assigned, *member.position.revoking):
             if self._owners.get(partition) == member.id:
                 del self._owners[partition]
@@ -191,9 +191,9 @@ class ConsumerGroup:
         """Return the member that owns a partition, None if it is free."""
         return self._owners.get(partition)
 
-    def target(self, member_id: str) -> Target:
+    def target(self, member_id: str) -> MemberTarget:
         """Return what a member is to have."""
-        return Target(self.assignment_epoch, self.targets.get(member_id, frozenset()))
+        return MemberTarget(self.assignment_epoch, self.targets.get(member_id, frozenset()))
 
     # Epochs and records
 
@@ -260,9 +260,9 @@ class ConsumerGroup:
             member.position = member.position._replace(assigned=assigned, revoking=revoking)
         self.unwritten.clear()
 
-    # Subscriptions
+    # GroupSubscriptions
 
-    def subscribed_names(self, member: ConsumerMember) -> Iterator[str]:
+    def subscribed_names(self, member: ModernMember) -> Iterator[str]:
         """Yield the names of topics that a member subscribes to, once or twice; some may not exist."""
         yield from member.topics
         if member.regex in self.regexes:

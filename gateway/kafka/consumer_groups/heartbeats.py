@@ -22,12 +22,12 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
     TopicPartitions,
 )
 from mqgateway.gateway.kafka.consumer_groups.group import (
-    ConsumerGroup,
     Kind,
+    ModernGroup,
     RecordKey,
     SubscriptionTooLarge,
 )
-from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, ConsumerMember, MemberState
+from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, AssignmentState, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.reconciliation import reconciled
 from mqgateway.gateway.kafka.consumer_groups.records import by_topic
 from mqgateway.gateway.kafka.consumer_groups.requests import (
@@ -40,7 +40,7 @@ from mqgateway.gateway.kafka.consumer_groups.requests import (
     owned_partitions,
     updated,
 )
-from mqgateway.gateway.kafka.consumer_groups.subscriptions import Shows, Subscriptions
+from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions, Shows
 from mqgateway.gateway.kafka.consumer_groups.targets import TargetUpdates
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter
@@ -67,7 +67,7 @@ class Heartbeats:
         deadlines: Deadlines,
         rebalances: Rebalances,
         writer: GroupWriter,
-        subscriptions: Subscriptions,
+        subscriptions: GroupSubscriptions,
         targets: TargetUpdates,
         new_id: Callable[[], str],
     ) -> None:
@@ -101,11 +101,11 @@ class Heartbeats:
             return succeed(Response(error_code=refused.code, error_message=str(refused)))
         return self._writer.write(group).addCallbacks(lambda _: answer, _failed)
 
-    def _group(self, request: Request) -> ConsumerGroup:
+    def _group(self, request: Request) -> ModernGroup:
         """Return the group of a heartbeat. A member that joins makes it, also from a classic one without
         members. Raises `Refused`."""
         group = self._groups.get(request.group_id)
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ModernGroup):
             return group
         not_found = ErrorCode.GROUP_ID_NOT_FOUND
         if request.member_epoch != 0:
@@ -124,8 +124,8 @@ class Heartbeats:
 
     # Members
 
-    def _live(self, group: ConsumerGroup, request: Request, client: RequestSender, shows: Shows) -> Response:
-        """Return the answer to a member that joins or goes on. Raises `Refused`."""
+    def _live(self, group: ModernGroup, request: Request, client: RequestSender, shows: Shows) -> Response:
+        """Return the answer to a member that joins or is one. Raises `Refused`."""
         owned = owned_partitions(request)
         if request.member_epoch == 0:
             member = self._joining(group, request, client)
@@ -141,7 +141,7 @@ class Heartbeats:
         is_told = request.member_epoch == 0 or is_full(request) or before != member.position.assigned
         return self._answer(member, is_told)
 
-    def _joining(self, group: ConsumerGroup, request: Request, client: RequestSender) -> ConsumerMember:
+    def _joining(self, group: ModernGroup, request: Request, client: RequestSender) -> ModernMember:
         """Return a member that joins: one that begins again, or a new one. Raises `Refused`."""
         member_id = request.member_id or self._new_id()
         former = former_self(group, request)
@@ -158,13 +158,13 @@ class Heartbeats:
                 ErrorCode.GROUP_MAX_SIZE_REACHED,
                 f"The consumer group has reached its maximum capacity of {self._settings.max_size} members.",
             )
-        member = ConsumerMember(member_id, client, instance_id=request.instance_id)
+        member = ModernMember(member_id, client, instance_id=request.instance_id)
         if not self._groups.has_room(updated(member, request, client).size):
             raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "All groups have too many members.")
         return member
 
     def _subscribe(
-        self, group: ConsumerGroup, member: ConsumerMember, changed: ConsumerMember, shows: Shows
+        self, group: ModernGroup, member: ModernMember, changed: ModernMember, shows: Shows
     ) -> None:
         """Take over what a member says; begin an epoch if that changes the group. Raises `Refused`."""
         if changed.size > self._settings.metadata_max:
@@ -190,9 +190,7 @@ class Heartbeats:
         group.forget_regexes()
         group.bump()
 
-    def _reconcile(
-        self, group: ConsumerGroup, member: ConsumerMember, owned: Set[TopicPartition] | None
-    ) -> None:
+    def _reconcile(self, group: ModernGroup, member: ModernMember, owned: Set[TopicPartition] | None) -> None:
         position = reconciled(
             member.position,
             group.target(member.id),
@@ -202,7 +200,7 @@ class Heartbeats:
         if position != member.position:
             group.move(member, position)
 
-    def _answer(self, member: ConsumerMember, is_told: bool) -> Response:
+    def _answer(self, member: ModernMember, is_told: bool) -> Response:
         assignment = None
         if is_told:
             topics = by_topic(member.position.assigned)
@@ -214,7 +212,7 @@ class Heartbeats:
             assignment=assignment,
         )
 
-    def _leave(self, group: ConsumerGroup, request: Request) -> Response:
+    def _leave(self, group: ModernGroup, request: Request) -> Response:
         member = known_member(group, request)
         if request.member_epoch == STATIC_LEFT_EPOCH:
             log.info("static member %s leaves group %s for a while", member.id, group.id)
@@ -226,25 +224,25 @@ class Heartbeats:
 
     # What time does
 
-    def expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def expect(self, group: ModernGroup, member: ModernMember) -> None:
         """Expect the next heartbeat of a member within the session timeout. If it has to give up partitions,
-        expect that within its rebalance timeout, from the time at which it was told so."""
+        expect that within its rebalance timeout, from the answer that said so."""
         self._expect(group, member, "session", self._settings.consumer_session_timeout)
-        if member.position.state is not MemberState.UNREVOKED_PARTITIONS:
+        if member.position.state is not AssignmentState.UNREVOKED_PARTITIONS:
             self._deadlines.cancel(("revocation", group.id, member.id))
         elif ("revocation", group.id, member.id) not in self._deadlines:
             self._expect(group, member, "revocation", member.rebalance_timeout)
 
-    def _expect(self, group: ConsumerGroup, member: ConsumerMember, kind: str, within: int) -> None:
+    def _expect(self, group: ModernGroup, member: ModernMember, kind: str, within: int) -> None:
         due = elapsed_millis(self._clock) + within
         self._deadlines.set((kind, group.id, member.id), due, lambda: self._expire(group, kind, member.id))
 
-    def _expire(self, group: ConsumerGroup, kind: str, member_id: str) -> None:
+    def _expire(self, group: ModernGroup, kind: str, member_id: str) -> None:
         if self._groups.get(group.id) is group and member_id in group.members:
             self.fence(group, member_id, f"its {kind} timed out")
             self._writer.write_later(group)
 
-    def fence(self, group: ConsumerGroup, member_id: str, reason: str) -> None:
+    def fence(self, group: ModernGroup, member_id: str, reason: str) -> None:
         """Remove a member; its partitions are free."""
         log.info("member %s is removed from group %s: %s", member_id, group.id, reason)
         self._forget_deadlines(group, member_id)
@@ -255,7 +253,7 @@ class Heartbeats:
         if group.is_empty:
             group.set_targets(group.epoch, {}, self._clock.millis())
 
-    def _forget_deadlines(self, group: ConsumerGroup, member_id: str) -> None:
+    def _forget_deadlines(self, group: ModernGroup, member_id: str) -> None:
         for kind in ("session", "revocation"):
             self._deadlines.cancel((kind, group.id, member_id))
 

@@ -17,15 +17,15 @@ Owned = dict[TopicPartition, int]
 """Partitions, with the epoch of the member in which each was assigned."""
 
 
-class MemberState(IntEnum):
-    """How far a member is on its way to its target; the values are those of Kafka's records."""
+class AssignmentState(IntEnum):
+    """Progress of a member on its way to its target; the values are those of Kafka's records."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
     UNRELEASED_PARTITIONS = 2
 
 
-class Position(NamedTuple):
+class MemberPosition(NamedTuple):
     """The epoch, state and partitions of a member.
 
     `assigned` are the partitions that it may use, `revoking` those that it has to give up first. No other
@@ -34,13 +34,13 @@ class Position(NamedTuple):
 
     epoch: int
     previous_epoch: int
-    state: MemberState
+    state: AssignmentState
     assigned: Owned
     revoking: Owned
 
     def is_at(self, epoch: int) -> bool:
         """Return True if the target of an epoch is reached."""
-        return self.state is MemberState.STABLE and self.epoch == epoch
+        return self.state is AssignmentState.STABLE and self.epoch == epoch
 
     def assignment_epoch(self, partition: TopicPartition) -> int | None:
         """Return the epoch in which a partition was assigned, None if it is not owned."""
@@ -48,11 +48,11 @@ class Position(NamedTuple):
         return self.revoking.get(partition) if epoch is None else epoch
 
 
-START = Position(0, 0, MemberState.STABLE, {}, {})
+START = MemberPosition(0, 0, AssignmentState.STABLE, {}, {})
 """The position of a new member."""
 
 
-class ConsumerMember:
+class ModernMember:
     """A member. `topics` are the names it subscribes to, `regex` an expression for more, empty for none."""
 
     __slots__ = (
@@ -89,9 +89,9 @@ class ConsumerMember:
         self.assignor = assignor
         self.position = START
 
-    def renamed(self, member_id: str) -> ConsumerMember:
+    def renamed(self, member_id: str) -> ModernMember:
         """Return a new member that says the same of itself under another id."""
-        return ConsumerMember(
+        return ModernMember(
             member_id,
             self.client,
             instance_id=self.instance_id,

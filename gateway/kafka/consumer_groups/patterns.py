@@ -361,7 +361,7 @@ class _Parser:
         return char, mask
 
 
-class Pattern:
+class TopicPattern:
     """A regular expression. Raises `PatternError` if it is not valid."""
 
     def __init__(self, text: str) -> None:

@@ -51,12 +51,17 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_met
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.consumer_groups.group import (
-    ConsumerGroup,
     Kind,
+    ModernGroup,
     RecordKey,
     ResolvedRegex,
 )
-from mqgateway.gateway.kafka.consumer_groups.member import ConsumerMember, MemberState, Owned, Position
+from mqgateway.gateway.kafka.consumer_groups.member import (
+    AssignmentState,
+    MemberPosition,
+    ModernMember,
+    Owned,
+)
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 
@@ -93,21 +98,21 @@ def read_record_key(key: bytes) -> tuple[str, RecordKey] | None:
     return group_id, RecordKey(kind, *name)
 
 
-def record_value(group: ConsumerGroup, key: RecordKey) -> bytes | None:
+def record_value(group: ModernGroup, key: RecordKey) -> bytes | None:
     """Return the value of a record, None if there is nothing any more that it is about."""
     value = _VALUES[key.kind](group, key.name)
     return None if value is None else _bytes(_VERSION, value)
 
 
-def _group(group: ConsumerGroup, name: str) -> Message:
+def _group(group: ModernGroup, name: str) -> Message:
     return ConsumerGroupMetadataValue(group.epoch, group.metadata_hash)
 
 
-def _target_epoch(group: ConsumerGroup, name: str) -> Message:
+def _target_epoch(group: ModernGroup, name: str) -> Message:
     return ConsumerGroupTargetAssignmentMetadataValue(group.assignment_epoch, group.assigned_time)
 
 
-def _member(group: ConsumerGroup, name: str) -> Message | None:
+def _member(group: ModernGroup, name: str) -> Message | None:
     member = group.members.get(name)
     if member is None:
         return None
@@ -123,7 +128,7 @@ def _member(group: ConsumerGroup, name: str) -> Message | None:
     )
 
 
-def _target(group: ConsumerGroup, name: str) -> Message | None:
+def _target(group: ModernGroup, name: str) -> Message | None:
     target = group.targets.get(name)
     if target is None:
         return None
@@ -131,7 +136,7 @@ def _target(group: ConsumerGroup, name: str) -> Message | None:
     return ConsumerGroupTargetAssignmentMemberValue(topics)
 
 
-def _position(group: ConsumerGroup, name: str) -> Message | None:
+def _position(group: ModernGroup, name: str) -> Message | None:
     member = group.members.get(name)
     if member is None:
         return None
@@ -145,14 +150,14 @@ def _position(group: ConsumerGroup, name: str) -> Message | None:
     )
 
 
-def _regex(group: ConsumerGroup, name: str) -> Message | None:
+def _regex(group: ModernGroup, name: str) -> Message | None:
     resolved = group.regexes.get(name)
     if resolved is None:
         return None
     return ConsumerGroupRegularExpressionValue(sorted(resolved.topics), 0, resolved.time)
 
 
-_VALUES: Final[dict[Kind, Callable[[ConsumerGroup, str], Message | None]]] = {
+_VALUES: Final[dict[Kind, Callable[[ModernGroup, str], Message | None]]] = {
     Kind.GROUP: _group,
     Kind.MEMBER: _member,
     Kind.TARGET_EPOCH: _target_epoch,
@@ -162,7 +167,7 @@ _VALUES: Final[dict[Kind, Callable[[ConsumerGroup, str], Message | None]]] = {
 }
 
 
-def replay(group: ConsumerGroup, key: RecordKey, value: bytes | None) -> None:
+def replay(group: ModernGroup, key: RecordKey, value: bytes | None) -> None:
     """Take over a record that was read from the log. Raises `CodecError`.
 
     The records of a group may come in any order.
@@ -191,7 +196,7 @@ def replay(group: ConsumerGroup, key: RecordKey, value: bytes | None) -> None:
         _replay_position(group, key.name, position)
 
 
-def _forget(group: ConsumerGroup, key: RecordKey) -> None:
+def _forget(group: ModernGroup, key: RecordKey) -> None:
     if key.kind is Kind.MEMBER:
         group.remove(key.name)
     elif key.kind is Kind.TARGET:
@@ -200,10 +205,8 @@ def _forget(group: ConsumerGroup, key: RecordKey) -> None:
         group.regexes.pop(key.name, None)
 
 
-def _read_member(
-    group: ConsumerGroup, member_id: str, value: ConsumerGroupMemberMetadataValue
-) -> ConsumerMember:
-    member = ConsumerMember(
+def _read_member(group: ModernGroup, member_id: str, value: ConsumerGroupMemberMetadataValue) -> ModernMember:
+    member = ModernMember(
         member_id,
         RequestSender(value.client_id, value.client_host),
         instance_id=value.instance_id,
@@ -220,16 +223,18 @@ def _read_member(
 
 
 def _replay_position(
-    group: ConsumerGroup, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue
+    group: ModernGroup, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue
 ) -> None:
     member = group.members.get(member_id)
     if member is None:
-        member = ConsumerMember(member_id, RequestSender("", ""))
+        member = ModernMember(member_id, RequestSender("", ""))
         group.put(member)
-    state = next((one for one in MemberState if one.value == value.state), MemberState.STABLE)
+    state = next((one for one in AssignmentState if one.value == value.state), AssignmentState.STABLE)
     assigned = _read_owned(value.assigned_partitions, value.member_epoch)
     revoking = _read_owned(value.partitions_pending_revocation, value.member_epoch)
-    group.move(member, Position(value.member_epoch, value.previous_member_epoch, state, assigned, revoking))
+    group.move(
+        member, MemberPosition(value.member_epoch, value.previous_member_epoch, state, assigned, revoking)
+    )
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[bytes, list[int]]]:

@@ -9,8 +9,8 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
     ConsumerGroupHeartbeatRequest,
 )
 from mqgateway.gateway.kafka.consumer_groups.assignors import ASSIGNORS
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
-from mqgateway.gateway.kafka.consumer_groups.member import LEFT_EPOCH, STATIC_LEFT_EPOCH, ConsumerMember
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.member import LEFT_EPOCH, STATIC_LEFT_EPOCH, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 
@@ -75,7 +75,7 @@ def owned_partitions(request: ConsumerGroupHeartbeatRequest) -> Set[TopicPartiti
     return {(topic.topic_id, index) for topic in request.topic_partitions for index in topic.partitions}
 
 
-def check_epoch(member: ConsumerMember, epoch: int, owned: Set[TopicPartition] | None) -> None:
+def check_epoch(member: ModernMember, epoch: int, owned: Set[TopicPartition] | None) -> None:
     """Check the epoch of a member. Raises `Refused`.
 
     The previous epoch is accepted if the member owns nothing new: it may not have received the last answer.
@@ -93,7 +93,7 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Set[TopicPartition] |
         )
 
 
-def known_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
+def known_member(group: ModernGroup, request: ConsumerGroupHeartbeatRequest) -> ModernMember:
     """Return the member of a request that does not join. Raises `Refused`."""
     if request.instance_id is None:
         member = group.members.get(request.member_id)
@@ -115,7 +115,7 @@ def known_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -
     return holder
 
 
-def former_self(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember | None:
+def former_self(group: ModernGroup, request: ConsumerGroupHeartbeatRequest) -> ModernMember | None:
     """Return the member whose place a static member takes, None if there is none. Raises `Refused`."""
     holder = group.members.get(group.static.get(request.instance_id or "", ""))
     if holder is None or holder.id == request.member_id:
@@ -130,11 +130,11 @@ def former_self(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) ->
 
 
 def updated(
-    member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client: RequestSender
-) -> ConsumerMember:
+    member: ModernMember, request: ConsumerGroupHeartbeatRequest, client: RequestSender
+) -> ModernMember:
     """Return a member with what its heartbeat says of it; what is not said stays as it is."""
     names = request.subscribed_topic_names
-    changed = ConsumerMember(
+    changed = ModernMember(
         member.id,
         client,
         instance_id=member.instance_id,

@@ -1,4 +1,4 @@
-"""Subscriptions of groups: the topics of regular expressions, and what becomes of topics."""
+"""GroupSubscriptions of groups: the topics of regular expressions, and what becomes of topics."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.group import (
-    ConsumerGroup,
     Kind,
+    ModernGroup,
     RecordKey,
     ResolvedRegex,
     SubscriptionTooLarge,
 )
-from mqgateway.gateway.kafka.consumer_groups.patterns import Pattern, PatternError
+from mqgateway.gateway.kafka.consumer_groups.patterns import PatternError, TopicPattern
 from mqgateway.gateway.kafka.consumer_groups.requests import Refused
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
 from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
@@ -35,7 +35,7 @@ Shows = Callable[[str], bool]
 """Returns True for the name of a topic that a client may see."""
 
 
-class Subscriptions:
+class GroupSubscriptions:
     """The subscriptions of the groups of one coordinator."""
 
     def __init__(
@@ -51,18 +51,18 @@ class Subscriptions:
         self._catalog = catalog
         self._writer = writer
         self._run_steps = run_steps
-        self._patterns: dict[str, Pattern] = {}
+        self._patterns: dict[str, TopicPattern] = {}
         self._resolving: set[tuple[str, str]] = set()
 
     def check(self, regex: str) -> None:
         """Check a regular expression. Raises `Refused`."""
         self._pattern(regex)
 
-    def _pattern(self, regex: str) -> Pattern:
+    def _pattern(self, regex: str) -> TopicPattern:
         pattern = self._patterns.get(regex)
         if pattern is None:
             try:
-                pattern = Pattern(regex)
+                pattern = TopicPattern(regex)
             except PatternError as error:
                 raise Refused(
                     ErrorCode.INVALID_REGULAR_EXPRESSION,
@@ -73,7 +73,7 @@ class Subscriptions:
             self._patterns[regex] = pattern
         return pattern
 
-    def refresh(self, group: ConsumerGroup) -> bool:
+    def refresh(self, group: ModernGroup) -> bool:
         """Look up the topics of a group if any topic has changed; return True if that changed the group.
 
         If the group has become too large, it keeps the topics that it had.
@@ -86,14 +86,14 @@ class Subscriptions:
             log.warning("%s New topics and partitions are left out.", error)
             return False
 
-    def look_up(self, group: ConsumerGroup) -> bool:
+    def look_up(self, group: ModernGroup) -> bool:
         """Look up the topics of a group whose subscriptions have changed; return True if they have.
 
         Raises `SubscriptionTooLarge`.
         """
         return group.refresh_topics(self._catalog, self._settings.group_partitions_max)
 
-    def resolve(self, group: ConsumerGroup, regex: str, shows: Shows) -> None:
+    def resolve(self, group: ModernGroup, regex: str, shows: Shows) -> None:
         """Find the topics of a regular expression, unless they are known; it may take a while."""
         known = group.regexes.get(regex)
         place = group.id, regex
@@ -114,7 +114,7 @@ class Subscriptions:
         self._resolving.add(place)
         self._run_steps(steps).addBoth(self._resolved, group, regex)
 
-    def _resolving_steps(self, group: ConsumerGroup, pattern: Pattern, shows: Shows) -> Steps[None]:
+    def _resolving_steps(self, group: ModernGroup, pattern: TopicPattern, shows: Shows) -> Steps[None]:
         version = self._catalog.version
         found: list[str] = []
         size = max(AT_ONCE // (20 * len(pattern)), 1)
@@ -133,7 +133,7 @@ class Subscriptions:
             group.topics_version = None
             group.mark(RecordKey(Kind.REGEX, pattern.text))
 
-    def _resolved(self, outcome: Failure | None, group: ConsumerGroup, regex: str) -> None:
+    def _resolved(self, outcome: Failure | None, group: ModernGroup, regex: str) -> None:
         self._resolving.discard((group.id, regex))
         if isinstance(outcome, Failure):
             log.error("topics of group %s are not found: %s", group.id, outcome.getTraceback())

@@ -13,8 +13,8 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.steps import Steps, run
-from mqgateway.gateway.kafka.consumer_groups.assignors import Spec, Subscriber, Targets, assign
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.assignors import Spec, SubscribedMember, Targets, assign
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
@@ -44,7 +44,7 @@ class TargetUpdates:
         self._writer = writer
         self._run_steps = run_steps
 
-    def update(self, group: ConsumerGroup) -> None:
+    def update(self, group: ModernGroup) -> None:
         """Compute the targets of the current epoch, now or later, unless that is done."""
         if group.is_assigning or group.is_empty or group.epoch <= group.assignment_epoch:
             return
@@ -61,18 +61,18 @@ class TargetUpdates:
         group.is_assigning = True
         self._run_steps(self._computing(group)).addBoth(self._computed, group)
 
-    def _update_late(self, group: ConsumerGroup) -> None:
+    def _update_late(self, group: ModernGroup) -> None:
         self.update(group)
         self._writer.write_later(group)
 
-    def _computed(self, outcome: Failure | None, group: ConsumerGroup) -> None:
+    def _computed(self, outcome: Failure | None, group: ModernGroup) -> None:
         group.is_assigning = False
         if isinstance(outcome, Failure):
             log.error("targets of group %s are not computed: %s", group.id, outcome.getTraceback())
             return
         self._update_late(group)
 
-    def _computing(self, group: ConsumerGroup) -> Steps[None]:
+    def _computing(self, group: ModernGroup) -> Steps[None]:
         epoch, assignor = group.epoch, group.assignor
         spec = yield from _spec(group)
         targets: Targets = yield from assign(assignor, spec)
@@ -80,17 +80,17 @@ class TargetUpdates:
         log.info("group %s has targets of epoch %d by %s", group.id, epoch, assignor)
 
 
-def _spec(group: ConsumerGroup) -> Steps[Spec]:
+def _spec(group: ModernGroup) -> Steps[Spec]:
     """Return what is to be assigned. Members with the same subscriptions share one set of topics."""
     known: dict[tuple[tuple[str, ...], str], Set[bytes]] = {}
-    subscribers: list[Subscriber] = []
+    subscribers: list[SubscribedMember] = []
     topics, previous = dict(group.topics), dict(group.targets)
     for number, member in enumerate(tuple(group.members.values()), 1):
         key = member.topics, member.regex
         if key not in known:
             names = set(group.subscribed_names(member)) & topics.keys()
             known[key] = frozenset(topics[name].id for name in names)
-        subscribers.append(Subscriber(member.id, member.instance_id, known[key]))
+        subscribers.append(SubscribedMember(member.id, member.instance_id, known[key]))
         if not number % STEP:
             yield
     return Spec(subscribers, list(topics.values()), previous)

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, run
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup, RecordKey
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, RecordKey
 from mqgateway.gateway.kafka.consumer_groups.records import record_key, record_value
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.records_log import Records
@@ -35,22 +35,22 @@ class GroupWriter:
         clock: Clock,
         journal: RecordJournal,
         run_steps: StepRunner,
-        is_current: Callable[[ConsumerGroup], bool],
+        is_current: Callable[[ModernGroup], bool],
     ) -> None:
         self._clock = clock
         self._journal = journal
         self._run_steps = run_steps
         self._is_current = is_current
-        self._failed_groups: dict[str, ConsumerGroup] = {}
+        self._failed_groups: dict[str, ModernGroup] = {}
 
-    def write(self, group: ConsumerGroup) -> Deferred[None]:
+    def write(self, group: ModernGroup) -> Deferred[None]:
         """Write all records that have changed. Fails with `NotWritten`; they are then written again later."""
         if not group.unwritten:
             return succeed(None)
         steps = self._writing(group)
         return run(steps) if len(group.unwritten) <= WRITTEN_MAX else self._run_steps(steps)
 
-    def _writing(self, group: ConsumerGroup) -> Steps[Deferred[None]]:
+    def _writing(self, group: ModernGroup) -> Steps[Deferred[None]]:
         writes: list[Deferred[None]] = []
         while group.unwritten and self._is_current(group):
             records = Records()
@@ -67,12 +67,12 @@ class GroupWriter:
         done = gatherResults(writes, consumeErrors=True)
         return done.addCallbacks(lambda _: None, lambda failure: failure.value.subFailure)
 
-    def _not_written(self, failure: Failure, group: ConsumerGroup, keys: Sequence[RecordKey]) -> Failure:
+    def _not_written(self, failure: Failure, group: ModernGroup, keys: Sequence[RecordKey]) -> Failure:
         group.mark(*(key for key in keys if key not in group.unwritten))
         self._failed_groups[group.id] = group
         return failure
 
-    def write_later(self, group: ConsumerGroup) -> None:
+    def write_later(self, group: ModernGroup) -> None:
         """Write what has changed; no client waits for it."""
         self.write(group).addErrback(_log_failure, group.id)
 
@@ -83,7 +83,7 @@ class GroupWriter:
             if self._is_current(group):
                 self.write_later(group)
 
-    def delete(self, group: ConsumerGroup) -> None:
+    def delete(self, group: ModernGroup) -> None:
         """Write that the log has nothing of a group any more."""
         keys = group.tombstones()
         records = Records((record_key(group.id, key), None) for key in keys)

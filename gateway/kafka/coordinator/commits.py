@@ -24,7 +24,7 @@ from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.records import record_key
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.group import CONSUMER, GroupState
@@ -131,7 +131,7 @@ class Commits:
         if generation < 0 and group.is_empty:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ModernGroup):
             return self._member_error(group, request, version)
         if generation < 0 and not member_id and request.group_instance_id is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -145,7 +145,7 @@ class Commits:
         self._rebalances.expect(group, group.members[member_id])
         return ErrorCode.NONE
 
-    def _member_error(self, group: ConsumerGroup, request: OffsetCommitRequest, version: int) -> ErrorCode:
+    def _member_error(self, group: ModernGroup, request: OffsetCommitRequest, version: int) -> ErrorCode:
         """Return why a member of a consumer group may not commit."""
         if request.member_id in group.members and version < MEMBER_EPOCH_SINCE:
             return ErrorCode.UNSUPPORTED_VERSION
@@ -173,7 +173,7 @@ class Commits:
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
         if generation < 0 and not member_id and request.group_instance_id is None:
             return ErrorCode.NONE
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ModernGroup):
             return group.commit_error(member_id, generation, self._places(request.topics))
         error = group.member_error(member_id, request.group_instance_id)
         if not error and generation != group.generation:
@@ -418,7 +418,7 @@ class Commits:
 
 def _keys_of(group_id: str, group: AnyGroup | None) -> Iterable[bytes]:
     """Return the keys of the records of a group, besides those of its offsets."""
-    if isinstance(group, ConsumerGroup):
+    if isinstance(group, ModernGroup):
         return (record_key(group_id, key) for key in group.tombstones())
     return (group_key(group_id),)
 

@@ -9,7 +9,7 @@ from itertools import islice
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.records import read_record_key
 from mqgateway.gateway.kafka.consumer_groups.service import ConsumerGroups
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
@@ -139,7 +139,7 @@ class Coordinator:
             if number % LOAD_STEP == LOAD_STEP - 1:
                 yield False
         for group in self.groups:
-            if isinstance(group, ConsumerGroup):
+            if isinstance(group, ModernGroup):
                 self.consumers.restore(group)
             else:
                 for member in group.members.values():

@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.group import Group
 from mqgateway.gateway.kafka.coordinator.member import MemberTally
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 
 log = logging.getLogger(__name__)
 
-AnyGroup = Group | ConsumerGroup
+AnyGroup = Group | ModernGroup
 
 
 class KafkaGroupTable:
@@ -48,11 +48,11 @@ class KafkaGroupTable:
         group = self._groups[group_id] = Group(group_id, now, self.tally)
         return group
 
-    def create_consumer_group(self, group_id: str) -> ConsumerGroup | None:
+    def create_consumer_group(self, group_id: str) -> ModernGroup | None:
         """Create a consumer group; None if there are as many groups as are allowed."""
         if not self._has_room_for_group(group_id):
             return None
-        group = self._groups[group_id] = ConsumerGroup(group_id, self.tally)
+        group = self._groups[group_id] = ModernGroup(group_id, self.tally)
         return group
 
     def find_or_create(self, group_id: str, now: int) -> AnyGroup | None:

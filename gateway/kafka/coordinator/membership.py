@@ -19,7 +19,7 @@ from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGrou
 from mqgateway.gateway.kafka.codec.messages.leave_group_response import LeaveGroupResponse, MemberResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupRequest
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.member import (
@@ -53,7 +53,7 @@ class Membership:
         groups: KafkaGroupTable,
         rebalances: Rebalances,
         new_id: Callable[[], str],
-        retire: Callable[[ConsumerGroup], None],
+        retire: Callable[[ModernGroup], None],
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -89,7 +89,7 @@ class Membership:
         if len(protocols) > settings.protocols_max or size_of(protocols) > settings.metadata_max:
             return ErrorCode.INVALID_REQUEST, None
         consumers = self._groups.get(request.group_id)
-        if isinstance(consumers, ConsumerGroup) and not consumers.is_empty:
+        if isinstance(consumers, ModernGroup) and not consumers.is_empty:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL, None
         group = self._groups.classic(request.group_id)
         if group is None:
@@ -97,7 +97,7 @@ class Membership:
                 return ErrorCode.UNKNOWN_MEMBER_ID, None
             if not (request.protocol_type and protocols):
                 return ErrorCode.INCONSISTENT_GROUP_PROTOCOL, None
-            if isinstance(consumers, ConsumerGroup):
+            if isinstance(consumers, ModernGroup):
                 self._retire(consumers)
             group = self._groups.create(request.group_id, self._clock.millis())
             if group is None:

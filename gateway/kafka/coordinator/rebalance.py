@@ -14,7 +14,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.join_group_response import JoinGroupResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.deadlines import Action, Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
@@ -229,9 +229,9 @@ class Rebalances:
         """Expect nothing any more of an id."""
         self._deadlines.cancel(("member", group.id, member_id))
 
-    def end(self, group: Group | ConsumerGroup) -> None:
+    def end(self, group: Group | ModernGroup) -> None:
         """End a group without members that is deleted."""
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ModernGroup):
             self._groups.discard(group.id)
             return
         for member_id in tuple(group.pending):
@@ -241,7 +241,7 @@ class Rebalances:
         group.move(GroupState.DEAD, self._clock.millis())
         self._groups.discard(group.id)
 
-    def convert(self, group: Group) -> ConsumerGroup:
+    def convert(self, group: Group) -> ModernGroup:
         """Put a consumer group in the place of one without members."""
         if not group.is_simple:
             records = Records([(group_key(group.id), None)])

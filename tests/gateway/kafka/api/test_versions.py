@@ -26,7 +26,7 @@ def test_answer_has_every_api_with_a_function() -> None:
             ("transaction.version", 0, 2),
         ]
         finalized = [(one.name, one.max_version_level) for one in answer.finalized_features]
-        assert finalized == [("metadata.version", 33), ("transaction.version", 2)]
+        assert finalized == [("group.version", 1), ("metadata.version", 33), ("transaction.version", 2)]
         for key, (_, latest) in announced.items():
             assert latest == APIS[key].latest
 

@@ -11,7 +11,7 @@ from mqgateway.gateway.kafka.consumer_groups.assignors import (
     STEP,
     UNIFORM,
     Spec,
-    Subscriber,
+    SubscribedMember,
     Targets,
     assign,
 )
@@ -20,10 +20,10 @@ from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo
 TOPICS = [TopicInfo(bytes([number]) * 16, count) for number, count in enumerate((4, 3, 1, 7))]
 
 
-def subscribers(*topics: set[int]) -> list[Subscriber]:
+def subscribers(*topics: set[int]) -> list[SubscribedMember]:
     """Return members by the numbers of their topics."""
     return [
-        Subscriber(f"m{number}", None, frozenset(TOPICS[one].id for one in numbers))
+        SubscribedMember(f"m{number}", None, frozenset(TOPICS[one].id for one in numbers))
         for number, numbers in enumerate(topics)
     ]
 
@@ -60,7 +60,11 @@ def test_range_gives_partitions_in_a_row_and_the_first_members_one_more() -> Non
 
 def test_range_orders_static_members_by_their_instances_first() -> None:
     topics = frozenset((TOPICS[2].id,))
-    members = [Subscriber("a", None, topics), Subscriber("z", "i2", topics), Subscriber("y", "i1", topics)]
+    members = [
+        SubscribedMember("a", None, topics),
+        SubscribedMember("z", "i2", topics),
+        SubscribedMember("y", "i1", topics),
+    ]
     targets = assigned(RANGE, Spec(members, TOPICS))
     assert targets["y"] == {(TOPICS[2].id, 0)}
 
@@ -115,7 +119,7 @@ def test_members_with_the_same_subscriptions_differ_by_one_at_most(
 
 def test_large_groups_are_assigned_in_steps() -> None:
     topic = TopicInfo(b"t" * 16, 10 * STEP)
-    members = [Subscriber(str(number), None, frozenset((topic.id,))) for number in range(2 * STEP)]
+    members = [SubscribedMember(str(number), None, frozenset((topic.id,))) for number in range(2 * STEP)]
     for name in (UNIFORM, RANGE):
         assert sum(1 for _ in assign(name, Spec(members, [topic]))) >= 10
     previous = {"0": {(topic.id, index) for index in range(10 * STEP)}}

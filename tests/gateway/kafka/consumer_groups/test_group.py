@@ -4,14 +4,19 @@ import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.consumer_groups.group import (
-    ConsumerGroup,
-    ConsumerGroupState,
     Kind,
+    ModernGroup,
+    ModernGroupState,
     RecordKey,
     ResolvedRegex,
     SubscriptionTooLarge,
 )
-from mqgateway.gateway.kafka.consumer_groups.member import START, ConsumerMember, MemberState, Position
+from mqgateway.gateway.kafka.consumer_groups.member import (
+    START,
+    AssignmentState,
+    MemberPosition,
+    ModernMember,
+)
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.member import MemberTally, RequestSender
 
@@ -20,35 +25,35 @@ A: TopicPartition = (b"t" * 16, 0)
 B: TopicPartition = (b"t" * 16, 1)
 
 
-def group_of(*members: ConsumerMember) -> ConsumerGroup:
+def group_of(*members: ModernMember) -> ModernGroup:
     """Return a group of members."""
-    group = ConsumerGroup("g", MemberTally())
+    group = ModernGroup("g", MemberTally())
     for member in members:
         group.put(member)
     return group
 
 
-def member(name: str, *topics: str, regex: str = "", assignor: str | None = None) -> ConsumerMember:
+def member(name: str, *topics: str, regex: str = "", assignor: str | None = None) -> ModernMember:
     """Return a member that subscribes to topics."""
-    return ConsumerMember(name, CLIENT, topics=topics, regex=regex, assignor=assignor)
+    return ModernMember(name, CLIENT, topics=topics, regex=regex, assignor=assignor)
 
 
-def at(epoch: int, *partitions: TopicPartition) -> Position:
+def at(epoch: int, *partitions: TopicPartition) -> MemberPosition:
     """Return the position of a member that has arrived."""
     return START._replace(epoch=epoch, assigned=dict.fromkeys(partitions, epoch))
 
 
 def test_state_follows_from_epochs_and_members() -> None:
     group = group_of()
-    assert (group.state, group.is_empty, group.is_vacant) == (ConsumerGroupState.EMPTY, True, True)
+    assert (group.state, group.is_empty, group.is_vacant) == (ModernGroupState.EMPTY, True, True)
     group.put(member("a"))
     group.bump()
-    assert group.state is ConsumerGroupState.ASSIGNING
+    assert group.state is ModernGroupState.ASSIGNING
     group.set_targets(group.epoch, {"a": {A}, "gone": {B}}, 5)
-    assert group.state is ConsumerGroupState.RECONCILING
+    assert group.state is ModernGroupState.RECONCILING
     assert group.target("gone").partitions == frozenset()
     group.move(group.members["a"], at(2, A))
-    assert (group.state, group.owner(A), group.owner(B)) == (ConsumerGroupState.STABLE, "a", None)
+    assert (group.state, group.owner(A), group.owner(B)) == (ModernGroupState.STABLE, "a", None)
 
 
 def test_assignor_of_most_members_is_chosen() -> None:
@@ -59,7 +64,7 @@ def test_assignor_of_most_members_is_chosen() -> None:
 
 def test_tally_counts_members_and_what_they_say() -> None:
     tally = MemberTally()
-    group = ConsumerGroup("g", tally)
+    group = ModernGroup("g", tally)
     group.put(member("a", "orders", regex="x"))
     group.put(member("a", "or"))
     assert (tally.members, tally.bytes) == (1, 3)
@@ -85,7 +90,7 @@ def test_subscriptions_are_names_and_matches() -> None:
 
 def test_commits_need_the_epoch_or_partitions_since_then() -> None:
     group = group_of(member("a"))
-    position = Position(5, 4, MemberState.UNREVOKED_PARTITIONS, {A: 3}, {B: 5})
+    position = MemberPosition(5, 4, AssignmentState.UNREVOKED_PARTITIONS, {A: 3}, {B: 5})
     group.move(group.members["a"], position)
     assert group.commit_error("b", 5, [A]) == E.UNKNOWN_MEMBER_ID
     assert group.commit_error("a", 5, [A, B]) == E.NONE
@@ -100,14 +105,14 @@ def test_commits_need_the_epoch_or_partitions_since_then() -> None:
 
 
 def test_static_member_that_came_back_owns_what_was_not_to_be_given_up() -> None:
-    old = ConsumerMember("a", CLIENT, instance_id="i")
+    old = ModernMember("a", CLIENT, instance_id="i")
     group = group_of(old)
-    group.move(old, Position(-2, 3, MemberState.UNREVOKED_PARTITIONS, {A: 2}, {B: 2}))
+    group.move(old, MemberPosition(-2, 3, AssignmentState.UNREVOKED_PARTITIONS, {A: 2}, {B: 2}))
     group.targets["a"] = {A}
     group.replace(old, old.renamed("b"))
     assert group.static == {"i": "b"} and list(group.members) == ["b"]
     assert (group.owner(A), group.owner(B), group.targets) == ("b", None, {"b": {A}})
-    assert group.members["b"].position == Position(0, 0, MemberState.STABLE, {A: 2}, {})
+    assert group.members["b"].position == MemberPosition(0, 0, AssignmentState.STABLE, {A: 2}, {})
 
 
 def test_partition_that_the_log_gives_to_two_belongs_to_the_last() -> None:

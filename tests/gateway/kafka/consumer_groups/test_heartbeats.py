@@ -15,8 +15,8 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response import (
     ConsumerGroupHeartbeatResponse,
 )
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroupState as State
-from mqgateway.gateway.kafka.consumer_groups.member import MemberState
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
+from mqgateway.gateway.kafka.consumer_groups.member import AssignmentState
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.group import GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
@@ -271,7 +271,7 @@ def test_instance_that_is_in_use_is_refused() -> None:
     assert groups.beat("b", 2, instance_id="j").error_code == E.UNKNOWN_MEMBER_ID
 
 
-# Subscriptions
+# GroupSubscriptions
 
 
 def test_group_follows_new_partitions_and_topics() -> None:
@@ -454,7 +454,7 @@ class History(RuleBasedStateMachine):
             return
         group = self.groups.consumers()
         assert group.state is State.STABLE
-        assert all(one.position.state is MemberState.STABLE for one in group.members.values())
+        assert all(one.position.state is AssignmentState.STABLE for one in group.members.values())
         wanted = {
             (topic.id, index)
             for names in self.topics.values()

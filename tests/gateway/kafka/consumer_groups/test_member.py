@@ -1,9 +1,14 @@
 """A member, and its position."""
 
-from mqgateway.gateway.kafka.consumer_groups.member import START, ConsumerMember, MemberState, Position
+from mqgateway.gateway.kafka.consumer_groups.member import (
+    START,
+    AssignmentState,
+    MemberPosition,
+    ModernMember,
+)
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 
-MEMBER = ConsumerMember(
+MEMBER = ModernMember(
     "a", RequestSender("c", "h"), instance_id="i", rack_id="r", rebalance_timeout=5, topics=("t",), regex="x"
 )
 
@@ -17,7 +22,7 @@ def test_renamed_member_says_the_same_and_starts_again() -> None:
 
 def test_position_knows_partitions_and_epochs() -> None:
     a, b, c = ((b"t" * 16, number) for number in range(3))
-    position = Position(4, 3, MemberState.UNREVOKED_PARTITIONS, {a: 2}, {b: 3})
+    position = MemberPosition(4, 3, AssignmentState.UNREVOKED_PARTITIONS, {a: 2}, {b: 3})
     assert [position.assignment_epoch(one) for one in (a, b, c)] == [2, 3, None]
     assert not position.is_at(4)
-    assert position._replace(state=MemberState.STABLE).is_at(4)
+    assert position._replace(state=AssignmentState.STABLE).is_at(4)

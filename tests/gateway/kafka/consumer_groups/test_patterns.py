@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.gateway.kafka.consumer_groups.patterns import Pattern, PatternError
+from mqgateway.gateway.kafka.consumer_groups.patterns import PatternError, TopicPattern
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from mqgateway.gateway.kafka.consumer_groups.patterns import Pattern, PatternErr
     ],
 )
 def test_pattern_matches_whole_names(text: str, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
-    pattern = Pattern(text)
+    pattern = TopicPattern(text)
     assert [name for name in yes if not pattern.matches(name)] == []
     assert [name for name in no if pattern.matches(name)] == []
 
@@ -57,11 +57,11 @@ def test_pattern_matches_whole_names(text: str, yes: tuple[str, ...], no: tuple[
 )
 def test_invalid_pattern_is_refused(text: str) -> None:
     with pytest.raises(PatternError):
-        Pattern(text)
+        TopicPattern(text)
 
 
 def test_pattern_that_backtracks_for_ever_elsewhere_is_fast() -> None:
-    pattern = Pattern("((a+)+)+b")
+    pattern = TopicPattern("((a+)+)+b")
     assert not pattern.matches("a" * 127)
     assert pattern.matches("a" * 126 + "b")
     assert len(pattern) < 20
@@ -69,7 +69,7 @@ def test_pattern_that_backtracks_for_ever_elsewhere_is_fast() -> None:
 
 def test_steps_that_are_kept_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mqgateway.gateway.kafka.consumer_groups.patterns.CACHE_MAX", 2)
-    assert Pattern("[a-z]+").matches("abcdefgh")
+    assert TopicPattern("[a-z]+").matches("abcdefgh")
 
 
 parts = st.recursive(
@@ -85,4 +85,4 @@ parts = st.recursive(
 
 @given(parts, st.text("abc", min_size=1, max_size=6))
 def test_pattern_agrees_with_the_module_re(text: str, name: str) -> None:
-    assert Pattern(text).matches(name) == (re.fullmatch(text, name) is not None)
+    assert TopicPattern(text).matches(name) == (re.fullmatch(text, name) is not None)

@@ -3,8 +3,8 @@
 import pytest
 
 from mqgateway.engine.record_batches.errors import CodecError
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup, Kind, RecordKey, ResolvedRegex
-from mqgateway.gateway.kafka.consumer_groups.member import ConsumerMember, MemberState, Position
+from mqgateway.gateway.kafka.consumer_groups.group import Kind, ModernGroup, RecordKey, ResolvedRegex
+from mqgateway.gateway.kafka.consumer_groups.member import AssignmentState, MemberPosition, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.records import (
     by_topic,
     flat,
@@ -26,11 +26,11 @@ KEYS = [
 ]
 
 
-def full_group() -> ConsumerGroup:
+def full_group() -> ModernGroup:
     """Return a group that has a record of each kind."""
-    group = ConsumerGroup("g", MemberTally())
+    group = ModernGroup("g", MemberTally())
     client = RequestSender("c", "/h")
-    member = ConsumerMember(
+    member = ModernMember(
         "m",
         client,
         instance_id="i",
@@ -44,13 +44,13 @@ def full_group() -> ConsumerGroup:
     group.regexes["x.*"] = ResolvedRegex(frozenset({"x1"}), b"v", 77)
     group.epoch, group.metadata_hash = 6, -5
     group.set_targets(5, {"m": {A, B}}, 99)
-    group.move(member, Position(4, 3, MemberState.UNREVOKED_PARTITIONS, {A: 2}, {B: 4}))
+    group.move(member, MemberPosition(4, 3, AssignmentState.UNREVOKED_PARTITIONS, {A: 2}, {B: 4}))
     return group
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_group_is_replayed_from_its_records_in_any_order(order: int) -> None:
-    group, again = full_group(), ConsumerGroup("g", MemberTally())
+    group, again = full_group(), ModernGroup("g", MemberTally())
     for key in KEYS[::order]:
         assert read_record_key(record_key("g", key)) == ("g", key)
         replay(again, key, record_value(group, key))
@@ -72,14 +72,14 @@ def test_tombstones_remove_what_was_replayed() -> None:
 
 
 def test_member_of_no_group_has_no_values() -> None:
-    group = ConsumerGroup("g", MemberTally())
+    group = ModernGroup("g", MemberTally())
     assert [record_value(group, key) for key in KEYS[1::2] + KEYS[4:5]] == [None] * 4
 
 
 def test_position_without_epochs_is_of_the_member_epoch() -> None:
     topic = b"t" * 16 + bytes.fromhex("02 00000000 00")
     value = bytes.fromhex("0000 00000004 00000003 00 02") + topic + bytes.fromhex("01 00")
-    group = ConsumerGroup("g", MemberTally())
+    group = ModernGroup("g", MemberTally())
     replay(group, RecordKey(Kind.POSITION, "m"), value)
     assert group.members["m"].position.assigned == {A: 4}
 

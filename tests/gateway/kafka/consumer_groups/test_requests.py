@@ -1,24 +1,24 @@
-"""What a heartbeat says of its member."""
+"""Contents of heartbeats."""
 
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
-from mqgateway.gateway.kafka.consumer_groups.member import ConsumerMember
+from mqgateway.gateway.kafka.consumer_groups.member import ModernMember
 from mqgateway.gateway.kafka.consumer_groups.requests import is_full, owned_partitions, updated
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 
 CLIENT = RequestSender("c", "h")
-MEMBER = ConsumerMember(
+MEMBER = ModernMember(
     "m", CLIENT, rack_id="r", rebalance_timeout=5, topics=("t",), regex="x", assignor="range"
 )
 
 
-def test_what_is_not_said_stays_as_it_is() -> None:
+def test_fields_without_a_value_stay_as_they_are() -> None:
     assert updated(MEMBER, ConsumerGroupHeartbeatRequest("g", "m", 1), CLIENT).metadata == MEMBER.metadata
 
 
-def test_what_is_said_is_taken_over() -> None:
+def test_fields_with_a_value_are_taken_over() -> None:
     request = ConsumerGroupHeartbeatRequest("g", "m", 1, None, "s", 7, ("v", "u", "v"), "", "uniform")
     changed = updated(MEMBER, request, RequestSender("d", "h"))
     assert changed.subscription == (("u", "v"), "")

@@ -1,8 +1,8 @@
 """Groups that are read from the log, deleted and retired."""
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroupState as State
 from mqgateway.gateway.kafka.consumer_groups.group import Kind, RecordKey
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
 from mqgateway.gateway.kafka.consumer_groups.records import record_key
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, Records
 from mqgateway.gateway.kafka.coordinator.settings import DAY

@@ -1,6 +1,6 @@
 """When targets are computed."""
 
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroupState as State
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicsInMemory
 from tests.support.gateway.kafka.groups import Groups
 

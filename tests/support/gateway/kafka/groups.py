@@ -32,7 +32,7 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
     SyncGroupRequestAssignment,
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
-from mqgateway.gateway.kafka.consumer_groups.group import ConsumerGroup
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.records import by_topic
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
@@ -149,10 +149,10 @@ class Groups:
         assert isinstance(group, Group)
         return group
 
-    def consumers(self, group_id: str = "g") -> ConsumerGroup:
+    def consumers(self, group_id: str = "g") -> ModernGroup:
         """Return a consumer group that is there."""
         group = self.coordinator.groups.get(group_id)
-        assert isinstance(group, ConsumerGroup)
+        assert isinstance(group, ModernGroup)
         return group
 
     def beat(self, member_id: str = "m", epoch: int = 0, **more: Any) -> ConsumerGroupHeartbeatResponse:
