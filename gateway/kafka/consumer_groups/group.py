@@ -272,6 +272,11 @@ class ModernGroup:
         """Return True if a member subscribes to a topic."""
         return topic in self._names or any(topic in one.topics for one in self.regexes.values())
 
+    @property
+    def patterns(self) -> int:
+        """Number of regular expressions that members subscribe by."""
+        return len(self._patterns)
+
     def subscribes_by(self, regex: str) -> bool:
         """Return True if a member subscribes by a regular expression."""
         return regex in self._patterns

@@ -169,12 +169,15 @@ class Heartbeats:
         """Take over what a member says; begin an epoch if that changes the group. Raises `Refused`."""
         if changed.size > self._settings.metadata_max:
             raise Refused(ErrorCode.INVALID_REQUEST, "The member says too much of itself.")
+        regex = changed.regex
+        if regex and not group.subscribes_by(regex) and group.patterns >= self._settings.group_regexes_max:
+            raise Refused(ErrorCode.INVALID_REQUEST, "The group has too many regular expressions.")
         is_new = member.id not in group.members
         if is_new or member.metadata != changed.metadata:
             group.put(changed)
             group.mark(RecordKey(Kind.MEMBER, changed.id))
-        if changed.regex:
-            self._subscriptions.resolve(group, changed.regex, shows)
+        if regex:
+            self._subscriptions.resolve(group, regex, shows)
         if not is_new and member.subscription == changed.subscription:
             if self._subscriptions.refresh(group):
                 group.bump()

@@ -17,7 +17,7 @@ class GroupSettings:
     `max_size` limits the members of a group, and those that asked for an id. `members_max` and
     `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are of
     consumer groups (KIP-848); the members of one subscribe to `group_partitions_max` topics and partitions
-    at most. The topics of a regular expression are searched again `regex_refresh_interval` after topics
+    at most, by `group_regexes_max` regular expressions. The topics of a regular expression are searched again `regex_refresh_interval` after topics
     have changed.
     """
 
@@ -34,7 +34,8 @@ class GroupSettings:
     consumer_session_timeout: int = 45_000
     consumer_heartbeat_interval: int = 5000
     consumer_assignment_interval: int = 1000
-    group_partitions_max: int = 20_000
+    group_partitions_max: int = 10_000
+    group_regexes_max: int = 50
     regex_refresh_interval: int = 10_000
     offset_metadata_max: int = 4096
     offsets_max: int = 1_000_000

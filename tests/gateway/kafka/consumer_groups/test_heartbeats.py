@@ -239,6 +239,13 @@ def test_subscription_to_too_many_partitions_is_refused() -> None:
     assert groups.consumers().epoch == 2
 
 
+def test_too_many_regular_expressions_are_refused() -> None:
+    groups = Groups(GroupSettings(group_regexes_max=1))
+    assert groups.beat("a", subscribed_topic_regex="o.*").error_code == E.NONE
+    assert groups.beat("b", subscribed_topic_regex="o.*").error_code == E.NONE
+    assert groups.beat("c", subscribed_topic_regex="or.*").error_code == E.INVALID_REQUEST
+
+
 # Static members
 
 
