@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
@@ -42,6 +42,8 @@ from mqgateway.gateway.kafka.topics import Topics, store_name
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE = 68, 69
 CONSUMER_TYPE = 1
 """Type of a member that uses the consumer protocol, in the description."""
+NAMES_PART = 100
+"""Topics that are checked in one step."""
 MEMBERS_PART = 4
 """Members that are described in one step."""
 
@@ -61,14 +63,17 @@ class ConsumerGroupRequests:
             CONSUMER_GROUP_DESCRIBE: self.describe,
         }
 
-    def heartbeat(self, call: KafkaCall, request: ConsumerGroupHeartbeatRequest) -> Answer:
+    def heartbeat(self, call: KafkaCall, request: ConsumerGroupHeartbeatRequest) -> Steps[Answer]:
         """Answer ConsumerGroupHeartbeat once what it changed is durable."""
         error = self._access.error(call, request.group_id, Action.SUB)
         if not error and request.member_epoch == 0 and request.group_id:
             error = self._join_error(request.group_id)
         if error:
             return ConsumerGroupHeartbeatResponse(error_code=error)
-        if not all(shows_topic(call, store_name(one)) for one in request.subscribed_topic_names or ()):
+        shown = yield from mapped(
+            lambda name: shows_topic(call, store_name(name)), request.subscribed_topic_names or (), NAMES_PART
+        )
+        if not all(shown):
             return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         client = RequestSender(call.client_id, f"/{call.client_host}")
         return self._coordinator.consumers.heartbeats.heartbeat(

@@ -89,7 +89,7 @@ class Heartbeats:
         `shows` returns True for the topics that the client may see.
         """
         try:
-            check(request, version)
+            check(request, version, self._settings.group_partitions_max)
             if request.subscribed_topic_regex:
                 self._subscriptions.check(request.subscribed_topic_regex)
             group = self._group(request)

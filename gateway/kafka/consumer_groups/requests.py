@@ -26,8 +26,14 @@ class Refused(Exception):
         self.code = code
 
 
-def check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
-    """Check a heartbeat by itself. Raises `Refused`."""
+def check(request: ConsumerGroupHeartbeatRequest, version: int, partitions_max: int) -> None:
+    """Check a heartbeat by itself. Raises `Refused`.
+
+    It names so many topics and partitions at most. Apache Kafka has no limit.
+    """
+    owned = sum(len(topic.partitions) for topic in request.topic_partitions or ())
+    if max(owned, len(request.subscribed_topic_names or ())) > partitions_max:
+        raise _invalid(f"At most {partitions_max} topics and partitions are allowed.")
     epoch = request.member_epoch
     if not request.member_id and (version >= OWN_ID_SINCE or epoch > 0 or epoch == LEFT_EPOCH):
         raise _invalid("MemberId can't be empty.")

@@ -26,7 +26,7 @@ from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 
 log = logging.getLogger(__name__)
 
-AT_ONCE: Final = 20_000
+AT_ONCE: Final = 2000
 """Topics times states of an expression that are matched in one step."""
 PATTERNS_MAX: Final = 256
 """Compiled expressions that are kept."""
@@ -117,7 +117,7 @@ class GroupSubscriptions:
     def _resolving_steps(self, group: ModernGroup, pattern: TopicPattern, shows: Shows) -> Steps[None]:
         version = self._catalog.version
         found: list[str] = []
-        size = max(AT_ONCE // (20 * len(pattern)), 1)
+        size = max(AT_ONCE // (2 * len(pattern)), 1)
         for number, name in enumerate(self._catalog.names(), 1):
             if pattern.matches(name) and shows(name):
                 found.append(name)

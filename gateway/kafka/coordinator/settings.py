@@ -17,8 +17,8 @@ class GroupSettings:
     `max_size` limits the members of a group, and those that asked for an id. `members_max` and
     `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are of
     consumer groups (KIP-848); the members of one subscribe to `group_partitions_max` topics and partitions
-    at most, by `group_regexes_max` regular expressions. The topics of a regular expression are searched again `regex_refresh_interval` after topics
-    have changed.
+    at most, by `group_regexes_max` regular expressions. The topics of a regular expression are searched again
+    `regex_refresh_interval` after topics have changed.
     """
 
     min_session_timeout: int = 6000

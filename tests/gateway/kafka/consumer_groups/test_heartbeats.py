@@ -239,6 +239,12 @@ def test_subscription_to_too_many_partitions_is_refused() -> None:
     assert groups.consumers().epoch == 2
 
 
+def test_heartbeat_that_names_too_much_is_refused() -> None:
+    groups = Groups(GroupSettings(group_partitions_max=3))
+    assert groups.beat("a", topics=["a", "b", "c", "d"]).error_code == E.INVALID_REQUEST
+    assert groups.beat("a", 2, owned=orders(groups, 0, 1, 2, 3)).error_code == E.INVALID_REQUEST
+
+
 def test_too_many_regular_expressions_are_refused() -> None:
     groups = Groups(GroupSettings(group_regexes_max=1))
     assert groups.beat("a", subscribed_topic_regex="o.*").error_code == E.NONE

@@ -1,6 +1,7 @@
 """Groups that are read from the log, deleted and retired."""
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
+from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from mqgateway.gateway.kafka.consumer_groups.group import Kind, RecordKey
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
 from mqgateway.gateway.kafka.consumer_groups.records import record_key
@@ -73,6 +74,18 @@ def test_commit_of_a_member_needs_its_epoch() -> None:
     assert groups.commit_error("a", 2, version=8) == E.UNSUPPORTED_VERSION
     groups.beat("a", -1)
     assert groups.commit_error() == E.NONE
+
+
+def test_commit_in_a_transaction_needs_the_epoch_of_a_member_that_is_named() -> None:
+    groups = Groups()
+    groups.beat("a")
+
+    def error(member_id: str, epoch: int) -> E:
+        request = TxnOffsetCommitRequest("t", "g", 1, 0, epoch, member_id)
+        return groups.coordinator.commits.transactional_error(request)
+
+    assert [error("", -1), error("a", 2)] == [E.NONE] * 2
+    assert [error("a", 3), error("b", 2)] == [E.STALE_MEMBER_EPOCH, E.UNKNOWN_MEMBER_ID]
 
 
 def test_tombstone_of_an_unknown_group_is_skipped() -> None:
