@@ -104,6 +104,8 @@ class ConsumerGroupRequests:
     def _describe(self, call: KafkaCall, group_id: str) -> Steps[DescribedGroup]:
         yield
         error = self._access.error(call, group_id, Action.GET, Action.SUB)
+        if not error and not group_id:
+            error = ErrorCode.INVALID_GROUP_ID
         if error:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.groups.get(group_id)

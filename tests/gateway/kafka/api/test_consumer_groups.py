@@ -122,7 +122,8 @@ def test_groups_of_each_kind_are_described_by_their_own_request() -> None:
     kafka = KafkaBroker()
     kafka.ask(heartbeat())
     stable(kafka, group="classic")
-    [unknown, classic] = describe(kafka, "none", "classic")
+    [unknown, classic, nameless] = describe(kafka, "none", "classic", "")
+    assert nameless.error_code == E.INVALID_GROUP_ID
     assert unknown.error_code == classic.error_code == E.GROUP_ID_NOT_FOUND
     assert unknown.error_message == "Group none not found."
     assert classic.error_message == "Group classic is not a consumer group."
