@@ -1,4 +1,4 @@
-"""For all tests: in continuous integration (`CI=true`) nothing passes by being skipped."""
+"""Hooks for all tests: in continuous integration (`CI=true`) no skipped test counts as passed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 RERUN_LINES = 40
-"""Lines of a failure that are shown if the rerun passed."""
+"""Number of lines shown of a failure if the rerun passed."""
 
 
 def _refuse_skip(report: Any, what: str) -> None:
@@ -20,7 +20,7 @@ def _refuse_skip(report: Any, what: str) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Turn a skip, or a failure that was expected, into a failure."""
+    """Turn a skip, or an expected failure, into a failure."""
     report = yield
     _refuse_skip(report, item.nodeid)
     return report
@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
-    """The same for a module that skips all its tests while it is loaded."""
+    """Turn the skip of a whole module at import into a failure."""
     report = yield
     _refuse_skip(report, collector.nodeid)
     return report

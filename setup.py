@@ -1,13 +1,14 @@
-"""The distribution is described in setup.cfg; this adds what has to be worked out.
+"""The parts of the distribution that must be computed; the others are in setup.cfg.
 
-With MQGATEWAY_COMPILE=1 in the environment the modules that every send and pull passes through are compiled
-by mypyc, from the same sources, into extensions that Python prefers to the sources beside them, and
-`native*.c` are; see docs/decisions. `native` compiles those files alone, `sanitized` does so for tests that
-look for faults of memory. Without it nothing is compiled. MQGATEWAY_OPT_LEVEL is the C compiler's level for
-what mypyc writes, 2 where it is not set; tests build with 0, which takes a fraction of the time.
+With MQGATEWAY_COMPILE=1 in the environment, mypyc compiles the modules that every send and pull passes
+through, from the same sources, into extensions that Python prefers to the sources beside them. `native*.c`
+are compiled too; see docs/decisions. `native` compiles those files alone; `sanitized` does so for tests that
+search for memory errors. Without the variable nothing is compiled. MQGATEWAY_OPT_LEVEL is the C compiler's
+optimization level for mypyc's output, 2 if it is not set; tests build with 0, which takes a fraction of the
+time.
 
-The page on a package index is the README; a link to a file of this repository leads nowhere there, so it
-becomes the file's name, to be found in the source distribution.
+The page on a package index is the README. A link to a file of this repository leads nowhere there, so it
+becomes the file's name in the source distribution.
 """
 
 import os
@@ -109,7 +110,6 @@ HOT_MODULES = [
     "mqgateway/gateway/client/routes.py",
     "mqgateway/gateway/client/sending.py",
     "mqgateway/gateway/client/tries.py",
-    "mqgateway/gateway/codec/batches.py",
     "mqgateway/gateway/codec/command.py",
     "mqgateway/gateway/codec/frame.py",
     "mqgateway/gateway/kafka/api/fetch.py",
@@ -133,25 +133,26 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/dispatch.py",
     "mqgateway/gateway/remoting/exchange.py",
     "mqgateway/gateway/remoting/protocol.py",
-    "mqgateway/gateway/remoting/terms.py",
+    "mqgateway/gateway/remoting/connection_settings.py",
     "mqgateway/gateway/remoting/turn.py",
 ]
 """Modules that every send and pull passes through, and one whose base class is in such a module."""
 
 
 def build_requirements() -> list[str]:
-    """What compiling needs besides a C compiler: mypyc, and the packages whose types it reads."""
+    """Return the build requirements of compilation besides a C compiler: mypyc, and the packages whose types
+    it reads."""
     description = read_configuration(HERE / "setup.cfg")
     return ["mypy >= 1.13", *description["options"]["install_requires"]]
 
 
 def native_files(ending: str) -> list[str]:
-    """The files in C of the extension with such an ending."""
+    """Return the C files of the extension whose names end with `ending`."""
     return sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob(f"mqgateway/engine/native{ending}"))
 
 
 def page(readme: str) -> str:
-    """The README for a package index: links to files become the names of the files."""
+    """Return the README for a package index: links to files become the names of the files."""
 
     def named(link: re.Match[str]) -> str:
         text, file = link.groups()
@@ -163,12 +164,12 @@ def page(readme: str) -> str:
 class EditableWheel(editable_wheel):
     """An editable installation that type checkers see.
 
-    The packages are found through a folder on the path, which has nothing but links to them. Setuptools'
-    own choice for this layout, an import hook, is invisible to whatever does not import.
+    The packages are found through a folder on the path that has only links to them. Setuptools' own choice
+    for this layout, an import hook, is invisible to tools that do not import.
     """
 
     def finalize_options(self) -> None:
-        """Say where the packages are found."""
+        """Set the folder in which the packages are found."""
         super().finalize_options()
         self.package_dir = {"": "packaging/editable"}
 
@@ -176,11 +177,11 @@ class EditableWheel(editable_wheel):
 PLAIN_FLAGS = ["-O2", "-g0"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 SANITIZED_FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-wrapv", *SANITIZERS]
-"""With these a fault of memory, or what C leaves undefined, ends the process with a report."""
+"""Flags with which a memory error, or undefined behaviour in C, ends the process with a report."""
 
 
 def native(compile_flags: list[str], link_flags: list[str]) -> Extension:
-    """The extension in C."""
+    """Return the extension in C."""
     return Extension(
         "mqgateway.engine.native",
         native_files("*.c"),
@@ -193,7 +194,7 @@ def native(compile_flags: list[str], link_flags: list[str]) -> Extension:
 extensions = []
 form = os.environ.get("MQGATEWAY_COMPILE")
 is_compiled = form == "1"
-# With `egg_info` a front end asks what is required to build, before it has installed that.
+# With `egg_info` a front end queries the build requirements before it has installed them.
 if form == "native":
     extensions = [native(PLAIN_FLAGS, [])]
 elif form == "sanitized":

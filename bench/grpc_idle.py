@@ -39,7 +39,7 @@ class IdleClient:
         make = self._channel.unary_unary
         self._heartbeat = make(f"{SERVICE}/Heartbeat", _bytes, v2.HeartbeatResponse.FromString)
 
-    async def is_told(self) -> bool:
+    async def is_notified(self) -> bool:
         """Send the settings; return True if the server answers with the resulting settings."""
         settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=v2.Publishing())
         try:
@@ -49,7 +49,7 @@ class IdleClient:
         except (grpc.RpcError, TimeoutError, asyncio.InvalidStateError, AttributeError):
             return False
 
-    async def beat(self) -> None:
+    async def send_heartbeats(self) -> None:
         """Send heartbeats forever, one each `HEARTBEAT_SECONDS`."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
@@ -63,12 +63,12 @@ async def serve(count: int, endpoints: str) -> None:
     beating = []
     for first in range(0, count, STARTED_AT_ONCE):
         wave = clients[first : first + STARTED_AT_ONCE]
-        if not all(await asyncio.gather(*(one.is_told() for one in wave))):
+        if not all(await asyncio.gather(*(one.is_notified() for one in wave))):
             raise RuntimeError(f"of {count} clients not even the first {first + len(wave)} are served")
-        beating += [asyncio.create_task(one.beat()) for one in wave]
+        beating += [asyncio.create_task(one.send_heartbeats()) for one in wave]
     print(json.dumps({"ready": count}), flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
-        served = sum(await asyncio.gather(*(one.is_told() for one in clients)))
+        served = sum(await asyncio.gather(*(one.is_notified() for one in clients)))
         print(json.dumps({"served": served}), flush=True)
     os._exit(0)  # without waiting for open streams
 

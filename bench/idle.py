@@ -61,7 +61,7 @@ class IdleConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """Send a heartbeat if the connection is open."""
         if self._transport is not None:
             self._transport.write(self._frame)
@@ -133,15 +133,15 @@ class IdleConnections:
                 *(loop.create_connection(lambda c=one: c, host, int(port)) for one in wave)  # type: ignore[misc]
             )
             for one in wave:
-                one.beat()
-        self._beating = asyncio.create_task(self._beat_in_turn())
+                one.send_heartbeat()
+        self._beating = asyncio.create_task(self._send_heartbeats())
 
-    async def _beat_in_turn(self) -> None:
+    async def _send_heartbeats(self) -> None:
         at, turn = 0.0, len(self._connections) * TURN_SECONDS / HEARTBEAT_SECONDS
         while True:
             await asyncio.sleep(TURN_SECONDS)
             for number in range(int(at), int(at + turn)):
-                self._connections[number % len(self._connections)].beat()
+                self._connections[number % len(self._connections)].send_heartbeat()
             at += turn
 
     async def served(self) -> int:

@@ -17,7 +17,6 @@ from bench.requests import BODY, TOGETHER, TOPIC
 from bench.steps import Work
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.door import GrpcDoor
 from mqgateway.gateway.grpc.frames import (
     DATA,
     DEFAULT_WINDOW,
@@ -30,6 +29,7 @@ from mqgateway.gateway.grpc.frames import (
     WINDOW_MAX,
     WINDOW_UPDATE,
 )
+from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.grpc.wire import MessageCutter
 
 GRPC_PORT = 8081
@@ -42,7 +42,7 @@ class GrpcClient:
 
     def __init__(self, server: Server) -> None:
         service = server.service
-        GrpcDoor(service.operations, service.server, reactor=server.reactor).start("127.0.0.1", GRPC_PORT)
+        GrpcListener(service.operations, service.server, reactor=server.reactor).start("127.0.0.1", GRPC_PORT)
         self._connection, self._transport = server.connect(GRPC_PORT)
         self._encoder = Encoder()
         self._stream = -1

@@ -85,9 +85,9 @@ def run_failover(pair: Pair, topic: str) -> Figures:
         answer(process, "flowing")
         # The slave must know the topic, or it answers readers that there is none.
         pair.wait_for_tables(topic)
-        tell(process, "pause")
+        write_line(process, "pause")
         answer(process, "paused")
-        tell(process, "killed")
+        write_line(process, "killed")
         pair.master.kill9()
         result = answer(process, "sent")
     if result["missing"]:
@@ -111,7 +111,7 @@ def conversation(command: list[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def tell(process: subprocess.Popen[str], line: str) -> None:
+def write_line(process: subprocess.Popen[str], line: str) -> None:
     """Write the next command line to a program."""
     assert process.stdin is not None
     process.stdin.write(f"{line}\n")

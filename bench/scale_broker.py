@@ -89,7 +89,7 @@ class Bench:
 
     def run(self, what: str, connections: int = 0, *, killed: bool = False) -> Finding:
         """Start the broker, leave it idle, send, stop it; with `killed` it recovers as after a crash."""
-        self._plan.tell(what)
+        self._plan.notify(what)
         if killed:
             (self.store / "abort").write_text("1")
         broker = our_broker(self._folder, self._port, f"{HOST}:{self._namesrv_port}", self.settings)
@@ -155,13 +155,13 @@ def measure(plan: Plan) -> Iterator[Finding]:
     bench.namesrv.start()
     try:
         yield bench.run("an empty store")
-        plan.tell("topics and groups are made")
+        plan.notify("topics and groups are made")
         bench.fill(topics=topics, groups=groups)
         yield bench.run(f"{topics:,} topics with a queue and a message each, {groups:,} groups")
-        plan.tell("timers are made")
+        plan.notify("timers are made")
         bench.fill(timers=timers)
         yield bench.run(f"{timers:,} timers that wait")
-        plan.tell("the log is made long")
+        plan.notify("the log is made long")
         bench.fill(files=files)
         yield bench.run(f"{files:,} GiB of log")
         yield bench.run("the same, not stopped in order", killed=True)

@@ -33,7 +33,7 @@ COLUMNS = (
 def measure(plan: Plan) -> Iterator[Finding]:
     """Measure one container after another."""
     for count in BROKERS:
-        plan.tell(f"{count} brokers")
+        plan.notify(f"{count} brokers")
         server = Contained(plan.work / f"contained-{count}", count)
         began = time.monotonic()
         server.start()

@@ -138,7 +138,7 @@ def sampled(plan: Plan, seconds: float) -> Iterator[dict[str, float]]:
                 figures["log_files"] = age_files(folder / "store" / "commitlog")
                 figures["queue_folders"] = len(list((folder / "store" / "consumequeue").glob("*/*")))
                 told = " ".join(f"{name} {figures[name]:.1f}" for name in WATCHED)
-                plan.tell(f"{figures['at']:.0f} s: {told}")
+                plan.notify(f"{figures['at']:.0f} s: {told}")
                 yield figures
     finally:
         server.stop()

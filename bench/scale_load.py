@@ -25,10 +25,10 @@ class LoadProcess:
 
     def do(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Run a command and return its answer. Raises `RuntimeError` if the process has ended."""
-        self.tell(name, **arguments)
+        self.start(name, **arguments)
         return self.answer()
 
-    def tell(self, name: str, **arguments: Any) -> None:
+    def start(self, name: str, **arguments: Any) -> None:
         """Start a command; `answer` returns its answer later."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([name, arguments]) + "\n")

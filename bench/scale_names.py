@@ -14,7 +14,7 @@ from compat_tests.support.servers import Part as Process
 BROKERS, TOPICS, SPREAD, CLIENTS = 2_000, 100_000, 4, 50_000
 TOPICS_A_CLIENT = 2
 POLL_SECONDS = 20.0
-AT_ONCE, ASKERS = 8, 32
+AT_ONCE, CLIENTS_AT_ONCE = 8, 32
 GONE_SECONDS = 120.0
 
 MAKERS: dict[str, Callable[[Path, int], Process]] = {
@@ -56,10 +56,10 @@ def measure(plan: Plan) -> Iterator[Finding]:
 def measure_on(kind: str, plan: Plan) -> Iterator[Finding]:
     """Run all steps on a server of one kind."""
     brokers, topics = plan.scaled(BROKERS, SPREAD), plan.scaled(TOPICS, SPREAD)
-    clients = plan.scaled(CLIENTS, ASKERS)
+    clients = plan.scaled(CLIENTS, CLIENTS_AT_ONCE)
     port = free_ports()
     server = MAKERS[kind](plan.work / f"names-{kind}", port)
-    plan.tell(f"{kind}: starts")
+    plan.notify(f"{kind}: starts")
     began = time.monotonic()
     server.start()
     yield Finding("names", kind, "start", {"seconds": time.monotonic() - began, **used_by(server.pid)})
@@ -67,7 +67,7 @@ def measure_on(kind: str, plan: Plan) -> Iterator[Finding]:
         with LoadProcess("bench.scale_peers", port, brokers, topics, SPREAD) as load:
             load.do("open_brokers")
             for what, count, step in steps(load, brokers, topics, clients, port):
-                plan.tell(f"{kind}: {what}")
+                plan.notify(f"{kind}: {what}")
                 figures = beside([server.pid], step)
                 yield Finding("names", kind, what, {"count": figures.pop("open", count), **figures})
     finally:
@@ -85,15 +85,15 @@ def steps(
     pairs = topics * SPREAD // brokers
     yield f"brokers register, {pairs} topics each, {AT_ONCE} at a time", brokers, register(1)
     yield "the same words again", brokers, register(1)
-    yield "heartbeats of brokers", brokers, lambda: load.do("beat", at_once=AT_ONCE)
+    yield "heartbeats of brokers", brokers, lambda: load.do("heartbeats", at_once=AT_ONCE)
     yield "brokers register with one topic more", brokers, register(2)
     yield "clients connect", clients, lambda: load.do("open_clients", count=clients)
     yield (
-        f"routes, each asked for once, {ASKERS} at a time",
+        f"routes, each asked for once, {CLIENTS_AT_ONCE} at a time",
         topics,
-        lambda: load.do("ask_all", at_once=ASKERS),
+        lambda: load.do("ask_all", at_once=CLIENTS_AT_ONCE),
     )
-    yield "the same routes again", topics, lambda: load.do("ask_all", at_once=ASKERS)
+    yield "the same routes again", topics, lambda: load.do("ask_all", at_once=CLIENTS_AT_ONCE)
     asked = {"clients": clients, "topics": TOPICS_A_CLIENT, "seconds": POLL_SECONDS}
     yield f"polls of {clients:,} clients", clients, lambda: load.do("poll", **asked)
     yield "all brokers lose their connections", brokers, lambda: all_leave(load, f"{HOST}:{port}")

@@ -40,7 +40,7 @@ class Plan:
     scale: float
     apache: bool
     work: Path
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
 
     def scaled(self, size: int, least: int = 1) -> int:
         """Return a size multiplied by `scale`, at least `least`."""

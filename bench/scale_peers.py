@@ -127,7 +127,7 @@ class Timings:
         else:
             self.taken.append(time.perf_counter() - began)
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         """Return the timings as figures of a finding."""
         seconds = time.perf_counter() - self.began
         rate = len(self.taken) / seconds
@@ -165,7 +165,7 @@ class Peers:
             self._said = [registration(layout, n, version, more[n]) for n in range(layout.brokers)]
         return await self._all(zip(self._brokers, self._said, strict=True), at_once)
 
-    async def beat(self, at_once: int) -> dict[str, float]:
+    async def heartbeats(self, at_once: int) -> dict[str, float]:
         """Send a heartbeat of every broker."""
         frames = [heartbeat(self._layout, number) for number in range(self._layout.brokers)]
         return await self._all(zip(self._brokers, frames, strict=True), at_once)
@@ -181,7 +181,7 @@ class Peers:
                 await timings.time(client.send(frame))
 
         await asyncio.gather(*map(ask, clients))
-        return timings.told()
+        return timings.figures()
 
     async def poll(self, clients: int, topics: int, seconds: float) -> dict[str, float]:
         """Simulate the route requests of `clients` clients with `topics` topics each, on the next free
@@ -200,9 +200,9 @@ class Peers:
             paced(clients * topics / PERIOD_SECONDS, seconds, route),
             paced(len(self._brokers) / PERIOD_SECONDS, seconds, register),
         )
-        told = {f"registration_{name}": value for name, value in percentiles(registrations.taken).items()}
-        told |= {"late_ms": late * 1000, "failed": routes.failed + registrations.failed}
-        return routes.told() | told
+        figures = {f"registration_{name}": value for name, value in percentiles(registrations.taken).items()}
+        figures |= {"late_ms": late * 1000, "failed": routes.failed + registrations.failed}
+        return routes.figures() | figures
 
     async def _ask_from_free(self, timings: Timings, frame: bytes) -> None:
         try:
@@ -236,7 +236,7 @@ class Peers:
                 await timings.time(sender.send(frame))
 
         await asyncio.gather(*(send_some() for _ in range(at_once)))
-        return timings.told()
+        return timings.figures()
 
 
 async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable[None]]) -> float:

@@ -36,9 +36,9 @@ class Loop:
 class LoopWorker:
     """An `engine.worker.Worker`."""
 
-    def __init__(self, pool: ThreadPoolExecutor, tell: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, notify: Callable[[Callable[[], None]], None]) -> None:
         self._pool = pool
-        self._tell = tell
+        self._notify = notify
 
     def run(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
         """Run `work` on a thread, then `done` in a turn of the loop."""
@@ -48,7 +48,7 @@ class LoopWorker:
                 outcome = work()
             except Exception as error:
                 outcome = error
-            self._tell(lambda: done(outcome))
+            self._notify(lambda: done(outcome))
 
         try:
             self._pool.submit(perform)

@@ -26,7 +26,7 @@ import click
 
 from bench.frame import Invocation, benchmark
 from bench.measure import machine, measured_on
-from bench.replication_runs import answer, client, conversation, tell
+from bench.replication_runs import answer, client, conversation, write_line
 from bench.succession_runs import Columns, Figures, OtherMachine, Runs
 from compat_tests.support.background import Background
 from compat_tests.support.controlled import (
@@ -127,7 +127,7 @@ def succession(kind: str, folder: Path, *, freeze: bool) -> Figures:
             moment = time.time()
             (master.freeze if freeze else master.kill)()
             time.sleep(WATCH_SECONDS["freeze" if freeze else "kill"])
-            tell(process, "end")
+            write_line(process, "end")
             came = answer(process, "acks")
         acks, reads = ([at / 1000 for at in came[name]] for name in ("acks", "reads"))
         return {

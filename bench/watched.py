@@ -272,7 +272,7 @@ def interval(found: Ratios) -> tuple[float, float, float]:
     return medians[DRAWS // 40], middle, medians[-1 - DRAWS // 40]
 
 
-def told(found: Ratios) -> str:
+def ratios_text(found: Ratios) -> str:
     """Format the interval as percent above or below equality."""
     low, middle, high = (f"{value - 1:+.1%}" for value in interval(found))
     return f"{middle} ({low} to {high})"
@@ -314,7 +314,7 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
         lines.append(f"| {kind}, median | {rates:,.0f} | {cpu:.1f} |")
     rate_ratios, cpu_ratios = ratios(starts, "per_second"), ratios(starts, "cpu_per_million")
     for title, place in (("watched to not watched", 0), ("not watched to not watched", 1)):
-        lines.append(f"| {title} | {told(rate_ratios[place])} | {told(cpu_ratios[place])} |")
+        lines.append(f"| {title} | {ratios_text(rate_ratios[place])} | {ratios_text(cpu_ratios[place])} |")
     answers = by_the_second(starts)
     low, cost, high = (ratio - 1 + answers for ratio in interval(cpu_ratios[0]))
     verdict = "met" if high <= COST_MAX else "missed" if low > COST_MAX else "not decided by this"
@@ -349,7 +349,7 @@ def main(given: Invocation, starts: int, rounds: int, seconds: float) -> None:
         found.append(start)
         shares.append(share)
         given.console.print(
-            f"start {number + 1}: {told(ratios([start], 'cpu_per_million')[0])} CPU time a message,"
+            f"start {number + 1}: {ratios_text(ratios([start], 'cpu_per_million')[0])} CPU time a message,"
             f" {by_the_second([start]):.2%} by the second"
         )
     given.save(starts=[start._asdict() for start in found], watcher_shares=shares)

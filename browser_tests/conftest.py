@@ -1,4 +1,4 @@
-"""Servers with a console, and a browser that fails a test for whatever it complains of."""
+"""Servers with a console, and a browser that fails a test on any complaint of a page."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Server:
         self.url: str = self.summary["console"]
 
     def stop(self) -> None:
-        """In good order."""
+        """Stop cleanly by SIGTERM."""
         self.process.terminate()
         assert self.process.wait(START_SECONDS) == 0
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers, with settings as KEY=VALUE; the first one's folder is `tmp_path / "0"`."""
+    """Return a function that starts a server with settings as KEY=VALUE; the first uses `tmp_path / "0"`."""
     started: list[Server] = []
 
     def start(*settings: str) -> Server:
@@ -63,7 +63,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium: no browser is downloaded."""
+    """Start Debian's Chromium; no browser is downloaded."""
     found = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     assert found, "there is no Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
@@ -73,7 +73,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Visitor:
-    """Somebody with a browser. What pages complain of, and requests that leave the host, are kept."""
+    """A browser context with one page. It records complaints of pages and requests that leave the host."""
 
     def __init__(self, browser: Browser, **options: Any) -> None:
         self.context = browser.new_context(viewport={"width": 1280, "height": 860}, **options)
@@ -87,19 +87,19 @@ class Visitor:
             self.complaints.append(f"a request left the host: {request.url}")
 
     def open(self, url: str) -> None:
-        """The link that was printed."""
+        """Open the link that the server printed."""
         self.page.goto(url)
         self.page.wait_for_selector("nav")
 
     def visit(self, address: str) -> None:
-        """A page, once it shows what it is about."""
+        """Open a page and wait until its content is loaded."""
         self.page.evaluate("address => { location.hash = '#/' + address }", address)
         self.page.wait_for_selector("main h1")
         self.page.locator(".loading").wait_for(state="detached")
         self.page.wait_for_timeout(150)
 
     def barriers(self) -> list[str]:
-        """What is in the way of people with disabilities, as axe finds it."""
+        """Return the accessibility violations that axe finds."""
         self.page.evaluate(AXE)
         found = self.page.evaluate(
             "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']}).then(found => found.violations)"
@@ -107,11 +107,11 @@ class Visitor:
         return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
 
     def press(self, name: str, *, exact: bool = True) -> None:
-        """A button."""
+        """Click a button."""
         self.page.get_by_role("button", name=name, exact=exact).first.click()
 
     def fill(self, **values: str) -> None:
-        """The fields of the form that is open."""
+        """Fill the fields of the open form."""
         place = self.page.locator("dialog form" if self.page.locator("dialog").count() else "form").first
         for name, value in values.items():
             field = place.locator(f"[name={name}]")
@@ -121,7 +121,7 @@ class Visitor:
                 field.fill(value)
 
     def send(self) -> None:
-        """The form that is open."""
+        """Submit the open form."""
         self.page.locator(
             "dialog form button[type=submit]"
             if self.page.locator("dialog").count()
@@ -129,13 +129,13 @@ class Visitor:
         ).first.click()
 
     def sees(self, text: str) -> None:
-        """Wait until it is there."""
+        """Wait until the page shows the text."""
         self.page.get_by_text(text).first.wait_for()
 
 
 @pytest.fixture
 def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
-    """Makes visitors; none of their pages may have complained."""
+    """Return a function that makes visitors; fail if any of their pages complained."""
     visitors: list[Visitor] = []
 
     def make(**options: Any) -> Visitor:
@@ -149,8 +149,52 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
     assert not complaints
 
 
+def fill(visitor: Visitor) -> None:
+    """A topic, a group that is behind, and two dead letters of it, through the API of the page."""
+    ask = """async ([method, path, body]) => {
+      const { ask } = await import('./static/api.js');
+      return ask(method, path, body);
+    }"""
+    make = ("POST", "/topics")
+    wanted: list[tuple[str, str, object]] = [
+        (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
+        (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
+        (*make, {"topic": "Chat", "attributes": {"message.type": "LITE"}}),
+        ("POST", "/groups", {"group": "Billing"}),
+        ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
+    ]
+    for number in range(12):
+        body = json.dumps({"order": number, "amount": 10 * number})
+        wanted.append(
+            ("POST", "/topics/Orders/messages", {"body": body, "tags": "paid", "keys": f"o{number}"})
+        )
+    for number in range(2):
+        dead = {"body": f"bad order {number}", "properties": {"RETRY_TOPIC": "Orders"}}
+        wanted.append(("POST", "/topics/%25DLQ%25Billing/messages", dead))
+    wanted.append(
+        ("POST", "/topics/Orders/messages", {"body": "later", "properties": {"TIMER_DELAY_SEC": "1800"}})
+    )
+    for one in wanted:
+        visitor.page.evaluate(ask, list(one))
+
+
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    """A small broker."""
+    return serve()
+
+
+@pytest.fixture
+def visitor(server: Server, visit: Callable[..., Visitor]) -> Visitor:
+    """At a small broker that has something of everything."""
+    made = visit()
+    made.open(server.url)
+    fill(made)
+    return made
+
+
 @pytest.fixture(scope="session")
 def pictures() -> Path | None:
-    """Where pictures of the pages are put, if `CONSOLE_PICTURES` names a folder."""
+    """Return the folder for screenshots that `CONSOLE_PICTURES` names, else None."""
     named = os.environ.get("CONSOLE_PICTURES")
     return Path(named) if named else None

@@ -17,11 +17,13 @@ from compat_tests.support.overlap import Overlap, kind_of
 from compat_tests.support.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.support.runtime import choose
 from compat_tests.support.selection import Selection, is_core
+from compat_tests.support.workers import Workers
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()
 OFFICIAL = pytest.StashKey[Results]()
 SELECTION = pytest.StashKey[Selection]()
+WORKERS = pytest.StashKey[Workers]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: in the long run only, which is started by hand")
     config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
+    selection = config.stash[SELECTION] = Selection(config)
+    config.stash[WORKERS] = Workers(config, selection)
+    config.pluginmanager.register(config.stash[WORKERS], "workers")
 
 
 def is_scenario(item: pytest.Item) -> bool:
@@ -79,8 +84,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect scenarios that are already proven; group the others by server."""
     ours = [item for item in items if is_scenario(item)]
-    selection = config.stash[SELECTION] = Selection(config)
-    selection.choose(items, ours)
+    config.stash[SELECTION].choose(items, ours)
     order = {None: 2, "apache": 0, "ours": 1}
 
     def place(item: pytest.Item) -> tuple[bool, int, bool]:
@@ -99,13 +103,6 @@ def pytest_runtest_makereport(
     if selection is not None and is_scenario(item):
         selection.keep(item, report)
     return report
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the records."""
-    selection = session.config.stash.get(SELECTION, None)
-    if selection is not None:
-        selection.finish(session)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -136,7 +133,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def peers(request: pytest.FixtureRequest, work: Path) -> Iterator[Peers]:
     """The servers and client JVMs of the run."""
     runtime = choose(request.config.getoption("--runtime"), work)
-    print_line(request.config, f"\nofficial clients run in: {runtime.title}; logs in {work}")
+    request.config.stash[WORKERS].report(f"\nofficial clients run in: {runtime.title}; logs in {work}")
     peers = request.config.stash[PEERS] = Peers(runtime, work)
     try:
         yield peers
@@ -193,10 +190,3 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.section("Apache's own integration tests, against this server")
         for line in table.of_a_run(results):
             terminalreporter.write_line(line)
-
-
-def print_line(config: pytest.Config, line: str) -> None:
-    """Print a line on the terminal in the middle of a run."""
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is not None:
-        terminal.write_line(line)

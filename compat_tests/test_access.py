@@ -1,8 +1,8 @@
-"""Access control (ACL 2.0): what the official tools do and say, and what requests are answered, on both.
+"""Access control (ACL 2.0): output of the official tools and answers to requests, on both servers.
 
-Each server is a broker with both switches on, and one with neither, beside a name server that asks nobody, as
-Apache's never does. The tools sign with what `tools.yml` says: right, wrong, unknown, disabled, without
-permission, or nothing. Their own commands send and consume with the official client.
+Each server is a broker with both switches on, and one with neither. The name server authenticates no request,
+like Apache's. The tools sign with the credentials in `tools.yml`: right, wrong, unknown, disabled, without
+permission, or none. Their own commands send and consume with the official client.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SECONDS = 80
 """Duration of all steps."""
 
 MEETING_SECONDS = 400
-"""How long the quicker broker waits for the other one."""
+"""Time limit for the faster broker to wait for the other one."""
 
 LOCAL = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
 ACCESS = {
@@ -65,7 +65,7 @@ WHO: dict[str, tuple[str, str] | None] = {
     "disabled": ("dis", "dis-secret"),
     "nobody": None,
 }
-"""Whom a `tools.yml` names."""
+"""Credentials in `tools.yml`, by the name of the case."""
 
 AS_ROOT = """
 createUser -b BROKER -u alice -p alice-secret
@@ -118,7 +118,7 @@ consumeMessage -t Other -b NAME -i 0 -o 0 -c 1 -g Readers
 
 
 class Step(NamedTuple):
-    """A command, of whom, on a broker with access control (`guarded`) or without."""
+    """A command, its user, and the broker: with access control (`guarded`) or without."""
 
     who: str
     command: str
@@ -158,7 +158,7 @@ ASKED = {
     "delete": (RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "Allowed"}),
     "offset": (RequestCode.GET_MAX_OFFSET, {"topic": "Other", "queueId": "0"}),
 }
-"""Requests by hand; what is not refused may differ in what it lacks."""
+"""Raw requests; an accepted one may fail differently for the fields it lacks."""
 
 Transcript = dict[str, Output]
 Answers = dict[tuple[str, str], tuple[int, str]]
@@ -179,7 +179,7 @@ class Signing(Mqadmin):
 
 @contextmanager
 def broker(kind: str, folder: Path, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Addresses of a name server that asks nobody, and of a broker with these settings."""
+    """Yield the addresses of a name server without access control and of a broker with these settings."""
     namesrv_port, port = free_ports(), free_ports((-2, 0, 1))
     namesrv = f"{HOST}:{namesrv_port}"
     if kind == "apache":
@@ -197,7 +197,7 @@ def broker(kind: str, folder: Path, settings: Mapping[str, str]) -> Iterator[tup
 
 
 def run_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcript, Answers]:
-    """What came of all steps on brokers of one kind; who cannot come to the meeting calls it off."""
+    """Return the outcome of all steps on brokers of one kind; a failure calls the meeting off."""
     try:
         return take_steps(kind, peers, meeting)
     except BaseException:
@@ -207,7 +207,7 @@ def run_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcr
 
 
 def take_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcript, Answers]:
-    """All steps on brokers of one kind, a JVM of the tools for each user, and what is copied at a meeting."""
+    """Run all steps on brokers of one kind, with a JVM of the tools per user, and the meeting's copies."""
     outputs: Transcript = {}
     answers: Answers = {}
     folder = peers.work / f"access-{kind}-{time.time_ns()}"
@@ -233,29 +233,29 @@ def take_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transc
 
 
 class Meeting:
-    """Where brokers of both kinds with access control are there at the same time."""
+    """Rendezvous of the brokers with access control of both kinds."""
 
     def __init__(self) -> None:
         self._barrier = Barrier(len(KINDS), timeout=MEETING_SECONDS)
         self._addresses: dict[str, str] = {}
 
     def with_other(self, kind: str, address: str) -> dict[str, str]:
-        """Say where the broker of a kind is, and wait for the other one; where each is."""
+        """Publish the address of this kind's broker, wait for the other one, and return both by kind."""
         self._addresses[kind] = address
         self._barrier.wait()
         return self._addresses
 
     def end(self) -> None:
-        """Wait until neither is needed any more."""
+        """Wait until both sides are done."""
         self._barrier.wait()
 
     def call_off(self) -> None:
-        """One of the two does not come: whoever waits for it fails now."""
+        """Break the meeting, so that the waiting side fails at once."""
         self._barrier.abort()
 
 
 def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str]) -> Transcript:
-    """A user with policies, taken over by the broker of a kind from the other one; how it looks on both."""
+    """Copy a user with policies from the other broker to this kind's, and return how both show it."""
     user, here = f"from-{kind}", addresses[kind]
     other = next(addresses[each] for each in KINDS if each != kind)
     told = {}
@@ -277,7 +277,7 @@ def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str])
 
 
 def answered(address: str) -> Answers:
-    """Codes and remarks of requests by hand, of each user."""
+    """Return codes and remarks of the raw requests, by user."""
     found: Answers = {}
     for who, key in WHO.items():
         for name, (code, fields) in ASKED.items():
@@ -292,7 +292,7 @@ def answered(address: str) -> Answers:
 
 
 def run_on(peers: Peers, kinds: tuple[str, ...]) -> dict[str, tuple[Transcript, Answers]]:
-    """What came of all steps on brokers of these kinds."""
+    """Return the outcome of all steps on brokers of these kinds."""
     meeting = Meeting() if kinds == KINDS else None
     with ThreadPoolExecutor(len(kinds)) as threads:
         runs = [threads.submit(run_steps, kind, peers, meeting) for kind in kinds]
@@ -307,7 +307,7 @@ EARLY = {"ran": (Work(SECONDS, run_on, (KINDS,)),)}
 
 @pytest.fixture(scope="session")
 def ran(request: pytest.FixtureRequest) -> dict[str, tuple[Transcript, Answers]]:
-    """What came of it on each chosen server."""
+    """Return the outcome on each chosen server."""
     ran: dict[str, tuple[Transcript, Answers]] = early.result(
         request, Work(SECONDS, run_on, (chosen_kinds(request.config),))
     )
@@ -315,15 +315,15 @@ def ran(request: pytest.FixtureRequest) -> dict[str, tuple[Transcript, Answers]]
 
 
 def comparable(output: Output) -> list[str]:
-    """The lines that must be equal: what was printed, and what servers refused with."""
+    """Return the lines that must be equal: the output, and the refusals of servers."""
     lines = normalised(output.out).splitlines()
     refusals = re.findall(r"CODE: \d+ +DESC: [^\n]*", output.err)
     return [*lines, *(normalised(line) for line in refusals[:1]), f"exit {output.exit}"]
 
 
 @pytest.mark.parametrize("who", [who for who in WHO if who != "root"])
-def test_who_may_not_is_refused(who: str, kind: str, ran: dict[str, tuple[Transcript, Answers]]) -> None:
-    """Nothing that any of them does succeeds, but for what alice was allowed."""
+def test_forbidden_steps_are_refused(who: str, kind: str, ran: dict[str, tuple[Transcript, Answers]]) -> None:
+    """Every command of these users fails, except the send that alice is allowed."""
     transcript = ran[kind][0]
     allowed = {"sendMessage -t Allowed -p hello -b NAME -i 0"} if who == "alice" else set()
     for line in AS_ANYBODY:
@@ -338,7 +338,7 @@ def test_who_may_not_is_refused(who: str, kind: str, ran: dict[str, tuple[Transc
 @pytest.mark.both_servers
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_the_tools_say_the_same_on_both(step: Step, ran: dict[str, tuple[Transcript, Answers]]) -> None:
-    """What mqadmin prints does not tell the two apart; of Java's stack traces only the code counts."""
+    """The output of mqadmin is equal on both; of Java's stack traces only the code counts."""
     apache, ours = (comparable(ran[kind][0][str(step)]) for kind in KINDS)
     if any("DESC: java." in line for line in apache):
         apache, ours = ([line.partition(" DESC: ")[0] for line in lines] for lines in (apache, ours))
@@ -350,7 +350,7 @@ def test_the_tools_say_the_same_on_both(step: Step, ran: dict[str, tuple[Transcr
 def test_users_and_policies_are_copied_from_one_kind_to_the_other(
     to: str, ran: dict[str, tuple[Transcript, Answers]]
 ) -> None:
-    """copyUser and copyAcl leave the same there as is here, with password, status and addresses."""
+    """copyUser and copyAcl copy the user with password, status and addresses."""
     told = ran[to][0]
     for command in ("copyUser", "copyAcl"):
         output = told[f"copy {command} other"]
@@ -368,7 +368,7 @@ def test_users_and_policies_are_copied_from_one_kind_to_the_other(
 def test_refusals_are_the_same_on_both(
     who: str, name: str, ran: dict[str, tuple[Transcript, Answers]]
 ) -> None:
-    """Codes and sentences of what is refused; where Apache's lets somebody through, so do we."""
+    """Codes and remarks of refusals are equal; a request that Apache's broker accepts is not refused here."""
     apache, ours = (ran[kind][1][who, name] for kind in KINDS)
     if apache[0] == 16:
         assert (ours[0], normalised(ours[1])) == (16, normalised(apache[1]))

@@ -1,8 +1,8 @@
-"""Clients that sign, with right and wrong credentials: what their users see of it, on both servers.
+"""Clients that sign, with right and wrong credentials: the results for their users, on both servers.
 
-Java clients of both versions and the Go client, each as every user of a table, before a broker with users
-and policies (ACL 2.0) and before one with accounts in files (ACL 1.0; Apache's is 4.9.7 there). The name
-servers ask nobody, as Apache's never do.
+Java clients of both versions and the Go client, each as every user of a table, with a broker that has users
+and policies (ACL 2.0) and with one that has accounts in files (ACL 1.0; Apache's is 4.9.7 there). The name
+servers authenticate no request, like Apache's.
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ pytestmark = pytest.mark.overlap
 
 PROGRAMS = (*CLIENT_VERSIONS, GO)
 AT_ONCE = 4
-"""Who signs wrongly is answered slowly by our server, and loses the connection by asking more at once."""
+"""Limit of concurrent tries.
+
+Our server delays its answers to wrong signatures and disconnects a client with more of them pending.
+"""
 SOMETHING_MILLIS, NOTHING_MILLIS = PATIENCE_SECONDS * 1000, 2500
-"""How long a consumer waits that is to get a message, and one that is not."""
+"""Time limits of a consumer that is to get a message, and of one that is not."""
 OP_SECONDS = PATIENCE_SECONDS + 60
 
 SUCCESS = {"sync": "SEND_OK", "async": "SEND_OK", "transaction": "SEND_OK", "pull": "FOUND", "push": "hello"}
@@ -45,11 +48,14 @@ JAVA_ERRORS: dict[str, tuple[tuple[str, bool], ...]] = {
     "transaction": (("MQClientException", False), ("MQClientException", True), ("MQBrokerException", True)),
     "pull": (("MQBrokerException", True),),
 }
-"""The exception and its causes, and whether each tells the broker's code; the last one tells its sentence."""
+"""The exception and its causes, each with True if it carries the broker's code.
+
+The last one carries the broker's remark.
+"""
 
 
 class Try(NamedTuple):
-    """A thing done as a user; `refusal` is the sentence it is refused with, empty where it succeeds."""
+    """An operation of a user; `refusal` is the expected remark of its refusal, empty if it succeeds."""
 
     op: str
     who: str
@@ -59,7 +65,7 @@ class Try(NamedTuple):
 
 
 class Error(NamedTuple):
-    """What a client raised: classes and codes from the outside to the cause, and the sentence of that."""
+    """An error of a client: classes and codes from the outermost exception to the cause, and its remark."""
 
     shape: tuple[tuple[str, int | None], ...]
     sentence: str
@@ -68,7 +74,10 @@ class Error(NamedTuple):
 def tries(
     topics: Mapping[str, str], groups: Mapping[str, str], unknown: Mapping[str, str], known: Iterable[str]
 ) -> list[Try]:
-    """The whole table: topics and groups with what users are refused who are known, and why others are."""
+    """Return the whole table.
+
+    `topics` and `groups` are given with the refusals for known users, `unknown` users with theirs.
+    """
     topic, other = topics
     group, barred = groups
     rows = [Try(op, who, topic, group, refusal) for op in OPS for who, refusal in unknown.items()]
@@ -80,18 +89,18 @@ def tries(
 
 
 def expected(row: Try, program: str, code: int) -> object:
-    """What comes of it, by the client's version."""
+    """Return the expected result, by the client's program."""
     if not row.refusal:
         return SUCCESS[row.op]
     if row.op == "push":
-        return "nothing"  # the client's log tells why
+        return "nothing"  # the client's log has the reason
     if program == GO:
         return Error((("*errors.errorString", code),), row.refusal)
     return Error(tuple((name, code if tells else -1) for name, tells in JAVA_ERRORS[row.op]), row.refusal)
 
 
 def seen(result: Any) -> object:
-    """What a program told, as `expected` has it."""
+    """Return the result of a program in the form of `expected`."""
     if not isinstance(result, dict):
         return result
     errors = result["errors"]
@@ -99,14 +108,15 @@ def seen(result: Any) -> object:
     told = re.search(r"(?:CODE|Code): (\d+),? +(?:DESC|remark): (.*)", last)
     if told is None:
         return last
-    # Java clients tell the broker and where to read more; ACL 1.0 the exception and its place.
+    # Java clients add the broker and a link to the documentation; ACL 1.0 adds the exception and its
+    # location.
     sentence = re.sub(r" BROKER: 127\.0\.0\.1:\d+$", "", told[2])
     sentence = re.sub(r"^org\.apache\.[\w.]+Exception: (.*), org\.apache\.[^ ]+$", r"\1", sentence)
     return Error(tuple((one["type"], one.get("code", int(told[1]))) for one in errors), sentence)
 
 
 def check(peers: Peers, namesrv: str, rows: list[Try], code: int) -> None:
-    """Do all of it with each program."""
+    """Run all rows with each program."""
     wrong = []
     for number, program in enumerate(PROGRAMS):
         signer = Signer(peers.runtime, program, peers.work)
@@ -122,7 +132,7 @@ def check(peers: Peers, namesrv: str, rows: list[Try], code: int) -> None:
 
 
 def do(signer: Signer, row: Try, end: str, here: Mapping[str, str]) -> object:
-    """Do one thing; what is seen of it. A group that is given messages is new each time."""
+    """Run one row and return its result. A group that gets messages is new each time."""
     name, _, secret = row.who.partition("/")
     key = {"accessKey": name, "secretKey": secret or f"{name}-secret"} if name else {}
     if row.refusal:
@@ -133,7 +143,7 @@ def do(signer: Signer, row: Try, end: str, here: Mapping[str, str]) -> object:
 
 
 def administer(address: str, code: int, fields: Mapping[str, str], told: object = None) -> None:
-    """Ask as the super user."""
+    """Send a request as the super user."""
     body = b"" if told is None else json.dumps(told).encode()
     command = RemotingCommand(code, ext_fields=dict(fields), body=body)
     Credentials("root", "root-secret").sign(command)

@@ -1,8 +1,8 @@
-"""Access control of version 4: accounts in files, as 4.9.7's broker has them and ours.
+"""Access control of version 4: accounts in files, with the broker of 4.9.7 and with ours.
 
-Apache's broker is 4.9.7 here, the newest that is published of the line that has it. The same accounts, the
+Apache's broker is 4.9.7 here, the newest published release of the line that has it. The same accounts, the
 same requests, the same refusals; then the tools of that version with a file of credentials. Ours has
-`authorizationProfile=standard`; what it asks beyond that is for ours alone.
+`authorizationProfile=standard`; the stricter checks of its default are tested on ours alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.codec.command import RemotingCommand
 
 RELOAD_SECONDS = 8
-"""Files are looked after every five seconds."""
+"""Brokers look for changed files every five seconds."""
 
 ACCOUNTS = """
 globalWhiteRemoteAddresses:
@@ -55,7 +55,10 @@ accounts:
   - gd=DENY
 """
 ELSEWHERE = ACCOUNTS.replace("ADDRESS", "10.7.7.7")
-"""With an address at the start: 4.9.7 never forgets those of a file that had none when it was read first."""
+"""Accounts with an address from the start.
+
+If a file had no addresses when it was first read, 4.9.7 never removes those added later.
+"""
 HERE = ACCOUNTS.replace("ADDRESS", "127.0.0.*")
 
 
@@ -97,7 +100,10 @@ class Guarded:
         body: bytes = b"",
         changed: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
-        """Ask as an account; `changed` is what is changed after signing. The code, and what was refused."""
+        """Send a request as an account and return the code and the refusal.
+
+        `changed` are fields that are changed after signing.
+        """
         command = RemotingCommand(code, ext_fields=dict(fields or {}), body=body)
         if who is not None:
             Credentials(who, f"{who}-secret").sign(command)
@@ -108,7 +114,7 @@ class Guarded:
 
 
 def refused(remark: str) -> str:
-    """What the sentence of a refusal is, without the place in the standard's source; empty for no refusal."""
+    """Return the sentence of a refusal without the location in RocketMQ's source; empty if not refused."""
     begin = "org.apache.rocketmq.acl.common.AclException: "
     if not remark.startswith(begin):
         return ""
@@ -122,7 +128,7 @@ def guarded(kind: str, tmp_path: Path) -> Iterator[Guarded]:
 
 
 class Row(NamedTuple):
-    """A request, and the sentence it is refused with, empty where it gets through."""
+    """A request and the sentence of its refusal, empty if it is accepted."""
 
     refusal: str
     code: int
@@ -146,7 +152,7 @@ def beat(group: str, topic: str) -> bytes:
 
 WRONG = "Check signature failed for accessKey=the-user"
 ROWS = (
-    # Who asks
+    # Principals
     Row("No accessKey is configured", 28, None),
     Row("No accessKey is configured", 310, None, {"b": "ta"}),
     Row("No acl config for the-stranger", 28, "the-stranger"),
@@ -173,7 +179,7 @@ ROWS = (
     Row("No default permission for group:gd", 34, body=beat("gd", "ta")),
     Row("No default permission for topic:other", 34, body=beat("g", "other")),
     Row("", 34, body=beat("g", "ta")),
-    # Admins, and what the standard leaves to everybody who signs
+    # Admins, and the requests that RocketMQ allows to every signed account
     *(
         Row(f"Need admin permission for request code={code}, but accessKey=the-user is not", code)
         for code in (17, 25, 200, 207, 215)
@@ -187,14 +193,14 @@ ROWS = (
 
 
 def test_the_table_of_checks(guarded: Guarded) -> None:
-    """Codes and sentences, request by request."""
+    """Codes and sentences of refusals, request by request."""
     told = [guarded.ask(row.code, row.who, row.fields, row.body, row.changed) for row in ROWS]
     assert [refusal for _, refusal in told] == [row.refusal for row in ROWS]
     assert {code for code, refusal in told if refusal} == {1}
 
 
 def test_files_are_looked_after(guarded: Guarded) -> None:
-    """White addresses count soon after they are written; a file that is broken changes nothing."""
+    """New white addresses count soon after they are written; a broken file changes nothing."""
     guarded.file.write_text(HERE)
     wait_until(lambda: guarded.ask(28, None) == (0, ""), RELOAD_SECONDS, "the white address counts")
     guarded.file.write_text("accounts: [")
@@ -205,7 +211,7 @@ def test_files_are_looked_after(guarded: Guarded) -> None:
 
 
 def test_requests_about_accounts(guarded: Guarded) -> None:
-    """What 50 to 54 answer, and what they leave in the file."""
+    """Answers to the request codes 50 to 54, and their effect on the file."""
     new = {
         "accessKey": "a-new-one",
         "secretKey": "a-new-one-secret",
@@ -274,7 +280,7 @@ def test_the_tools_of_version_4(guarded: Guarded, peers: Peers) -> None:
 
 
 def test_more_is_asked_by_default(tmp_path: Path) -> None:
-    """What any account may do with 4.9.7: read all secrets, make itself an admin, send by another code."""
+    """Actions that 4.9.7 allows to every account: read all secrets, become an admin, send by another code."""
     with Guarded("ours", tmp_path, "strict") as guarded:
         for code in (50, 51, 52, 53, 54, 225, 513):
             fields = {"accessKey": "a", "globalWhiteAddrs": "*", "aclFileFullPath": ""}

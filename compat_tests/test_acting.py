@@ -1,12 +1,12 @@
 """A slave that acts for its master: Apache's group, ours, and both kinds mixed.
 
-While the master is gone its slave serves readers and those who pop, and what was delayed comes out at another
-broker of the slave's kind, in its time. When the master is back it goes on where its slave was. Ours deliver
-all of it once; Apache's may deliver again what came out since one last asked the other how far it was.
+While the master is down its slave serves pull and POP consumers, and delayed messages are delivered in time
+at another broker of the slave's kind. The returning master resumes from the state of its slave. Ours deliver
+all messages once; Apache's may redeliver those delivered since one last queried the other's progress.
 
-Apache's master (5.5.0) does not come back to Apache's slave once anybody has pulled from that: it takes the
-slave's offsets (43) for JSON whose names are quoted, which in the table of pulled offsets they are not, and
-tries again for ever. So that group's scenario ends before; with a slave of ours its master comes back.
+Apache's master (5.5.0) does not resume from Apache's slave once a client has pulled from the slave: it parses
+the slave's offsets (43) as JSON with quoted names, which the table of pulled offsets does not have, and
+retries for ever. So that group's scenario ends before; with a slave of ours its master comes back.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OURS, THEIRS = "broker-a", "broker-b"
 LEVEL, LEVEL_SECONDS = 4, 30
 TIMER_SECONDS = 27
 TOLD_SECONDS = 4
-"""A slave asks so often how far its master's timers are."""
+"""A slave queries its master's timer progress at this interval."""
 MESSAGES = 40
 TRANSACTIONS = 8
 INVISIBLE = 8_000
@@ -66,7 +66,7 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 def is_active(member: Member) -> bool:
-    """Whether a broker says that it delivers what is delayed."""
+    """Return True if a broker reports that it delivers delayed messages."""
     with RawConnection(member.address) as connection:
         answer = connection.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
     # Apache's broker fails to answer in its first moments.
@@ -74,7 +74,7 @@ def is_active(member: Member) -> bool:
 
 
 class Scene:
-    """Master, slave and the other broker, with topics that all know, and who sends, reads and pops."""
+    """Master, slave and the other broker, with topics that all have, and clients that send, read and pop."""
 
     def __init__(self, group: Group, peers: Peers, master: str, slave: str) -> None:
         self.group = group
@@ -97,12 +97,12 @@ class Scene:
         wait_until(lambda: group.second.knows(self.popped, readers), 60, "the slave has the tables")
 
     def close(self) -> None:
-        """End the clients."""
+        """Close the clients."""
         self._open.close()
         self.peer.close()
 
     def popper(self, member: Member, name: str) -> PopClient:
-        """Who pops from one broker."""
+        """Return a POP client of one broker."""
         return self._open.enter_context(PopClient(self.peer.driver, name, member.address, self.poppers))
 
     def send(self, topic: str, number: int, *messages: dict[str, object]) -> None:
@@ -112,7 +112,7 @@ class Scene:
         assert {result.status for result in results} == {"SEND_OK"}
 
     def send_all(self) -> dict[str, int]:
-        """Plain messages, some with a delay level and some with a timer; when each is due (ms)."""
+        """Send plain messages, some with a delay level, some with a timer; return when each is due (ms)."""
         due: dict[str, int] = {}
         for number in range(MESSAGES):
             now = int(time.time() * 1000)
@@ -129,7 +129,7 @@ class Scene:
         return due
 
     def serves_again(self) -> bool:
-        """Whether the group takes messages."""
+        """Return True if the group accepts messages."""
         try:
             self.send(self.topic, 0, message(self.topic, "again"))
         except (ClientError, ZeroDivisionError):
@@ -137,20 +137,20 @@ class Scene:
         return True
 
     def lose_master(self) -> None:
-        """It dies, and its slave acts."""
+        """Kill the master and wait until its slave acts."""
         time.sleep(TOLD_SECONDS)
         self.group.first.kill()
         wait_until(lambda: is_active(self.group.second), 60, "the slave acts")
 
     def return_master(self) -> None:
-        """It is back, and everything is handed over to it."""
+        """Start the master again and wait until the slave has handed over to it."""
         first, second = self.group.first, self.group.second
         first.begin(self.kinds[0], MASTER)
         wait_until(lambda: is_active(first) and not is_active(second), 90, "it is handed back")
         wait_until(self.serves_again, 60, "the group takes messages")
 
     def wait_for(self, wanted: set[str], seconds: float) -> list[Received]:
-        """Everything that came until all of these have."""
+        """Return all received messages once these are among them."""
         deadline = time.monotonic() + seconds
         while True:
             found = self.consumer.collect(0, 0)
@@ -164,9 +164,7 @@ class Scene:
 @pytest.mark.long
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("master", "slave"), PAIRS)
-def test_a_slave_goes_on_with_what_its_master_had_begun(
-    group: Group, peers: Peers, master: str, slave: str
-) -> None:
+def test_slave_continues_the_work_of_its_master(group: Group, peers: Peers, master: str, slave: str) -> None:
     """Readers, delay levels, timers, open transactions and POP; then the master is back, where it can be."""
     scene = Scene(group, peers, master, slave)
     for number in range(12):
@@ -186,7 +184,7 @@ def test_a_slave_goes_on_with_what_its_master_had_begun(
 
 
 def come_back(scene: Scene, due: dict[str, int]) -> None:
-    """The master goes on where its slave was, and their logs are the same."""
+    """Start the master again: it resumes from the state of its slave, and the logs of both become equal."""
     group, (master, slave) = scene.group, scene.kinds
     scene.return_master()
     [next_one] = scene.popper(group.first, OURS).pop(scene.popped, most=1, invisible=INVISIBLE).messages
@@ -203,7 +201,7 @@ def come_back(scene: Scene, due: dict[str, int]) -> None:
 
 
 def pop_from_the_slave(scene: Scene) -> None:
-    """What is acknowledged does not come again, what is not does, at the other broker."""
+    """Acknowledged messages are not redelivered; the others are, by the other broker."""
     slave, other = scene.popper(scene.group.second, OURS), scene.popper(scene.group.other, THEIRS)
     assert slave.notify(scene.popped)
     popped = [one for _ in range(2) for one in slave.pop(scene.popped, most=4, invisible=INVISIBLE).messages]
@@ -223,7 +221,7 @@ def pop_from_the_slave(scene: Scene) -> None:
 
 
 def check(found: list[Received], due: dict[str, int]) -> None:
-    """Nothing came early; what was delayed came by another broker, as the master was gone."""
+    """No message came early; delayed ones came by another broker, as the master was down."""
     for one in found:
         if one.body in due:
             assert one.received_at >= due[one.body] - 1, f"early: {one}"

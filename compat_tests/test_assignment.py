@@ -1,4 +1,4 @@
-"""Queues shared out by the broker: both servers tell each client the same, and clients live by it."""
+"""Queues assigned by the broker: both servers answer each client alike, and clients follow the answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM")
 
 
 def heartbeat(client_id: str, group: str, topic: str) -> bytes:
-    """What a member of the group tells."""
+    """Return the heartbeat of a member of the group."""
     subscription = {"topic": topic, "subString": "*", "subVersion": 1, "expressionType": "TAG"}
     member = {
         "groupName": group,
@@ -39,14 +39,14 @@ def heartbeat(client_id: str, group: str, topic: str) -> bytes:
 
 
 def ask(connection: RawConnection, code: int, body: dict[str, Any]) -> tuple[int, str | None, Any]:
-    """Code, remark and body of an answer."""
+    """Return code, remark and body of an answer."""
     answer = connection.ask(code, body=json.dumps(body).encode())
     assert answer is not None
     return answer.code, answer.remark, json.loads(answer.body) if answer.body else None
 
 
 def assignment(connection: RawConnection, **told: Any) -> Any:
-    """The queues and modes a client is told, in order; None when it is told nothing."""
+    """Return the queues and modes assigned to a client, sorted; None if the answer has no assignments."""
     code, remark, body = ask(connection, RequestCode.QUERY_ASSIGNMENT, told)
     assert (code, remark) == (0, None)
     if body.get("messageQueueAssignments") is None:
@@ -59,7 +59,7 @@ def assignment(connection: RawConnection, **told: Any) -> Any:
 
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
-    """All that was told by a server."""
+    """Return all answers of a server."""
     peer = peers.peer(kind, CURRENT)
     server = peers.server(kind)
     topic, group = "Shared", "SharedReaders"
@@ -101,7 +101,7 @@ def queues_of(producer: Any, topic: str) -> Sequence[Any]:
 
 
 @pytest.mark.both_servers
-def test_clients_are_told_the_same(peers: Peers) -> None:
+def test_assignments_are_equal(peers: Peers) -> None:
     """Both strategies, both models, members and strangers, pulled and popped with every number of sharers."""
     apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
     assert ours == apache
@@ -110,8 +110,8 @@ def test_clients_are_told_the_same(peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_consumers_live_by_what_they_are_told(kind: str, peers: Peers) -> None:
-    """Consumers that leave the sharing to the broker get all messages, each once; then one leaves."""
+def test_consumers_follow_their_assignments(kind: str, peers: Peers) -> None:
+    """Consumers that leave the assignment to the broker get all messages, each once; then one leaves."""
     peer = peers.peer(kind, CURRENT)
     topic, group = peer.topic("given", 8), peer.name("given_readers")
     with peer.producer() as producer, ExitStack() as stack:
@@ -136,7 +136,7 @@ def test_consumers_live_by_what_they_are_told(kind: str, peers: Peers) -> None:
 
 
 def test_the_mode_is_set_by_mqadmin(kind: str, peers: Peers) -> None:
-    """setConsumeMode, as operators do it; consumers are told from then on."""
+    """The mode that an operator sets with setConsumeMode is in the next answer to consumers."""
     server: Server = peers.server(kind)
     peer = peers.peer(kind, CURRENT)
     topic, group = peer.topic("mode", 2), peer.name("mode_readers")

@@ -1,5 +1,4 @@
-"""Backups taken under load: what is restored holds what was acknowledged before, a client reads it whole, and
-groups go on."""
+"""Backups taken under load: a restored store has all messages acknowledged before, and groups resume."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ MESSAGES = 500
 
 
 def store_command(*arguments: str) -> dict[str, Any]:
-    """What a command of `mqgateway store` says as JSON."""
+    """Run a command of `mqgateway store` and return its JSON output."""
     command = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; main()", "store"]
     said = subprocess.run([*command, *arguments, "--json"], cwd=ROOT, capture_output=True, timeout=120)
     assert said.returncode == 0, said.stderr.decode()
@@ -49,7 +48,7 @@ class Home:
 
 
 def read_all(peer: Peer, topic: str) -> set[str]:
-    """The bodies of a topic, whose offsets have no gaps."""
+    """Return the bodies of a topic; fail if its offsets have gaps."""
     bodies: set[str] = set()
     with peer.pull(peer.name("auditors")) as consumer:
         for queue in consumer.queues(topic):
@@ -67,8 +66,8 @@ def read_all(peer: Peer, topic: str) -> set[str]:
 @pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize("writer", ["ours", pytest.param("apache", marks=pytest.mark.long)])
-def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Peers, tmp_path: Path) -> None:
-    """Two backups, the second of what is new; restored beside the store, whole and at a point in between."""
+def test_backup_under_load_has_acknowledged_messages(writer: str, peers: Peers, tmp_path: Path) -> None:
+    """Two backups, the second incremental; restored beside the store, whole and at a point in between."""
     backups = str(tmp_path / "backups")
     with Server(writer, tmp_path, SETTINGS) as home:
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
@@ -107,7 +106,7 @@ def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Pee
 
 
 def has_committed(store: Path, topic: str, group: str, count: int) -> bool:
-    """Whether the table on disk has a group behind all messages."""
+    """Return True if the table on disk has the group's offsets after all messages."""
     path = store / "config" / "consumerOffset.json"
     queues = loads(path.read_bytes())["offsetTable"].get(f"{topic}@{group}", {}) if path.exists() else {}
     return int(sum(queues.values())) == count

@@ -1,10 +1,10 @@
 """Requests of which one field is missing or wrong: both servers answer with the same code and remark.
 
-Every code our broker serves, every field of its declared header, a handful of values each, and no field at
-all. The requests are about a topic and a group that exist, with a few messages in the topic and a member in
-the group, so that everything else about them is right. Apache's broker is the judge: it requires no field,
-whatever its classes say, and takes one that it cannot read as missing. Where our answer has another code on
-purpose, `DEPARTURES` says why.
+Every code our broker serves, every field of its declared header, a few values each, and no field at all. The
+requests are about a topic and a group that exist, with a few messages in the topic and a member in the group,
+so that everything else about them is right. Apache's broker is the judge: it requires no field, whatever its
+classes declare, and treats a field that it cannot parse as missing. Where our answer has another code on
+purpose, `DEPARTURES` has the reason.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ LEFT_OUT = {
 }
 
 JAVAS_OWN = re.compile(r"Exception|^Cannot invoke|not set any response code")
-"""Remarks that tell of Apache's code: what it threw, what it forgot to set; nobody can branch on them."""
+"""Remarks about Apache's implementation: exceptions, unset response codes. No client can depend on them."""
 
 NAMED = "the custom field <"
-"""How our refusal of a request without a required field begins; Apache's says what came of that."""
+"""Prefix of our refusal of a request without a required field; Apache's remark names the consequence."""
 
 PLACES = re.compile(r"/?(?:\d+\.){3}\d+:\d+")
 """Addresses of clients, which Java writes with a slash before them."""
@@ -95,7 +95,7 @@ class Spoiled(NamedTuple):
 
 
 ALL = "all"
-"""In the place of a field: none of them comes."""
+"""Marks a request without any field, in place of the name of one."""
 
 DEPARTURES = {
     (
@@ -147,11 +147,11 @@ DEPARTURES = {
     (RequestCode.UPDATE_AND_CREATE_TOPIC, "writeQueueNums"): "a topic cannot have less than no queues",
     (RequestCode.UPDATE_AND_CREATE_TOPIC, "topicFilterType"): "refused as other wrong parameters are",
 }
-"""Where our answer is another on purpose, by code and field, and why."""
+"""Intended differences of our answer, by code and field, with the reason."""
 
 
 def good_fields(topic: str, group: str) -> dict[RequestCode, Fields]:
-    """The fields of a request that does what it should, by code; codes without fields are left out."""
+    """Return the fields of a valid request, by code; codes without fields are left out."""
     send = {
         "producerGroup": "SpoilingProducers",
         "topic": topic,
@@ -292,7 +292,7 @@ def good_fields(topic: str, group: str) -> dict[RequestCode, Fields]:
 
 
 def spoiled_requests(code: RequestCode, topic: str, group: str) -> Iterator[tuple[Spoiled, Fields]]:
-    """The request with each field spoiled in turn."""
+    """Yield the request with each field spoiled in turn."""
     good, header = good_fields(topic, group)[code], request_header(code)
     assert header is not None
     yield Spoiled(code, ALL, None), {}
@@ -307,12 +307,12 @@ def spoiled_requests(code: RequestCode, topic: str, group: str) -> Iterator[tupl
 
 
 def may_differ(spoiled: Spoiled) -> bool:
-    """Whether our answer may have another code than Apache's."""
+    """Return True if our answer may have another code than Apache's."""
     return (spoiled.code, spoiled.field) in DEPARTURES
 
 
 def prepare(connection: RawConnection, topic: str, group: str) -> None:
-    """A topic with a few messages, a group with a member."""
+    """Make a topic with a few messages and a group with a member."""
     fields = good_fields(topic, group)
     config = {"groupName": group, "consumeEnable": True, "retryQueueNums": 1, "retryMaxTimes": 16}
     subscription = {"topic": topic, "subString": "*", "subVersion": 1, "expressionType": "TAG"}
@@ -341,18 +341,18 @@ def prepare(connection: RawConnection, topic: str, group: str) -> None:
 
 
 class Answer(NamedTuple):
-    """What matters of an answer."""
+    """Code and remark of an answer."""
 
     code: int
     remark: str | None
 
 
 Answers = dict[Spoiled, Answer | None]
-"""None where no answer came in time."""
+"""Answers by request; None if no answer came in time."""
 
 
 def answers(peers: Peers, kind: str) -> Answers:
-    """The answers of a server of its own."""
+    """Return the answers of a server of its own."""
     found: Answers = {}
     with peers.fresh(kind) as server:
         for code in good_fields("", ""):
@@ -368,15 +368,16 @@ def answers(peers: Peers, kind: str) -> Answers:
 
 
 def answer_to(connection: RawConnection, code: RequestCode, fields: Fields) -> Answer | None:
-    """The answer to one request."""
+    """Return the answer to one request."""
     answer = connection.ask(code, fields, b"body", seconds=NO_ANSWER_SECONDS)
     return None if answer is None else Answer(answer.code, answer.remark)
 
 
 def answer_to_pop(connection: RawConnection, fields: Fields, topic: str, group: str) -> Answer | None:
-    """The answer to a pop that has a message to find: those before took theirs, or passed over them all.
+    """Return the answer to a pop that has a message to find: earlier pops took theirs, or skipped them all.
 
-    Asked again when it finds nothing: Apache's broker says so too while the pop before holds the queue.
+    The pop is repeated when it finds nothing: Apache's broker answers so too while the earlier pop holds the
+    queue.
     """
     send = good_fields(topic, group)[RequestCode.SEND_MESSAGE]
     for _ in range(LOCKED_TRIES):
@@ -406,20 +407,20 @@ def our(request: pytest.FixtureRequest) -> Answers:
 
 
 def test_every_code_with_fields_is_in_the_table() -> None:
-    """Or is left out with a reason."""
+    """Every declared code is in the table or is left out with a reason."""
     declared = {code for code in REQUESTS if (header := request_header(code)) and header.__fields__}
     assert declared == set(good_fields("", "")) | set(LEFT_OUT)
 
 
 def test_codes_are_the_same(apaches: Answers, our: Answers) -> None:
-    """Whatever is wrong, our answer has the code of Apache's; departures are listed with their reason."""
+    """Our answer has the code of Apache's, except for the listed departures."""
     codes = {one: tuple(answer and answer.code for answer in (apaches[one], our[one])) for one in apaches}
     different = {one: pair for one, pair in codes.items() if pair[0] != pair[1] and not may_differ(one)}
     assert not different, listed(different)
 
 
 def test_remarks_are_the_same(apaches: Answers, our: Answers) -> None:
-    """Where Apache's server itself says what is wrong, and does not leave that to an exception."""
+    """Remarks are equal where Apache's server writes its own and does not leave it to an exception."""
     pairs = {one: (apaches[one], our[one]) for one in apaches if apaches[one] and our[one]}
     assert sum(bool(theirs.remark) for theirs, _ in pairs.values() if theirs) > 100
     different = {
@@ -431,7 +432,7 @@ def test_remarks_are_the_same(apaches: Answers, our: Answers) -> None:
 
 
 def may_say_other(spoiled: Spoiled, theirs: Answer, ours: Answer) -> bool:
-    """Whether both say the same of a request, or need not."""
+    """Return True if the remarks are equal or need not be."""
     if theirs.remark is None or JAVAS_OWN.search(theirs.remark) or may_differ(spoiled):
         return True
     if (ours.remark or "").startswith(NAMED):
@@ -443,17 +444,17 @@ def may_say_other(spoiled: Spoiled, theirs: Answer, ours: Answer) -> bool:
 
 
 def without_nulls(remark: str) -> str:
-    """The remark without names that are missing, and the blanks around them."""
+    """Return the remark without missing names and blanks."""
     return re.sub(r"\bnull\b| ", "", comparable(remark))
 
 
 def comparable(remark: str) -> str:
-    """The remark without what differs from one connection and run to the next."""
+    """Return the remark without addresses and times, which differ between connections and runs."""
     return re.sub(r"\d{13,}", "time", PLACES.sub("client", remark))
 
 
 def listed(different: Mapping[Spoiled, tuple[object, ...]]) -> str:
-    """The differences, a line each."""
+    """Return the differences, one line each."""
     return "\n".join(
         f"{one.code.name} {one.field}={one.value!r:.20}: {pair}" for one, pair in different.items()
     )

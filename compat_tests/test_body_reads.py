@@ -1,11 +1,11 @@
-"""What the standard's reader of bodies takes is what the unit tests say it takes."""
+"""Check of the recorded results of RocketMQ's reader of bodies, which the unit tests use."""
 
 import json
 
 from compat_tests.support import body_reads
 
 
-def test_what_the_standard_reads_is_still_known() -> None:
+def test_reader_of_rocketmq_has_the_recorded_results() -> None:
     kept = json.loads(body_reads.FILE.read_text())
-    # As JSON has it: keys are text there.
+    # The comparison is of JSON, in which keys are text.
     assert json.loads(json.dumps(body_reads.ask())) == {name: case["reads"] for name, case in kept.items()}

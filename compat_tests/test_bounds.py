@@ -1,4 +1,4 @@
-"""What the server costs when nobody uses it, measured by the operating system."""
+"""Start-up time, memory and processor share of an idle server, measured by the operating system."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ pytestmark = pytest.mark.alone
 
 READY_SECONDS = 1.0
 OF_LIBRARIES = 4
-"""So many times what the libraries alone take may be needed where that is more than a second."""
-RESIDENT_BYTES = 80e6
+"""Multiple of the libraries' own start-up time that is allowed where that exceeds a second."""
+RESIDENT_BYTES = 85e6
+"""One machine measured 79 to 82 million for the same sources; 23 of them are pages of files."""
 CPU_SHARE = 0.005
 OF_A_WAKER = 4
-"""So many times what `WAKER` takes may be needed where that is more."""
+"""Multiple of the processor share of `WAKER` that is allowed where that is larger."""
 REST_SECONDS = 20
 WAKER = """
 import argparse, time, twisted.internet.endpoints
@@ -38,7 +39,7 @@ STARTS = 8
 
 
 def test_ready_in_under_a_second(work: Path) -> None:
-    """From the start of the process to the first client, by the server's own clock; the best of some starts.
+    """Start-up from process start to the first client, by the server's own clock; the best of some starts.
 
     The best, because other processes of a loaded machine add to each; the first start compiles the modules.
     """
@@ -52,7 +53,7 @@ def test_ready_in_under_a_second(work: Path) -> None:
 
 
 def seconds_of_libraries() -> float:
-    """How long this machine takes at the moment to start Python with the libraries that every start loads."""
+    """Return how long Python now takes to start with the libraries that every start of the server loads."""
     program = "import OpenSSL.SSL, cryptography.x509, click, orjson, twisted.internet.endpoints"
     times = []
     for _ in range(STARTS):
@@ -63,11 +64,11 @@ def seconds_of_libraries() -> float:
 
 
 def test_at_rest(work: Path) -> None:
-    """Name server and broker together: memory, and the share of one core.
+    """Memory and processor share of a name server and broker in one process, while idle.
 
-    Some machines are slow to run what they have not run for a while: a program that does a little five
-    times a second, a tenth of a percent of a core elsewhere, takes two percent there. It says how much the
-    server may take.
+    Some machines are slow to run code that has not run for a while: a program that does a little five times a
+    second, a tenth of a percent of a core elsewhere, takes two percent there. So the limit scales with such a
+    program.
     """
     waker = subprocess.Popen([sys.executable, "-c", WAKER])
     try:
@@ -84,7 +85,7 @@ def test_at_rest(work: Path) -> None:
 
 
 def shares(processes: Sequence[psutil.Process]) -> list[float]:
-    """How much of a core each uses for a while."""
+    """Return the share of a core that each process uses over a while."""
 
     def used() -> list[float]:
         return [sum(each.cpu_times()[:2]) for each in processes]
@@ -96,7 +97,7 @@ def shares(processes: Sequence[psutil.Process]) -> list[float]:
 
 
 def test_a_stop_by_signal_is_clean(work: Path) -> None:
-    """It ends long before a stop is cut short, and the next start finds a clean store."""
+    """The stop ends well within its time limit, and the next start finds a clean store."""
     with Server("ours", work) as server:
         began = time.monotonic()
         server.stop()

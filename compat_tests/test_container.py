@@ -1,7 +1,8 @@
-"""Broker containers of both kinds: brokers are added and removed at run time, clients go on; cross-deployed
-masters and slaves outlive one of two containers.
+"""Broker containers of both kinds: brokers are added and removed at run time while clients continue.
 
-``MQGATEWAY_CONTAINERS=apache`` lets the second scenario meet Apache's containers, where it takes minutes.
+Cross-deployed masters and slaves survive the loss of one of two containers.
+
+``MQGATEWAY_CONTAINERS=apache`` runs the second scenario with Apache's containers, where it takes minutes.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from compat_tests.support.servers import (
 CROSSED = os.environ.get("MQGATEWAY_CONTAINERS", "ours")
 VARIANT = "5.5.0"
 PORTS = (-2, 0, 1)
-"""What a broker takes of its ports, and a container all but the last."""
+"""Offsets of the ports that a broker uses; a container uses all but the last."""
 
 ROUTE_SECONDS = 60
-"""Clients look at routes every 30 s, and brokers register with name servers as often."""
+"""Clients refresh routes every 30 s, and brokers register with name servers as often."""
 
 TABLES_SECONDS = 100
-"""Apache's slave takes over its master's tables after a minute."""
+"""Apache's slave copies its master's tables after a minute."""
 
 MESSAGES = 40
 
 
 class Containers:
-    """A name server and containers of one kind below a folder; brokers have their ports for good."""
+    """A name server and containers of one kind below a folder; brokers keep their ports."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind = kind
@@ -63,7 +64,7 @@ class Containers:
             part.stop() if self.kind == "ours" else part.kill9()
 
     def container(self, *brokers: Path) -> tuple[str, Part]:
-        """Start a container with these brokers; its address."""
+        """Start a container with these brokers; return its address and process."""
         port, number = free_ports((-2, 0)), len(self._parts)
         make = apache_container if self.kind == "apache" else our_container
         part = make(self.folder / f"container-{number}", port, self.namesrv, brokers)
@@ -72,32 +73,32 @@ class Containers:
         return f"{HOST}:{port}", part
 
     def broker(self, name: str, **settings: str) -> tuple[Path, int]:
-        """Write a broker's file; with its port."""
+        """Write a broker's configuration file; return its path and the broker's port."""
         port = free_ports(PORTS)
         folder = self.folder / f"{name}-{settings.get('brokerId', 0)}"
         return contained_broker(self.kind, folder, port, {"brokerName": name, **settings}), port
 
 
 def listed(admin: Mqadmin, namesrv: str) -> set[tuple[str, str, str]]:
-    """Name, id and address of each broker that `mqadmin clusterList` shows."""
+    """Return name, id and address of each broker that `mqadmin clusterList` shows."""
     lines = admin.run("clusterList", "-n", namesrv).out.splitlines()
     rows = [line.split() for line in lines if line.startswith(CLUSTER_NAME)]
     return {(row[1], row[2], row[3]) for row in rows}
 
 
 def remark(output: str) -> str:
-    """What the server said in what mqadmin printed of a failure."""
+    """Return the server's code and remark from mqadmin's error output."""
     found = re.search(r"CODE: (\d+) +DESC: (.*)", output)
     return f"{found[1]} {found[2].strip()}" if found else output
 
 
 def bodies(what: str) -> list[str]:
-    """As many messages as a step sends."""
+    """Return the bodies of a step's messages."""
     return [f"{what}-{number}" for number in range(MESSAGES)]
 
 
 def send_all(peer: Peer, topic: str, what: str) -> set[str]:
-    """Send a step's messages; the brokers that took them."""
+    """Send a step's messages; return the names of the brokers that stored them."""
     with peer.producer() as producer:
         results = producer.send([message(topic, body) for body in bodies(what)])
     assert {result.status for result in results} == {"SEND_OK"}
@@ -105,7 +106,7 @@ def send_all(peer: Peer, topic: str, what: str) -> set[str]:
 
 
 def collect(consumer: PushConsumer, *steps: str) -> None:
-    """All messages of these steps have come; some twice, when queues were shared out anew before a commit."""
+    """Wait for all messages of these steps; duplicates come if a rebalance precedes a commit."""
     wanted = {body for step in steps for body in bodies(step)}
     wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= wanted, 120, "all have come", 0.5)
     assert {one.body for one in consumer.collect(0, 0)} == wanted
@@ -113,7 +114,7 @@ def collect(consumer: PushConsumer, *steps: str) -> None:
 
 @pytest.mark.overlap
 def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers, tmp_path: Path) -> None:
-    """Two brokers are added, one is removed and added again: nothing is lost, readers go on."""
+    """Two brokers are added, one is removed and added again; no message is lost and readers continue."""
     with ExitStack() as stack:
         admin = stack.enter_context(closing(Mqadmin(peers.runtime)))
         ours = stack.enter_context(Containers(kind, tmp_path))
@@ -148,7 +149,7 @@ def test_brokers_come_and_go_at_run_time(kind: str, peers: Peers, tmp_path: Path
 
 
 def check_refusals(admin: Mqadmin, address: str, added: Path, slave: Path) -> None:
-    """What a container does not do, and how it says so; the words are the same of both."""
+    """Check the refusals of a container; both kinds answer with the same remarks."""
     name = f"{CLUSTER_NAME}_broker-a_0"
     for path, expected in (
         (str(added), f"1 {name} has already been added to current broker container"),
@@ -164,7 +165,7 @@ def check_refusals(admin: Mqadmin, address: str, added: Path, slave: Path) -> No
 
 @pytest.mark.overlap
 def test_masters_and_slaves_of_two_containers(peers: Peers, tmp_path: Path) -> None:
-    """Each has one master and the other's slave; with one container killed, all is read from the other."""
+    """Each has one master and the other's slave; after one container is lost all is read from the other."""
     with Containers(CROSSED, tmp_path) as ours:
         shared = {"slaveReadEnable": "true", "totalReplicas": "2", "inSyncReplicas": "2"}
         masters = {"brokerRole": "SYNC_MASTER", "haCopyWholeLog": "true", **shared}
@@ -186,7 +187,7 @@ def test_masters_and_slaves_of_two_containers(peers: Peers, tmp_path: Path) -> N
                 while offset != end:
                     try:
                         pulled = consumer.pull(queue, offset)
-                    except ClientError:  # the client has not heard yet that the master is gone
+                    except ClientError:  # the client does not know yet that the master is down
                         time.sleep(0.5)
                         continue
                     read |= {one.body for one in pulled.messages}
@@ -196,7 +197,7 @@ def test_masters_and_slaves_of_two_containers(peers: Peers, tmp_path: Path) -> N
 
 
 def sends(peer: Peer, topic: str, what: str) -> bool:
-    """Whether all replicas take messages."""
+    """Return True if all replicas store messages."""
     with peer.producer() as producer:
         try:
             results = producer.send([message(topic, what) for _ in range(4)])
@@ -206,6 +207,6 @@ def sends(peer: Peer, topic: str, what: str) -> bool:
 
 
 def tables(ours: Containers, broker: str) -> str:
-    """The topics that a broker has written down."""
+    """Return the topics file of a broker, empty if it is not written yet."""
     path = ours.folder / broker / "store" / "config" / "topics.json"
     return path.read_text() if path.exists() else ""

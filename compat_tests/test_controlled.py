@@ -1,8 +1,9 @@
 """Sets of brokers under a controller, with parts of both kinds in every position.
 
 A broker leaves and comes back, the master is killed under load, an operator changes the master, master and
-slave are frozen, controllers are lost alone or with the master. After each the set is whole again, logs are
-alike byte for byte, and what was acknowledged is in them. Sets of Apache's parts alone are the judge.
+slave are frozen, controllers are lost alone or with the master. After each scenario the set is whole again,
+logs are equal byte for byte, and all acknowledged messages are in them. Sets of Apache's parts alone are the
+judge.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from compat_tests.support.processes import wait_until
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 
 FREEZE_SECONDS = 60
-"""Within which another master must be there; Apache's controller looks each 5 s for who was silent 10 s."""
+"""Time limit of a failover; Apache's controller checks every 5 s for brokers that were silent for 10 s."""
 
 
 class Composition(NamedTuple):
-    """Whose controllers, whose brokers, and which of these is master at the beginning of each scenario."""
+    """Kinds of the controllers and brokers, and the broker that is master when a scenario begins."""
 
     controllers: str
     brokers: tuple[str, ...]
@@ -54,7 +55,7 @@ LONG = [
 
 
 class Sets:
-    """The set that scenarios share while they are about the same composition; after a failure a new one."""
+    """The set that scenarios of the same composition share; it is replaced after a failure."""
 
     def __init__(self, work: Path) -> None:
         self._work = work
@@ -89,7 +90,7 @@ Scenario = Callable[[ControlledGroup, Member, Member], None]
 
 
 def run(sets: Sets, composition: Composition, scenario: Scenario) -> None:
-    """A scenario, with the master that it begins with, and with one slave; the set is whole afterwards."""
+    """Run a scenario with the composition's first master and one slave, and check the set afterwards."""
     try:
         group = sets.get(composition)
         master = group.members[composition.first]
@@ -102,12 +103,12 @@ def run(sets: Sets, composition: Composition, scenario: Scenario) -> None:
 
 
 def replaced(group: ControlledGroup, master: Member, seconds: float) -> None:
-    """Wait until another one is master and the name server says so."""
+    """Wait until another broker is master and registered with the name server."""
     wait_until(lambda: group.routed() not in (None, master.address), seconds, "another one is master")
 
 
 def rejoin(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """A slave dies under load, and catches up while the load goes on."""
+    """A slave dies under load, and catches up while the load continues."""
     with group.load() as load:
         slave.kill()
         load.wait_for(100)
@@ -117,7 +118,7 @@ def rejoin(group: ControlledGroup, master: Member, slave: Member) -> None:
 
 
 def kill(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """The master dies under load; the one that was it follows the next one."""
+    """The master dies under load; after its restart it follows the new master."""
     with group.load() as load:
         master.kill()
         load.wait_for(100)
@@ -128,7 +129,7 @@ def kill(group: ControlledGroup, master: Member, slave: Member) -> None:
 
 
 def switch(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """An operator makes the slave master under load, and then the other one again."""
+    """An operator makes the slave master under load, and then switches back."""
     with group.load() as load:
         for one in (slave, master):
             assert group.elect(one) == 0
@@ -138,7 +139,7 @@ def switch(group: ControlledGroup, master: Member, slave: Member) -> None:
 
 
 def frozen_master(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """The master is stopped in the middle of its work, and wakes up when another one is master."""
+    """The master is frozen under load, and wakes up when another broker is master."""
     with group.load() as load:
         master.freeze()
         try:
@@ -151,7 +152,7 @@ def frozen_master(group: ControlledGroup, master: Member, slave: Member) -> None
 
 
 def frozen_slave(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """A slave is stopped; the master goes on without it, and has it back when it wakes up."""
+    """A slave is frozen; the master continues without it, and has it back when it wakes up."""
     with group.load() as load:
         slave.freeze()
         try:
@@ -163,7 +164,7 @@ def frozen_slave(group: ControlledGroup, master: Member, slave: Member) -> None:
 
 
 def controller_and_master(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """The controller that leads is killed together with the master; a single one is started again."""
+    """The leading controller is killed together with the master; a single controller is restarted."""
     leader = group.leader()
     assert leader is not None
     with group.load() as load:
@@ -181,7 +182,7 @@ def controller_and_master(group: ControlledGroup, master: Member, slave: Member)
 
 
 def all_controllers(group: ControlledGroup, master: Member, slave: Member) -> None:
-    """Masters work on without any controller, and nothing has changed when they are back."""
+    """Masters work without any controller, and are unchanged when the controllers are back."""
     with group.load() as load:
         for one in group.controllers:
             one.part.kill9()
@@ -241,16 +242,16 @@ COMMANDS = (
     "getControllerMetaData -a NOBODY",
     "getSyncStateSet -a NOBODY -b SET",
 )
-"""What both tools are asked; SLAVE is the id of one who is in sync and not master then."""
+"""Commands given to both tools; SLAVE is the id of a broker that is in sync and not master."""
 UNREAD = "not support unquoted name"
-"""The official tool cannot read what Apache's controller answers once it has elected a master."""
+"""The official tool cannot parse the answer of Apache's controller once it has elected a master."""
 
 
 @pytest.mark.long
 @pytest.mark.both_servers
 @pytest.mark.parametrize("composition", QUICK, ids=lambda one: one.title)
 def test_both_tools_say_the_same_of_controllers(composition: Composition, sets: Sets, peers: Peers) -> None:
-    """The text is equal but for numbers of what was elected meanwhile, and for reasons in logs."""
+    """The text is equal except for numbers, which elections change, and for reasons in logs."""
     group = sets.get(composition)
     official = Mqadmin(peers.runtime)
     try:
@@ -281,7 +282,9 @@ def _words(group: ControlledGroup, line: str) -> list[str]:
 
 
 def _comparable(text: str) -> list[str]:
-    """Lines in order of the alphabet: the official tool has the order of a hash table. It never finds the
-    members of a set in the answer to an election, which ours prints."""
+    """Return the output's lines sorted: the official tool has the order of a hash table.
+
+    It never finds the members of a set in the answer to an election, which ours prints.
+    """
     lines = re.sub(r"\d+", "N", normalised(text)).splitlines()
     return sorted(line.strip() for line in lines if line.strip() and not line.strip().startswith("#Broker N"))

@@ -1,4 +1,4 @@
-"""The client in C++, which Python's package `rocketmq` brings along and wraps, beside both servers."""
+"""The client in C++, which Python's package `rocketmq` contains and wraps, with both servers."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Sends = list[dict[str, Any]]
 
 
 def command(told: dict[str, Any]) -> list[str]:
-    """A process with the client in it."""
+    """Return the command of a process with the client."""
     return [sys.executable, "-m", "compat_tests.support.cpp_member", json.dumps(told)]
 
 
 def send(namesrv: str, topic: str, *messages: dict[str, Any]) -> Sends:
-    """Send messages; what the client said of each."""
+    """Send messages; return the client's result for each."""
     told = {"namesrv": namesrv, "topic": topic, "send": messages}
     done = subprocess.run(command(told), capture_output=True, timeout=60, check=True, cwd=ROOT)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
@@ -55,21 +55,21 @@ class Member:
                 self.lines.append(json.loads(line))
 
     def has(self, body: str) -> bool:
-        """Whether a body was delivered."""
+        """Return True if a body was delivered."""
         return body in self.bodies
 
     @property
     def came(self) -> list[dict[str, Any]]:
-        """What was delivered, in order."""
+        """Delivered messages, in order."""
         return [line for line in list(self.lines) if "body" in line]
 
     @property
     def bodies(self) -> list[str]:
-        """The bodies of that."""
+        """Bodies of the delivered messages."""
         return [line["body"] for line in self.came]
 
     def collect(self, least: int, seconds: float = 40) -> list[str]:
-        """The bodies once there are so many."""
+        """Return the bodies once there are at least `least`."""
         wait_until(lambda: len(self.bodies) >= least, seconds, f"{least} messages, {self.bodies} came")
         return self.bodies
 
@@ -84,18 +84,18 @@ class Member:
 
 
 def place(kind: str, peers: Peers) -> tuple[str, str, str]:
-    """Name server, a new topic and a new group."""
+    """Return the name server, a new topic and a new group."""
     number = next(_numbers)
     return peers.tuned(kind).namesrv_address, f"cpp_topic_{number}", f"cpp_group_{number}"
 
 
 def bodies(*names: str, **more: Any) -> Sends:
-    """Messages of these bodies."""
+    """Return messages with these bodies."""
     return [{"body": name, **more} for name in names]
 
 
-def test_what_is_sent_is_consumed_by_tag(kind: str, peers: Peers) -> None:
-    """Its heartbeat writes enums as their places in Java's declaration."""
+def test_sent_messages_are_consumed_by_tag(kind: str, peers: Peers) -> None:
+    """The client's heartbeat writes enums as ordinals of Java's declaration."""
     namesrv, topic, group = place(kind, peers)
     results = send(namesrv, topic, *bodies("a1", "a2"), *bodies("b1", tag="B"))
     assert [result["status"] for result in results] == ["OK"] * 3
@@ -115,7 +115,7 @@ def test_a_shard_is_consumed_in_order(kind: str, peers: Peers) -> None:
         assert len({came["place"][0] for came in member.came}) == 1
 
 
-def test_what_is_given_back_comes_again(kind: str, peers: Peers) -> None:
+def test_refused_message_is_redelivered(kind: str, peers: Peers) -> None:
     namesrv, topic, group = place(kind, peers)
     send(namesrv, topic, *bodies("again"))
     with Member(namesrv, topic, group, refuse=1) as member:
@@ -124,7 +124,7 @@ def test_what_is_given_back_comes_again(kind: str, peers: Peers) -> None:
 
 
 def test_broadcasts_come_to_every_member(kind: str, peers: Peers) -> None:
-    """Members begin at the end: something is sent until both have begun."""
+    """Members start at the end of the queue, so messages are sent until both have started."""
     namesrv, topic, group = place(kind, peers)
     send(namesrv, topic, *bodies("before"))
     with (

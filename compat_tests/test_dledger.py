@@ -1,7 +1,7 @@
 """DLedger groups of brokers of both kinds.
 
-Whoever leads, the others have the same bytes; a leader that is killed has a successor; what was acknowledged
-is there. A torn end is mended, files are full, and leadership is handed over.
+Under every leader all members have the same bytes; a killed leader has a successor; acknowledged messages are
+kept. A torn end is repaired, files fill up, and leadership is transferred.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class DLedgerGroup:
             self.parts[one].start()
 
     def ask(self, one: str, code: RaftCode, **members: Any) -> dict[str, Any]:
-        """What a member answers."""
+        """Return the answer of a member."""
         body = {"group": GROUP, "localId": "test", "remoteId": one, "code": 200, "term": -1, **members}
         with RawConnection(self.addresses[one]) as connection:
             answer = connection.ask(code, body=json.dumps(body).encode())
@@ -73,14 +73,14 @@ class DLedgerGroup:
         return found
 
     def leader(self, one: str) -> str:
-        """Whom a member takes for the leader; "" when it does not answer, or does not know."""
+        """Return the id of the leader that a member knows; "" if it knows none or does not answer."""
         try:
             return str(self.ask(one, RaftCode.METADATA).get("leaderId") or "")
         except OSError:
             return ""
 
     def wait_for_leader(self, *ids: str) -> str:
-        """Wait until these agree on one of them as the leader; gives who."""
+        """Wait until these members agree on one of them as the leader; return its id."""
 
         def agree() -> bool:
             leaders = {self.leader(one) for one in ids}
@@ -90,7 +90,7 @@ class DLedgerGroup:
         return self.leader(ids[0])
 
     def hand_over(self, to: str) -> None:
-        """Have another one lead, and be known as the master."""
+        """Transfer leadership to a member and wait until it is registered as the master."""
 
         def is_done() -> bool:
             leader = self.wait_for_leader(*IDS)
@@ -103,11 +103,11 @@ class DLedgerGroup:
         wait_until(lambda: self.registered().get("0") == self.client_address(to), SECONDS, f"{to} is master")
 
     def client_address(self, one: str) -> str:
-        """Where clients reach a broker."""
+        """Return the address of a broker for clients."""
         return f"{HOST}:{self.ports[one]}"
 
     def registered(self) -> dict[str, str]:
-        """Who name servers say is there, by broker id."""
+        """Return the registered addresses of the group, by broker id."""
         with RawConnection(self.namesrv_address) as connection:
             answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
         assert answer is not None
@@ -115,28 +115,28 @@ class DLedgerGroup:
         return {str(number): address for number, address in data.get("brokerAddrs", {}).items()}
 
     def term(self, one: str) -> int:
-        """The term that a member has on its disk."""
+        """Return the term that a member has on disk."""
         text = (self.store(one) / "currterm").read_text()
         return int(text.split("currTerm=")[1].split()[0])
 
     def store(self, one: str) -> Path:
-        """The folder of a member's log."""
+        """Return the folder of a member's log."""
         return self.folder / one / "store" / f"dledger-{one}"
 
     def files(self, one: str, what: str) -> list[Path]:
-        """The files of a member's data or index."""
+        """Return the files of a member's data or index."""
         return sorted((self.store(one) / what).iterdir())
 
     def bytes_of(self, one: str, what: str) -> bytes:
-        """All files of a member, one behind the other, to the last byte that is not zero."""
+        """Return all files of a member concatenated, up to the last byte that is not zero."""
         found = []
         for path in self.files(one, what):
             with path.open("rb") as file:
-                found.append(file.read(FILE_SIZE))  # of the index this is far enough
+                found.append(file.read(FILE_SIZE))  # this is far enough for the index
         return b"".join(found).rstrip(b"\0")
 
     def wait_until_same(self) -> None:
-        """Wait until the logs are the same bytes."""
+        """Wait until the logs have the same bytes."""
         for what in ("data", "index"):
             wait_until(
                 lambda what=what: len({self.bytes_of(one, what) for one in IDS}) == 1,  # type: ignore[misc]
@@ -146,7 +146,7 @@ class DLedgerGroup:
 
 
 class Sender:
-    """Sends messages, each until it is taken, and knows what was."""
+    """A sender that repeats each message until it is stored."""
 
     def __init__(self, group: DLedgerGroup) -> None:
         self._producer = Producer("producers", group.namesrv_address)
@@ -161,7 +161,7 @@ class Sender:
         self._producer.__exit__(*failure)
 
     def send(self, count: int, text: str) -> float:
-        """How long the first one took, in seconds."""
+        """Send messages of growing length; return how long the first one took, in seconds."""
         began = time.monotonic()
         first = 0.0
         for number in range(count):
@@ -195,7 +195,7 @@ def group(work: Path, request: pytest.FixtureRequest) -> Iterator[DLedgerGroup]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_whoever_leads_all_have_the_same_bytes_and_nothing_is_lost(group: DLedgerGroup, peers: Peers) -> None:
+def test_all_members_have_the_same_bytes_under_every_leader(group: DLedgerGroup, peers: Peers) -> None:
     group.hand_over("n0")
     _stock_clients_send_and_read(group, peers)
     with Sender(group) as sender:
@@ -252,7 +252,7 @@ def _stock_clients_send_and_read(group: DLedgerGroup, peers: Peers) -> None:
 
 
 def _tear(group: DLedgerGroup, one: str) -> None:
-    """Half of the last entry comes once more, behind the end."""
+    """Append a part of the last entry after the end, as a torn write leaves it."""
     path = group.files(one, "data")[-1]
     data = path.read_bytes()
     end = len(data.rstrip(b"\0"))

@@ -1,9 +1,9 @@
-"""The way out of a DLedger group: what Apache's brokers wrote in one becomes a store of a broker by itself.
+"""Migration from a DLedger group: the store of Apache's brokers becomes a store of a standalone broker.
 
-Three brokers of Apache's in a group; a group of consumers reads a part. Then the leader's store is checked,
-written anew entry by entry by our own log, byte for byte, and converted. A broker of ours goes on with a copy
-of that, and one of Apache's with another: stock consumers get what they had not read, and nothing else. With
-a third one begins a set of replicas under a controller.
+Three brokers of Apache's in a group; a consumer group reads a part. Then the leader's store is verified,
+copied entry by entry by our own log, byte for byte, and converted. A broker of ours continues with a copy of
+the result, and one of Apache's with another: stock clients get exactly the messages that they had not read. A
+set of replicas under a controller starts with a third one.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class Members:
         self._namesrv.kill9()
 
     def home(self, number: int) -> Path:
-        """The folder of a member."""
+        """Return the folder of a member."""
         return self.folder / f"n{number}"
 
     def write_before(self) -> Part:
-        """A broker by itself on the first member's store."""
+        """Start a standalone broker on the first member's store."""
         part = apache_broker(self.home(0), self._ports[0], self.namesrv_address, SETTINGS)
         self.parts = [part]
         part.start()
@@ -97,7 +97,7 @@ class Members:
         wait_until(lambda: len(self.addresses()) == 3 and "0" in self.addresses(), 60, "a leader is known")
 
     def addresses(self) -> dict[str, str]:
-        """The members that have registered, by broker id."""
+        """Return the addresses of the registered members, by broker id."""
         with RawConnection(self.namesrv_address) as connection:
             answer = connection.ask(RequestCode.GET_BROKER_CLUSTER_INFO)
         assert answer is not None
@@ -105,17 +105,17 @@ class Members:
         return {str(number): address for number, address in data.get("brokerAddrs", {}).items()}
 
     def leader(self) -> int:
-        """The number of the member that leads."""
+        """Return the number of the member that leads."""
         return self._ports.index(int(self.addresses()["0"].rpartition(":")[2]))
 
     def end(self) -> None:
-        """End all in good order."""
+        """Stop all brokers cleanly."""
         for part in self.parts:
             part.stop()
         self.parts.clear()
 
     def go_on(self, kind: str, target: Path) -> Part:
-        """A broker by itself, of a kind, on a converted store."""
+        """Start a standalone broker of a kind on a converted store."""
         make = apache_broker if kind == "apache" else our_broker
         part = make(target.parent, self._ports[0], self.namesrv_address, SETTINGS)
         self.parts = [part]
@@ -125,7 +125,7 @@ class Members:
 
 
 class Sent(NamedTuple):
-    """What was sent, and who reads it."""
+    """The messages sent, their topic, and the consumer group."""
 
     topic: str
     group: str
@@ -187,7 +187,7 @@ def settings_of(store: Path) -> StoreOptions:
 
 
 def send(peer: Peer, topic: str, what: str, count: int, **fields: object) -> set[str]:
-    """Send messages with keys; their bodies."""
+    """Send messages with keys; return their bodies."""
     bodies = [f"{what}-{number}" + "x" * (number % 700) for number in range(count)]
     with peer.producer() as producer:
         producer.send([message(topic, body, keys=body.partition("x")[0], **fields) for body in bodies])
@@ -195,7 +195,7 @@ def send(peer: Peer, topic: str, what: str, count: int, **fields: object) -> set
 
 
 def write_and_read_a_part(members: Members, peer: Peer, topic: str, before: set[str]) -> Sent:
-    """A group of consumers reads what was sent first; what comes then waits for it."""
+    """Send messages, read them with a consumer group, and send others that the group has not read."""
     group = peer.name("readers")
     wait_until(lambda: peer.knows(topic, 4), 30, "the topic has a route")
     read = before | send(peer, topic, "read", READ)
@@ -211,17 +211,17 @@ def write_and_read_a_part(members: Members, peer: Peer, topic: str, before: set[
 
 
 def committed(table: Path, topic: str, group: str) -> int:
-    """How many messages a group has read, as the table on disk says."""
+    """Return how many messages a group has consumed, by the table on disk."""
     offsets = loads(table.read_bytes())["offsetTable"] if table.exists() else {}
     return sum(offsets.get(f"{topic}@{group}", {}).values())
 
 
 def written_anew(member: Path, folder: Path, *, first: bool) -> None:
-    """Our own log, given the same entries, has the same bytes in its files."""
+    """Check that our own log, given the same entries, writes the same bytes."""
     found = FileLog(RealDisk(), str(member), FILE_SIZE)
     made = FileLog(RealDisk(), str(folder), FILE_SIZE)
     assert found.begin_position > 0 if first else found.begin_position == 0
-    made.begin_anew(found.begin_index, found.begin_position)
+    made.reset(found.begin_index, found.begin_position)
     while made.end_index < found.end_index:
         for entry in found.entries(made.end_index + 1, 1 << 20):
             made.append_entry(entry)
@@ -244,7 +244,7 @@ def logs(store: Path) -> dict[str, bytes]:
 
 
 def consumers_go_on(peer: Peer, sent: Sent) -> None:
-    """The group gets what it had not read and nothing else; queues go on; old messages are found by key."""
+    """Check that the group gets exactly its unread messages, that sends continue and old keys are found."""
     wait_until(lambda: peer.knows(sent.topic, 4), 60, "the topic has a route")
     with peer.push(sent.group, {sent.topic: "*"}) as consumer:
         found = consumer.collect(len(sent.unread), 60)
@@ -259,8 +259,10 @@ def consumers_go_on(peer: Peer, sent: Sent) -> None:
 
 
 def replicas_go_on(folder: Path, sent: Sent, end: int) -> None:
-    """Under a controller the broker with the store is master, and an empty one becomes its replica, which has
-    everything when it has to take over."""
+    """Start a set under a controller with the store on its master; an empty replica copies the log.
+
+    The replica has all messages when it has to take over.
+    """
     with ControlledGroup(folder, "file", ("ours", "ours"), SETTINGS) as group:
         first, second = group.members
         assert [epoch["startOffset"] for epoch in first.epochs()["epochList"]] == [end]

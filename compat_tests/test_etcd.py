@@ -1,7 +1,7 @@
 """Our controllers on a real etcd, of one server and of three: killed, stopped, cut off, compacted, with TLS.
 
-While a scenario runs a watcher asks all controllers again and again who leads. Who says that it does while
-another one does too is found out: within a lease two cannot lead in turns.
+While a scenario runs a watcher queries all controllers repeatedly for the leader. It detects two controllers
+that claim to lead at the same time: within a lease two cannot lead alternately.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SETS = "/mqgateway/controller/g1/sets/"
 
 
 def ask(one: Controller, code: int, fields: dict[str, str], body: bytes = b"") -> tuple[int, dict[str, str]]:
-    """Code and fields of an answer; -1 when there is none."""
+    """Return code and fields of an answer; -1 if there is none."""
     try:
         with RawConnection(one.address) as connection:
             answer = connection.ask(code, fields, body, seconds=2)
@@ -50,7 +50,7 @@ def leads(one: Controller) -> bool:
 
 
 def leader_of(group: list[Controller], seconds: float = 30) -> Controller:
-    """Who leads, once somebody does."""
+    """Return the leading controller; wait until one leads."""
     found: list[Controller] = []
 
     def looked() -> bool:
@@ -62,26 +62,26 @@ def leader_of(group: list[Controller], seconds: float = 30) -> Controller:
 
 
 def info(one: Controller) -> tuple[int, dict[str, str]]:
-    """The master of brk, as this controller says."""
+    """Return the master of brk, as this controller reports it."""
     return ask(one, RequestCode.CONTROLLER_GET_REPLICA_INFO, {"brokerName": "brk"})
 
 
 def add(one: Controller, number: int) -> int:
-    """A replica of brk wants an id: the code it is answered."""
+    """Apply for the id of a replica of brk; return the answer's code."""
     named = {"clusterName": "CL", "brokerName": "brk", "appliedBrokerId": str(number)}
     named |= {"registerCheckCode": f"{HOST}:{number};1"}
     return ask(one, RequestCode.CONTROLLER_APPLY_BROKER_ID, named)[0]
 
 
 def make_set(one: Controller) -> None:
-    """Replicas 1 and 2 of brk; the first is master."""
+    """Register replicas 1 and 2 of brk and make the first one master."""
     assert [add(one, number) for number in (1, 2)] == [0, 0]
     first = {"clusterName": "CL", "brokerName": "brk", "brokerId": "1", "designateElect": "false"}
     assert ask(one, RequestCode.CONTROLLER_ELECT_MASTER, first)[0] == 0
 
 
 class Watcher:
-    """Who said when that it leads."""
+    """Recorder of the controllers that claimed to lead, with the times."""
 
     def __init__(self, group: list[Controller]) -> None:
         self._group = group
@@ -109,7 +109,7 @@ class Watcher:
             self.check()
 
     def check(self) -> None:
-        """Between two answers of one that leads, less than a lease apart, nobody else leads."""
+        """Check that no other controller leads between two claims of a leader less than a lease apart."""
         assert self.said
         for address in {who for _, _, who in self.said}:
             own = sorted(one for one in self.said if one[2] == address)
@@ -130,8 +130,8 @@ def running(group: list[Controller]) -> Iterator[list[Controller]]:
             one.part.kill9()
 
 
-def test_etcd_is_what_controllers_take_it_for(tmp_path: Path) -> None:
-    """And so is the model that unit tests and storms go by, which keeps to the same contract."""
+def test_etcd_keeps_the_contract_of_controllers(tmp_path: Path) -> None:
+    """The model of etcd that unit tests and simulations use is checked by the same contract."""
     with EtcdCluster(tmp_path, 1) as place:
         http = Http(place.endpoints)
         check_place(http, "/contract/")
@@ -183,7 +183,7 @@ def test_three_controllers_go_on_or_stop_answering_and_never_both(tmp_path: Path
         others = [one for one in group if one is not leader]
         assert [info(one)[0] for one in others] == [2007, 2007]
 
-        # One server of etcd dies, the one that leads it: the controller goes on.
+        # One server of etcd dies, the one that leads it: the controller continues.
         dead = place.leader()
         dead.kill9()
         time.sleep(2 * LEASE)
@@ -197,7 +197,7 @@ def test_three_controllers_go_on_or_stop_answering_and_never_both(tmp_path: Path
         assert info(leader_of(group)) == before
         hanging.resume()
 
-        # Two hang: there is no majority, and nobody answers.
+        # Two hang: there is no majority, and no controller answers.
         leader = leader_of(group)
         for node in place.nodes[:2]:
             node.pause()
@@ -230,7 +230,7 @@ def stop_process(one: Controller, name: str) -> None:
     subprocess.run(["kill", f"-{name}", str(one.part.pid)], check=True)
 
 
-def test_who_is_cut_off_from_etcd_stops_before_another_one_begins(tmp_path: Path) -> None:
+def test_controller_cut_off_from_etcd_stops_before_another_leads(tmp_path: Path) -> None:
     with EtcdCluster(tmp_path, 1) as place:
         (node,) = place.nodes
         cables = [Cable(node.port) for _ in range(2)]
@@ -251,8 +251,8 @@ def test_who_is_cut_off_from_etcd_stops_before_another_one_begins(tmp_path: Path
             cable.close()
 
 
-def test_what_was_on_the_way_when_the_line_was_cut_changes_nothing(tmp_path: Path) -> None:
-    """A write that comes after another controller has begun to lead."""
+def test_late_write_of_a_former_leader_changes_nothing(tmp_path: Path) -> None:
+    """A write that arrives after another controller has begun to lead."""
     with EtcdCluster(tmp_path, 1) as place:
         (node,) = place.nodes
         cable = Cable(node.port)
@@ -277,7 +277,7 @@ def test_what_was_on_the_way_when_the_line_was_cut_changes_nothing(tmp_path: Pat
         cable.close()
 
 
-def test_etcd_that_asks_for_certificates(tmp_path: Path) -> None:
+def test_etcd_with_client_certificates(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
     more = [f"--cert-file={cert}", f"--key-file={key}", "--client-cert-auth", f"--trusted-ca-file={cert}"]
     with EtcdCluster(tmp_path, 1, more, "https") as place:
@@ -292,8 +292,8 @@ def test_etcd_that_asks_for_certificates(tmp_path: Path) -> None:
                 assert not leads(group[0])
 
 
-def test_etcd_that_asks_for_users(tmp_path: Path) -> None:
-    """With certificates of clients at the same time etcd refuses every call over HTTP."""
+def test_etcd_with_users(tmp_path: Path) -> None:
+    """With client certificates at the same time etcd refuses every call over HTTP."""
     cert, key = certificate(tmp_path)
     context = ssl.create_default_context(cafile=str(cert))
     with EtcdCluster(tmp_path, 1, [f"--cert-file={cert}", f"--key-file={key}"], "https") as place:
@@ -327,7 +327,7 @@ def test_etcd_that_asks_for_users(tmp_path: Path) -> None:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this host that signs itself, and its key, as files."""
+    """Make a self-signed certificate of this host and its key, as files."""
     key, made = self_signed(HOST)
     files = folder / "cert.pem", folder / "key.pem"
     files[0].write_bytes(made.public_bytes(Encoding.PEM))
@@ -336,7 +336,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 def test_sets_are_kept_readable(tmp_path: Path) -> None:
-    """For who looks with etcdctl."""
+    """The keys are readable with etcdctl."""
     with EtcdCluster(tmp_path, 1) as place, running(controllers(tmp_path, [place.endpoints])) as group:
         make_set(leader_of(group))
         command = ["etcdctl", "--endpoints", place.endpoints, "get", "--prefix", SETS]
@@ -383,7 +383,7 @@ def test_apaches_brokers_go_on_when_the_controller_that_leads_is_killed_with_the
 
 
 def in_sync(namesrv: str, addresses: str) -> list[bool]:
-    """Who of brk is in sync, as `mqgateway cluster status` has it."""
+    """Return for each member of brk if it is in sync, by `mqgateway cluster status`."""
     program = "from mqgateway.gateway.cli.main import main; main()"
     command = [sys.executable, "-c", program, "cluster", "status", "-n", namesrv, "--json"]
     said = subprocess.run(

@@ -29,7 +29,7 @@ RECEIVED = r"UNIQ_KEY=(\w+)"
 
 
 class Expected(NamedTuple):
-    """A program, how many different matches of a pattern it prints, and whether it then ends by itself."""
+    """A program, the number of different matches of a pattern in its output, and True if it then ends."""
 
     program: str
     pattern: str
@@ -43,7 +43,7 @@ PRODUCERS_OF_TOPIC_TEST = (
     Expected("simple.OnewayProducer", SENT, 0, True),
 )
 EVERYTHING = 1000 + 128 + 100
-"""What the three sent."""
+"""Number of messages that the three producers send."""
 
 CONSUMERS_OF_TOPIC_TEST = (
     Expected("quickstart.Consumer", RECEIVED, EVERYTHING, False),
@@ -74,7 +74,7 @@ ASK_SECONDS = 25
 
 
 def run(peers: Peers, server: Server, expected: Expected) -> None:
-    """Run a program until it has printed what it should."""
+    """Run a program until it has printed its expected output."""
     with Example(peers.runtime, expected.program, server.namesrv_address) as example:
         if expected.ends:
             example.ended()
@@ -92,7 +92,7 @@ def test_examples_of_topic_test(kind: str, peers: Peers) -> None:
 
 
 def warm_up(peers: Peers, server: Server) -> None:
-    """Send to a topic that one of the examples asks for but nobody makes; the first sends are slow."""
+    """Send to a topic that one of the examples uses but none creates; the first sends are slow."""
     peer = peers.with_server(server, CURRENT)
     peer.topic("warm", 1)  # waits until the broker has registered
     with peer.producer() as producer:
@@ -101,7 +101,7 @@ def warm_up(peers: Peers, server: Server) -> None:
 
 
 def committed(peers: Peers, server: Server) -> bool:
-    """Whether ``simple.PullConsumer``, which prints nothing, has committed an offset."""
+    """Return True if ``simple.PullConsumer``, which prints nothing, has committed an offset."""
     peer = peers.with_server(server, CURRENT)
     with peer.pull("please_rename_unique_group_name_5") as reader:
         return any(reader.fetch_offset(queue) > 0 for queue in reader.queues("TopicTest"))
@@ -130,7 +130,7 @@ def test_examples_of_request_and_reply(kind: str, peers: Peers) -> None:
 
 
 def ask(peers: Peers, server: Server, program: str) -> None:
-    """Run a program that gives its reply 3 seconds, from its cold start on, until it gets one."""
+    """Run a program repeatedly until it gets a reply; it waits 3 seconds, counted from its cold start."""
     for _ in range(ASK_TIMES):
         with Example(peers.runtime, program, server.namesrv_address) as example:
             if example.says(REPLIED, ASK_SECONDS):

@@ -1,4 +1,4 @@
-"""Expressions over properties: what they mean, who gets what, what is refused, what is kept."""
+"""Expressions over properties: evaluation, delivery, refusals and persistence."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ CASES = int(os.environ.get("SQL_CASES", "20000"))
 SEED = int(os.environ.get("SQL_SEED", "5500"))
 ALLOWED = {"enablePropertyFilter": "true"}
 AT_ONCE_MILLIS = 4000
-"""Sooner than a broker looks by itself whether somebody waits for what is there, every 5 seconds."""
+"""Below the interval of 5 seconds at which a broker re-checks its parked pulls."""
 KEPT_SECONDS = 30
 """A broker writes its tables within 10 seconds."""
 
 
 @pytest.fixture(scope="module")
 def allowing(kind: str, peers: Peers) -> Iterator[Server]:
-    """A server of a kind that allows expressions."""
+    """Run a server of a kind that allows expressions."""
     with peers.fresh(kind, ALLOWED) as server:
         yield server
 
 
 def meaning(case: dict[str, Any]) -> dict[str, Any]:
-    """What we make of a case, as the official parser's answers are written; of a refusal the first word."""
+    """Return our evaluation of a case in the form of the official parser's; of a refusal its first word."""
     try:
         compiled = compile_expression(case["expression"])
     except FilterError as refusal:
@@ -49,10 +49,11 @@ def meaning(case: dict[str, Any]) -> dict[str, Any]:
         return {"result": "fails"}
 
 
-def test_expressions_mean_what_they_mean_to_apache() -> None:
-    """Each is true, false, unknown, failing or refused for both; refusals have one cause.
+def test_expressions_have_the_results_of_apache() -> None:
+    """Each case is true, false, unknown, failing or refused for both; refusals have one cause.
 
-    But for no expression, and for those with a sign ``+``, whose operand Apache's parser reads ahead.
+    Exceptions are the empty expression, and expressions with a sign ``+``, whose operand Apache's parser
+    reads ahead.
     """
     wrong = []
     counts: dict[str, int] = {}
@@ -75,7 +76,7 @@ def test_expressions_mean_what_they_mean_to_apache() -> None:
 
 
 def sent(peer: Peer, topic: str, numbers: range) -> None:
-    """Messages whose property says their number, with three tags in turn."""
+    """Send messages with their number as a property, with three tags in turn."""
     with peer.producer() as producer:
         producer.send(
             [
@@ -96,12 +97,12 @@ WISHES = {
 
 
 def bodies(received: list[Received]) -> list[str]:
-    """The bodies, sorted."""
+    """Return the bodies, sorted."""
     return sorted(one.body for one in received)
 
 
-def test_consumers_get_what_they_want(allowing: Server, peers: Peers) -> None:
-    """Push consumers with both clients; what arrives while they wait comes at once, the rest is passed by."""
+def test_consumers_get_matching_messages(allowing: Server, peers: Peers) -> None:
+    """Push consumers with both clients; matching messages wake them at once, others are skipped."""
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(allowing, version)
         topic = peer.topic("wishes", 2)
@@ -125,7 +126,7 @@ def test_consumers_get_what_they_want(allowing: Server, peers: Peers) -> None:
 
 
 def understands(reader: PullConsumer, queue: Queue) -> bool:
-    """Whether the client knows that its broker reads expressions: the answer to a heartbeat tells it."""
+    """Return True if the client knows that its broker reads expressions, which heartbeat answers report."""
     try:
         reader.pull(queue, 0, expression=sql("TRUE"))
     except ClientError as error:
@@ -135,7 +136,7 @@ def understands(reader: PullConsumer, queue: Queue) -> bool:
 
 
 def test_pulls_by_expression(allowing: Server, peers: Peers) -> None:
-    """Pull and lite pull consumers say what they want with each pull, or in heartbeats."""
+    """Pull consumers send the expression with each pull, lite pull consumers in heartbeats."""
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(allowing, version)
         topic = peer.topic("pulled", 1)
@@ -165,8 +166,8 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_read_is_refused(allowing: Server, peers: Peers) -> None:
-    """When a consumer starts, with the code clients know and a text that begins as Apache's."""
+def test_invalid_expressions_are_refused(allowing: Server, peers: Peers) -> None:
+    """The consumer's start fails with the code that clients know and a text that begins as Apache's."""
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(allowing, version)
         topic = peer.topic("refused", 1)
@@ -180,7 +181,7 @@ def test_what_cannot_be_read_is_refused(allowing: Server, peers: Peers) -> None:
 
 @pytest.mark.overlap
 def test_expressions_must_be_allowed(peer: Peer) -> None:
-    """A broker with its usual settings does not understand them."""
+    """A broker with default settings refuses expressions."""
     topic = peer.topic("forbidden", 1)
     with pytest.raises(ClientError) as caught:
         peer.push(peer.name("forbidden_readers"), {topic: sql("n > 5")})
@@ -189,7 +190,7 @@ def test_expressions_must_be_allowed(peer: Peer) -> None:
 
 
 def test_expressions_are_kept(allowing: Server, peers: Peers) -> None:
-    """In the same file in the same form, and found by the group after a restart."""
+    """The file and its format are the same, and the group finds its expression after a restart."""
     peer = peers.with_server(allowing, CURRENT)
     topic, group = peer.topic("kept", 1), peer.name("kept_readers")
     file = allowing.store_dir / "config" / "consumerFilter.json"
@@ -210,7 +211,7 @@ def test_expressions_are_kept(allowing: Server, peers: Peers) -> None:
 
 
 def kept(file: Path, topic: str) -> dict[str, Any]:
-    """What the file holds of a topic, by group."""
+    """Return the file's entries of a topic, by group."""
     if not file.exists():
         return {}
     table = loads(file.read_bytes()).get("filterDataByTopic", {})

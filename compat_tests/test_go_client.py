@@ -1,4 +1,4 @@
-"""The official Go client: everything it can do, by itself and beside the official Java client."""
+"""The official Go client: all its features, alone and together with the official Java client."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ from mqgateway.gateway.codec.codes import RequestCode
 pytestmark = pytest.mark.overlap
 
 SETTLE_SECONDS = 2
-"""More than the client takes to note a delivery after its listener has returned, or to see a new member."""
+"""Longer than the client takes to record a delivery after its listener returned, or to see a new member."""
 LONG = "long " * 2000
-"""More than what clients send uncompressed."""
+"""A body longer than clients send uncompressed."""
 
 
 def go_with(kind: str, peers: Peers) -> GoPeer:
-    """The Go client beside the server of a kind."""
+    """Return the Go client with the server of a kind."""
     driver = peers.shared("go", lambda: GoDriver(peers.runtime, peers.work))
     return GoPeer(peers.tuned(kind), driver)
 
 
 def java_with(kind: str, peers: Peers) -> Peer:
-    """The Java client beside the same server."""
+    """Return the Java client with the same server."""
     return peers.with_server(peers.tuned(kind), CURRENT)
 
 
 def bodies(received: Sequence[Received]) -> list[str]:
-    """The bodies, sorted."""
+    """Return the bodies, sorted."""
     return sorted(one.body for one in received)
 
 
 def test_transactions(kind: str, peers: Peers) -> None:
-    """Committed ones arrive, rolled back ones do not, the producer is asked about others until it knows."""
+    """Committed ones arrive, rolled back ones do not; undecided ones are checked until they are decided."""
     go = go_with(kind, peers)
     topic = go.topic("go_transactions")
     with go.transactions(topic) as producer, go.push(go.name("go_readers"), {topic: "*"}) as consumer:
@@ -66,7 +66,7 @@ def test_transactions(kind: str, peers: Peers) -> None:
         questions = producer.questions(5)
         received = consumer.collect(3)
         assert bodies(consumer.collect(4, SETTLE_SECONDS)) == ["late yes", "yes-0", "yes-1"]
-    # A server that has not handled an answer within a round asks again.
+    # A server that has not handled an answer within a round checks again.
     assert set(bodies(questions)) == {"late no", "late yes", "never"}
     assert {one.topic for one in questions} == {topic}
     at_once = {one.unique_key: one for one in received if one.body != "late yes"}
@@ -75,10 +75,10 @@ def test_transactions(kind: str, peers: Peers) -> None:
 
 
 def test_refused_messages(kind: str, peers: Peers) -> None:
-    """One that is refused comes again after its level's time, and is a dead letter in the end."""
+    """A refused message is redelivered after its level's delay, and is a dead letter in the end."""
     go = go_with(kind, peers)
     topic, group = go.topic("go_refused"), go.name("go_refusers")
-    # The client asks for the routes of its retry topic at its start and each 30 seconds.
+    # The client queries the routes of its retry topic at its start and every 30 seconds.
     go.create_topic(f"%RETRY%{group}", 1)
     wait_until(lambda: go.queues(f"%RETRY%{group}"), 20, "a retry topic")
     options = {"failFirst": 2, "maxReconsumeTimes": 1, "retryLevel": 1}
@@ -96,7 +96,7 @@ def test_refused_messages(kind: str, peers: Peers) -> None:
 
 
 def test_a_group_of_a_go_and_a_java_member(kind: str, peers: Peers) -> None:
-    """They share the queues, and what one leaves the other takes."""
+    """They share the queues, and the remaining member takes over those of the other."""
     go, java = go_with(kind, peers), java_with(kind, peers)
     topic, group = go.topic("go_mixed"), go.name("go_members")
     with go.producer() as producer, java.push(group, {topic: "*"}) as other:
@@ -123,7 +123,7 @@ def is_shared(
 ) -> bool:
     """Return True if each of the members receives from two of the four queues, and none of them twice.
 
-    The Go client does not tell which queues it holds, so a message is sent to each of them.
+    The Go client does not report which queues it holds, so a message is sent to each of them.
     """
     probe = f"probe {number}"
     for queue in go.queues(topic):
@@ -136,8 +136,8 @@ def is_shared(
     return received() == [2, 2]
 
 
-def test_what_administrators_tell_consumers(kind: str, peers: Peers) -> None:
-    """A consumer is given a message by hand and says what became of it, and is sent back to the beginning."""
+def test_direct_consumption_and_offset_reset(kind: str, peers: Peers) -> None:
+    """A consumer reports the result of a directly consumed message; its offsets are reset to the start."""
     go, server = go_with(kind, peers), peers.tuned(kind)
     topic, group = go.topic("go_asked", 1), go.name("go_asked")
     with (
@@ -145,7 +145,7 @@ def test_what_administrators_tell_consumers(kind: str, peers: Peers) -> None:
         go.producer() as producer,
         go.push(group, {topic: "*"}) as consumer,
     ):
-        for number in range(2):  # with the second pull the first offset is told
+        for number in range(2):  # the second pull carries the first offset
             [sent] = producer.send([message(topic, f"{number}")])
             consumer.collect(number + 1)
             time.sleep(SETTLE_SECONDS)
@@ -159,7 +159,7 @@ def test_what_administrators_tell_consumers(kind: str, peers: Peers) -> None:
 
 
 def the_member(server: Server, group: str) -> str:
-    """The client id of the one member of a group."""
+    """Return the client id of the only member of a group."""
     with RawConnection(server.broker_address) as connection:
         answer = connection.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
     assert answer is not None
@@ -181,8 +181,8 @@ def test_ordered_consumers(kind: str, peers: Peers) -> None:
         assert deliveries == [(f"{queue_id}-{i}", times) for i in range(3) for times in (1, 2)]
 
 
-def test_a_group_goes_on_where_it_left_off(kind: str, peers: Peers) -> None:
-    """Its member may be a Java client in between."""
+def test_group_resumes_from_its_offsets(kind: str, peers: Peers) -> None:
+    """A Java client may be the member in between."""
     go, java = go_with(kind, peers), java_with(kind, peers)
     topic, group = go.topic("go_resumed"), go.name("go_resumers")
     with go.producer() as producer:
@@ -196,7 +196,7 @@ def test_a_group_goes_on_where_it_left_off(kind: str, peers: Peers) -> None:
 
 
 def test_delay_levels(kind: str, peers: Peers) -> None:
-    """A message comes after the time of its level."""
+    """A message arrives after the delay of its level."""
     go = go_with(kind, peers)
     topic = go.topic("go_delays")
     with go.producer() as producer, go.push(go.name("go_readers"), {topic: "*"}) as consumer:
@@ -209,7 +209,7 @@ def test_delay_levels(kind: str, peers: Peers) -> None:
 
 
 def test_requests_are_answered(kind: str, peers: Peers) -> None:
-    """By Go and by Java, asked by either; one that nobody answers ends."""
+    """Go and Java reply to requests of either; a request without a reply ends."""
     go, java = go_with(kind, peers), java_with(kind, peers)
     for asking, answering in ((go, go), (go, java), (java, go)):
         topic = go.topic("go_requests", 2)
@@ -231,12 +231,12 @@ def test_requests_are_answered(kind: str, peers: Peers) -> None:
 
 
 def requester(peer: Peer, group: str, topic: str) -> Requester:
-    """A started producer that asks; the Go one makes itself known at the brokers of a topic."""
+    """Return a started producer for requests; the Go one makes itself known to the brokers of a topic."""
     return Requester(peer.driver, peer.namesrv_address, group, topic=topic)
 
 
 def test_pull_consumers(kind: str, peers: Peers) -> None:
-    """Queues are read from any offset; what is polled and acknowledged does not come again."""
+    """Queues are read from any offset; polled and acknowledged messages are not redelivered."""
     go = go_with(kind, peers)
     topic, group = go.topic("go_pulled", 2), go.name("go_pullers")
     first, second = go.queues(topic)
@@ -261,7 +261,7 @@ def test_pull_consumers(kind: str, peers: Peers) -> None:
 
 
 def test_every_way_to_send(kind: str, peers: Peers) -> None:
-    """What is sent is received: by the Go client and by the Java client."""
+    """The Go and the Java client receive all messages."""
     go, java = go_with(kind, peers), java_with(kind, peers)
     topic = go.topic("go_ways")
     fields = {"tags": "TagA", "keys": "k1 k2", "flag": 7, "properties": {"colour": "blau", "größe": "µ"}}
@@ -326,7 +326,7 @@ def test_broadcasting(kind: str, peers: Peers) -> None:
 
 
 def test_filters(kind: str, peers: Peers) -> None:
-    """By tags, by expressions; what comes while the consumer waits is filtered as well."""
+    """Filters by tags and by expressions; messages that wake a parked pull are filtered as well."""
     go = go_with(kind, peers)
     topic = go.topic("go_filters")
     tagged = [message(topic, f"{i}", tags="ABC"[i % 3], properties={"n": f"{i}"}) for i in range(6)]
@@ -345,7 +345,7 @@ def test_filters(kind: str, peers: Peers) -> None:
 
 
 def test_administration(kind: str, peers: Peers) -> None:
-    """A topic is made with the queues asked for, listed, used and deleted."""
+    """A topic is created with the requested queues, listed, used and deleted."""
     go = go_with(kind, peers)
     topic = go.topic("go_made", 3)
     assert topic in go.topics()

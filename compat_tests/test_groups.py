@@ -1,4 +1,4 @@
-"""What administrators do to groups: stop them, forbid them a topic, set policies; and traces of messages."""
+"""Administration of groups: stop them, forbid them a topic, set policies; and traces of messages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mqgateway.gateway.codec.codes import RequestCode
 
 VERSIONS = pytest.mark.parametrize("version", CLIENT_VERSIONS)
 QUIET_SECONDS = 5
-"""Longer than a pull is held back by a client that was refused."""
+"""Longer than a refused client delays its next pull."""
 
 
 def run(peers: Peers, server: Server, *command: str) -> str:
-    """What mqadmin prints."""
+    """Run mqadmin and return its output."""
     mqadmin = Mqadmin(peers.runtime)
     try:
         return mqadmin.run(*command, "-n", server.namesrv_address).out
@@ -40,7 +40,10 @@ def check_stops_and_goes_on(
     go_on: Callable[[], None],
     more: int = 0,
 ) -> None:
-    """A consumer gets nothing once it is stopped, and all of it later; `more` is what the two send it."""
+    """Check that a stopped consumer gets nothing, and all of it after it is resumed.
+
+    `more` is the number of messages that `stop` and `go_on` send to it.
+    """
     with peer.producer() as producer:
         producer.send([message(topic, "before")])
         assert len(consumer.collect(1)) == 1
@@ -59,7 +62,7 @@ def check_stops_and_goes_on(
 @pytest.mark.overlap
 @VERSIONS
 def test_a_group_that_may_not_consume(kind: str, version: str, peers: Peers) -> None:
-    """consumeEnable=false stops a group, true lets it go on where it was."""
+    """consumeEnable=false stops a group; true resumes it from its offsets."""
     server, peer = peers.server(kind), peers.peer(kind, version)
     topic, group = peer.topic("stopped"), peer.name("stopped_readers")
 
@@ -76,7 +79,7 @@ def test_a_group_that_may_not_consume(kind: str, version: str, peers: Peers) -> 
 @pytest.mark.overlap
 @VERSIONS
 def test_a_group_that_may_not_read_one_topic(kind: str, version: str, peers: Peers) -> None:
-    """Request 353, for which mqadmin has no command: the group's other topics go on."""
+    """Request 353, for which mqadmin has no command; the group's other topics are not affected."""
     server, peer = peers.server(kind), peers.peer(kind, version)
     topic, other, group = peer.topic("forbidden"), peer.topic("allowed"), peer.name("forbidden_readers")
 
@@ -105,7 +108,7 @@ def test_a_group_that_may_not_read_one_topic(kind: str, version: str, peers: Pee
 @pytest.mark.overlap
 @VERSIONS
 def test_traces_of_messages(kind: str, version: str, peers: Peers) -> None:
-    """A producer that traces writes to the trace topic, where mqadmin finds it by the message's id."""
+    """A tracing producer writes to the trace topic, where mqadmin finds the trace by the message's id."""
     server, peer = peers.server(kind), peers.peer(kind, version)
     topic = peer.topic("traced")
     with peer.producer(trace=True) as producer:
@@ -130,7 +133,7 @@ COLD = [
 
 @pytest.mark.both_servers
 def test_cold_data_commands_print_the_same(peers: Peers) -> None:
-    """Thresholds set, shown and removed; reading ahead switched off and on."""
+    """Thresholds are set, shown and removed; read-ahead is switched off and on."""
 
     def transcript(kind: str) -> list[str]:
         server = peers.server(kind)
@@ -142,7 +145,7 @@ def test_cold_data_commands_print_the_same(peers: Peers) -> None:
             ]
         finally:
             mqadmin.close()
-        # The members of a table come in the order of a hash table.
+        # The members of a table are in the order of a hash table.
         return [
             "\n".join(sorted(normalised(one.out + one.err).replace(",", "").splitlines())) for one in outputs
         ]
@@ -155,7 +158,7 @@ def test_cold_data_commands_print_the_same(peers: Peers) -> None:
 
 @pytest.mark.both_servers
 def test_retry_policies_are_kept(peers: Peers) -> None:
-    """What a proxy takes the times of retries from is answered as it was set."""
+    """The policy from which a proxy takes retry delays is returned as it was set."""
     policies = (
         {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 10000, "max": 600000, "multiplier": 3}},
         {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 5000, 9000]}},

@@ -1,4 +1,4 @@
-"""The official gRPC clients in Java, Python, Node and Go: what they send, receive, and are asked."""
+"""The official gRPC clients in Java, Python, Node and Go: send, receive and server requests."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from compat_tests.support.processes import wait_until
 pytestmark = [pytest.mark.overlap, pytest.mark.parametrize("language", WITH_GO)]
 
 SETTLE_SECONDS = 1.0
-"""In which more would come, if it were to come."""
+"""Time within which an unexpected message would arrive."""
 
 
 def client(kind: str, language: str, peers: Peers) -> Peer:
-    """The client of a language at the door of a kind."""
+    """Return the client of a language at the gRPC listener of a kind."""
     return peer_at(door(kind, peers), language, peers)
 
 
 def bodies(received: list[Received]) -> list[str]:
-    """The bodies, sorted."""
+    """Return the bodies, sorted."""
     return sorted(one.body for one in received)
 
 
-def test_what_a_message_is_made_of(kind: str, language: str, peers: Peers) -> None:
-    """Everything a user sets arrives, and what was not wanted of a topic does not."""
+def test_all_message_fields_arrive(kind: str, language: str, peers: Peers) -> None:
+    """All fields that a user sets arrive, and messages with other tags do not."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_normal"), peer.group("grpc_readers")
     whole = {"topic": topic, "body": "whole", "tag": "A", "keys": ["k1", "k2"], "properties": {"p": "v"}}
@@ -61,9 +61,9 @@ def test_what_a_message_is_made_of(kind: str, language: str, peers: Peers) -> No
 
 
 def test_messages_of_a_group_in_order(kind: str, language: str, peers: Peers) -> None:
-    """A push consumer is given each group's messages in order, though it refuses each once.
+    """A push consumer gets each message group in order, even if it refuses each message once.
 
-    The client for Node gives up at the first refusal, and Go's goes on with the next message.
+    The client for Node gives up at the first refusal, and Go's continues with the next message.
     """
     turns = 1 if language in ("node", "go") else 2
     peer = client(kind, language, peers)
@@ -83,7 +83,7 @@ def test_messages_of_a_group_in_order(kind: str, language: str, peers: Peers) ->
 
 
 def test_delayed_and_recalled(kind: str, language: str, peers: Peers) -> None:
-    """A delayed message comes when it is due, one that was recalled never."""
+    """A delayed message arrives when it is due, a recalled one never."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_delayed", "DELAY"), peer.group("grpc_readers")
     with (
@@ -104,7 +104,7 @@ def test_delayed_and_recalled(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_transactions(kind: str, language: str, peers: Peers) -> None:
-    """Committed ones arrive, rolled back ones do not; about those left open the producer is asked."""
+    """Committed ones arrive, rolled back ones do not; the producer is asked to check undecided ones."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_transactions", "TRANSACTION"), peer.group("grpc_readers")
     with (
@@ -126,7 +126,7 @@ def test_transactions(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_dead_letters(kind: str, language: str, peers: Peers) -> None:
-    """What a push consumer refuses comes again, as often as its group may try, and is a dead letter then."""
+    """A refused message is redelivered up to the group's retry limit, and is a dead letter then."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_refused"), peer.group("grpc_refusers", most_retries=1)
     with (
@@ -141,9 +141,9 @@ def test_dead_letters(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_dead_letters_in_order(kind: str, language: str, peers: Peers) -> None:
-    """What is refused for good in order is made a dead letter by the client, and the next one follows.
+    """The client moves a message that fails in order to the DLQ, and the next one follows.
 
-    Which the client for Go does not hold back until then.
+    The client for Go does not hold back the next one until then.
     """
     wanted = {"node": ["bad", "good"], "go": ["bad", "good", "bad"]}.get(language, ["bad", "bad", "good"])
     peer = client(kind, language, peers)
@@ -160,7 +160,7 @@ def test_dead_letters_in_order(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_invisible_time(kind: str, language: str, peers: Peers) -> None:
-    """What was received is invisible to others, until the time is over that was asked for last."""
+    """A received message is invisible to others for the time that was set last."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_hidden", queues=1), peer.group("grpc_readers")
     with (
@@ -180,7 +180,7 @@ def test_invisible_time(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_lite_topics(kind: str, language: str, peers: Peers) -> None:
-    """A consumer is given what is sent to the lite topics it reads, and no other."""
+    """A consumer gets the messages of the lite topics that it reads, and no others."""
     peer = client(kind, language, peers)
     topic = peer.topic("grpc_rooms", "LITE")
     group = peer.group("grpc_guests", lite_topic=topic)
@@ -200,7 +200,7 @@ def test_lite_topics(kind: str, language: str, peers: Peers) -> None:
 
 
 def test_priorities(kind: str, language: str, peers: Peers) -> None:
-    """What is more urgent is received first, though sent last. Go's client does not tell how urgent it is."""
+    """More urgent messages are received first, though sent last. Go's client does not report priorities."""
     peer = client(kind, language, peers)
     topic, group = peer.topic("grpc_urgent", "PRIORITY"), peer.group("grpc_readers")
     with peer.producer(topic) as producer:
@@ -214,7 +214,7 @@ def test_priorities(kind: str, language: str, peers: Peers) -> None:
 
 @pytest.mark.parametrize("tls", [True, False], ids=["tls", "plain"])
 def test_the_largest_body(kind: str, language: str, peers: Peers, tls: bool) -> None:
-    """4 MiB there and back, with TLS and without, on one port; for Node what its client takes back."""
+    """4 MiB are sent and received, with and without TLS on one port; for Node the most its client takes."""
     peer = client(kind, GO_WITH_TLS if tls and language == "go" else language, peers)
     topic, group = peer.topic("grpc_large"), peer.group("grpc_readers")
     size = (4 << 20) - (1024 if language == "node" else 0)

@@ -1,4 +1,4 @@
-"""A server killed while gRPC clients work: what it acknowledged is there, and the clients go on."""
+"""A server killed while gRPC clients work: acknowledged messages are kept, and the clients resume."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ ENOUGH = 50
     "languages", [LANGUAGES, pytest.param(("go",), marks=pytest.mark.long)], ids="-".join
 )
 def test_grpc_clients_outlive_a_killed_broker(kind: str, languages: Sequence[str], peers: Peers) -> None:
-    """With SYNC_FLUSH an acknowledgement is a promise. Apache's proxy dies with its broker: ours are one.
+    """With SYNC_FLUSH acknowledged messages survive. Apache's proxy dies with its broker: ours are one.
 
-    All go on by themselves; at Apache's, Python's and Go's consumers only with the help of a second one:
-    those look after a lost Telemetry stream each five minutes; until then that door knows nothing of them.
+    All clients resume by themselves. With Apache's, Python's and Go's consumers only do with a second
+    consumer: these two check for a lost Telemetry stream every five minutes; until then that proxy does not
+    know them.
     """
     with GrpcServer(kind, peers.work, {"flushDiskType": "SYNC_FLUSH"}) as server:
         each = {language: peer_at(server, language, peers) for language in languages}
@@ -55,7 +56,7 @@ def test_grpc_clients_outlive_a_killed_broker(kind: str, languages: Sequence[str
 
 
 def kill_and_revive(server: GrpcServer) -> None:
-    """Kill all that clients and the door stand on, and bring it back."""
+    """Kill the servers behind the clients and the listener, and restart them."""
     if server.proxy is not None:
         server.proxy.kill9()
     server.kill9()
@@ -65,5 +66,5 @@ def kill_and_revive(server: GrpcServer) -> None:
 
 
 def have_all(consumers: Iterable[PushConsumer], wanted: set[str]) -> bool:
-    """Whether consumers have together been given all of these."""
+    """Return True if the consumers together have received all of these."""
     return wanted <= {one.body for consumer in consumers for one in consumer.collect(0)}

@@ -1,4 +1,4 @@
-"""What a gRPC door answers to calls that are wrong, or right in a way of their own, in every detail."""
+"""Answers of a gRPC listener to invalid and unusual calls, compared in every detail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.overlap
 
 
 def test_answers_to_the_cases(kind: str, peers: Peers) -> None:
-    """Apache's proxy says what the file keeps; ours the same, but where it is declared."""
+    """Apache's proxy answers as recorded in the file; ours too, except for the declared departures."""
     expected = recorded() | (DEPARTURES if kind == "ours" else {})
     found = ask(door(kind, peers))
     assert found.keys() == expected.keys()
@@ -20,6 +20,6 @@ def test_answers_to_the_cases(kind: str, peers: Peers) -> None:
 
 
 def test_departures_are_some() -> None:
-    """Each is about a case, and is one."""
+    """Each departure is about a case and differs from Apache's answer."""
     apaches = recorded()
     assert not [name for name, text in DEPARTURES.items() if apaches[name] == text]

@@ -1,4 +1,4 @@
-"""Apache's own integration test of its proxy, ClusterGrpcIT, straight against a door that runs outside."""
+"""Apache's own integration test of its proxy, ClusterGrpcIT, against an external gRPC listener."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 CASES = 11
 RUN_SECONDS = 420
 TRIES = 3
-"""A case passes if one of so many tries passes, as with all official tests."""
+"""A case passes if one of these tries passes, as with all official tests."""
 
 OF_THE_TEST: Settings = {
     "useEndpointPortFromRequest": "false",
@@ -27,7 +27,7 @@ OF_THE_TEST: Settings = {
     "longPollingReserveTimeInMillis": "500",
     "transactionHeartbeatPeriodSecond": "3",
 }
-"""What the test sets at the proxy that it would start."""
+"""Settings that the test makes at the proxy that it would start."""
 
 CLASS = "org.apache.rocketmq.test.grpc.v2.ClusterGrpcIT"
 
@@ -49,14 +49,14 @@ def test_cases_of_cluster_grpc_it(kind: str, peers: Peers) -> None:
 
 
 def run(server: GrpcServer, unwanted: set[str]) -> list[list[str]]:
-    """Method, result, seconds and reason of each case that is still wanted."""
+    """Return method, result, seconds and reason of each case except the unwanted ones."""
     properties = {
         "official.namesrv": server.namesrv_address,
         "official.cluster": CLUSTER_NAME,
         "official.brokers": ",".join([server.broker_name] * 3),
         "official.addresses": ",".join([server.broker_address] * 3),
         "official.grpc": server.endpoints.rpartition(":")[2],
-        # The proxy that the test would start sets it, for a consumer of dead letters that names no server.
+        # The proxy that the test would start sets it, for a consumer of dead letters without a name server.
         "rocketmq.namesrv.addr": server.namesrv_address,
         "RMQ_PROXY_HOME": str(server.folder),
         "user.home": str(server.folder),

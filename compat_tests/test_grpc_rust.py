@@ -1,6 +1,6 @@
-"""The official gRPC client in Rust, which has producers and simple consumers only: what these can do.
+"""The official gRPC client in Rust, which has producers and simple consumers only.
 
-Its build takes minutes, and a Cargo newer than Debian 12's.
+Its build takes minutes, and needs a Cargo newer than Debian 12's.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ pytestmark = [pytest.mark.overlap, pytest.mark.long]
 
 
 def client(kind: str, peers: Peers) -> Peer:
-    """The client at the door of a kind."""
+    """Return the client at the gRPC listener of a kind."""
     return rust_at(door(kind, peers), peers)
 
 
-def test_what_a_message_is_made_of(kind: str, peers: Peers) -> None:
-    """Everything a user sets arrives, and what was not wanted of a topic does not."""
+def test_all_message_fields_arrive(kind: str, peers: Peers) -> None:
+    """All fields that a user sets arrive, and messages with other tags do not."""
     peer = client(kind, peers)
     topic, group = peer.topic("grpc_normal"), peer.group("grpc_readers")
     whole = {"topic": topic, "body": "whole", "tag": "A", "keys": ["k1", "k2"], "properties": {"p": "v"}}
@@ -45,7 +45,7 @@ def test_what_a_message_is_made_of(kind: str, peers: Peers) -> None:
 
 
 def test_messages_of_a_group_in_order(kind: str, peers: Peers) -> None:
-    """A simple consumer of an ordered group is given nothing more while a message is not acknowledged."""
+    """A simple consumer of an ordered group gets no further message until it acknowledges the current one."""
     peer = client(kind, peers)
     topic = peer.topic("grpc_fifo", "FIFO", queues=1)
     group = peer.group("grpc_ordered", orderly=True)
@@ -59,7 +59,7 @@ def test_messages_of_a_group_in_order(kind: str, peers: Peers) -> None:
 
 
 def test_delayed(kind: str, peers: Peers) -> None:
-    """A delayed message comes when it is due."""
+    """A delayed message arrives when it is due."""
     peer = client(kind, peers)
     topic, group = peer.topic("grpc_delayed", "DELAY"), peer.group("grpc_readers")
     with peer.producer(topic) as producer, peer.simple(group, {topic: "*"}) as consumer:
@@ -71,7 +71,7 @@ def test_delayed(kind: str, peers: Peers) -> None:
 
 
 def test_transactions(kind: str, peers: Peers) -> None:
-    """Committed ones arrive, rolled back ones do not; about those left open the producer is asked."""
+    """Committed ones arrive, rolled back ones do not; the producer is asked to check undecided ones."""
     peer = client(kind, peers)
     topic, group = peer.topic("grpc_transactions", "TRANSACTION"), peer.group("grpc_readers")
     with peer.producer(topic) as producer, peer.simple(group, {topic: "*"}) as consumer:
@@ -89,7 +89,7 @@ def test_transactions(kind: str, peers: Peers) -> None:
 
 
 def test_invisible_time(kind: str, peers: Peers) -> None:
-    """What was received is invisible until its time is over, and comes again if it was not acknowledged."""
+    """A received message is invisible for its time, and is redelivered if it was not acknowledged."""
     peer = client(kind, peers)
     topic, group = peer.topic("grpc_hidden", queues=1), peer.group("grpc_readers")
     with peer.producer(topic) as producer, peer.simple(group, {topic: "*"}) as consumer:
@@ -105,7 +105,7 @@ def test_invisible_time(kind: str, peers: Peers) -> None:
 
 
 def test_the_largest_body(kind: str, peers: Peers) -> None:
-    """As much as the client takes back; without TLS, for it does not take a self-signed certificate."""
+    """The body is the most that the client receives; no TLS, as it rejects self-signed certificates."""
     peer = client(kind, peers)
     topic, group = peer.topic("grpc_large"), peer.group("grpc_readers")
     size = (4 << 20) - 1024

@@ -1,4 +1,4 @@
-"""The installed package as its users meet it: in a fresh environment, in a project with its own folders."""
+"""The installed package in a fresh environment, and in a project with folders of the same names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_fixtures_are_there_too(rocketmq_server, rocketmq_topic):
 def test_a_fresh_environment_and_ten_lines(
     installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The package and pytest; a test of ten lines finds the fixtures."""
+    """The package and pytest are installed; a test of ten lines finds the fixtures."""
     assert len(TEN_LINES.splitlines()) <= 10 + 1
     (tmp_path / "test_orders.py").write_text(TEN_LINES)
     began = time.monotonic()
@@ -60,7 +60,7 @@ def test_a_fresh_environment_and_ten_lines(
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Somebody's project, whose folders are called as ours."""
+    """Make a user's project whose folders have the names of ours."""
     for name in THEIR_FOLDERS:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text('OWNER = "them"\n')
@@ -81,7 +81,7 @@ def test_a_project_with_folders_of_our_names_keeps_them(installed: Installed, pr
 
 
 def test_the_commands_run_in_such_a_project(installed: Installed, project: Path) -> None:
-    """A server, a message to it and from it, each by the installed command."""
+    """A server, a send and a receive, each by the installed command."""
     namesrv, broker = free_ports(), free_ports((-2, 0, 1))
     serve = [installed.command("mqgateway"), "serve", "--bind", HOST, "--advertise", HOST]
     serve += ["--data-dir", "data", "--namesrv-port", str(namesrv), "--broker-port", str(broker)]
@@ -104,7 +104,7 @@ def test_the_commands_run_in_such_a_project(installed: Installed, project: Path)
     assert server.returncode == 0
 
 
-def test_what_a_wheel_holds(installed: Installed) -> None:
+def test_contents_of_a_wheel(installed: Installed) -> None:
     with zipfile.ZipFile(installed.wheel) as wheel:
         names = wheel.namelist()
         (description,) = (wheel.read(name) for name in names if name.endswith("/METADATA"))
@@ -125,7 +125,7 @@ def test_what_a_wheel_holds(installed: Installed) -> None:
     assert "](docs/" not in str(page.get_payload()) and "docs/client.md" in str(page.get_payload())
 
 
-def test_what_a_source_distribution_holds(installed: Installed, tmp_path: Path) -> None:
+def test_contents_of_a_source_distribution(installed: Installed, tmp_path: Path) -> None:
     build = (installed.python, "-m", "pip", "install", "-q", "setuptools >= 77")
     assert installed.run(*build, cwd=tmp_path).returncode == 0
     made = installed.run(

@@ -1,7 +1,7 @@
-"""Light queues and lite topics on both servers: the same requests in the same order, the same answers.
+"""LMQ queues and lite topics on both servers: the same requests in the same order, the same answers.
 
-No official client of 5.5.0 offers lite topics by itself, proxies do; the requests here are a proxy's. What
-operators see of them is asked with the official mqadmin.
+No official client of 5.5.0 offers lite topics by itself, proxies do; the requests here are a proxy's. The
+official mqadmin queries what operators see of them.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ INVISIBLE = 4_000
 
 
 class Proxy:
-    """A connection as a proxy has it; `told` is what is compared."""
+    """A connection like a proxy's; `told` is the transcript to compare."""
 
     def __init__(self, connection: RawConnection) -> None:
         self._connection = connection
         self.told: list[Any] = []
 
     def ask(self, code: int, fields: dict[str, Any] | None = None, body: bytes = b"") -> Any:
-        """The answer; its code and remark are noted."""
+        """Send a request and return the answer; record its code and remark."""
         texts = {name: str(value) for name, value in (fields or {}).items()}
         answer = self._connection.ask(code, texts, body)
         assert answer is not None
-        # No client reads what goes with a success (Apache's may say that nobody set a code), nor why a pull
-        # found nothing (Apache's makes a queue of any that is asked for, and then says that it is empty).
+        # No client reads the remark of a success (Apache's may say that no code was set), nor the reason why
+        # a pull found nothing (Apache's creates any requested queue, and then reports it as empty).
         is_read = answer.code not in (ResponseCode.SUCCESS, ResponseCode.PULL_NOT_FOUND)
         self.told.append((code, answer.code, answer.remark if is_read else None))
         return answer
 
     def send(self, body: str, properties: dict[str, str], topic: str = PARENT) -> None:
-        """One message, in queue 0."""
+        """Send one message to queue 0."""
         fields = {"a": "P", "b": topic, "c": "TBW102", "d": 4, "e": 0, "f": 0, "g": 1, "h": 0, "j": 0}
         fields |= {"i": format_properties(properties), "k": "false", "m": "false"}
         assert self.ask(RequestCode.SEND_MESSAGE_V2, fields, body.encode()).code == 0
-        time.sleep(0.3)  # Apache's broker makes readable what it has acknowledged a little later
+        time.sleep(0.3)  # Apache's broker makes messages readable a little after it acknowledged them
 
     def subscribe(self, action: str, *names: str, group: str = GROUP, **more: Any) -> None:
-        """Say which lite topics the client reads."""
+        """Change the client's subscriptions of lite topics."""
         change = {"action": action, "clientId": CLIENT, "group": group, "topic": PARENT, "version": 0}
         change |= {"liteTopicSet": list(names)} | more
         body = json.dumps({"subscriptionSet": [change]}).encode()
         self.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
 
     def pop(self, most: int = 32, wait: int = 0, **more: Any) -> tuple[dict[str, str], list[Any]]:
-        """What a pop gives, noted without its times."""
+        """Pop messages; record the answer without its times."""
         fields = {"clientId": CLIENT, "consumerGroup": GROUP, "topic": PARENT, "maxMsgNum": most}
         fields |= {"invisibleTime": INVISIBLE, "pollTime": wait, "bornTime": int(time.time() * 1000)}
         answer = self.ask(RequestCode.POP_LITE_MESSAGE, fields | more)
@@ -77,11 +77,11 @@ class Proxy:
         return answer.ext_fields, found
 
     def ack(self, popped: dict[str, str], message: Any, **more: Any) -> None:
-        """Acknowledge a message that was popped."""
+        """Acknowledge a popped message."""
         self.ask(RequestCode.ACK_MESSAGE, self._named(popped, message) | more)
 
     def hide(self, popped: dict[str, str], message: Any, millis: int, **more: Any) -> None:
-        """Let a message be visible again in so many ms."""
+        """Change the invisible time of a message to `millis`."""
         fields = self._named(popped, message) | {"invisibleTime": millis} | more
         answer = self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, fields)
         self.told.append(answer.ext_fields.get("reviveQid"))
@@ -99,7 +99,7 @@ class Proxy:
         }
 
     def pull(self, topic: str, offset: int, **more: Any) -> None:
-        """What a pull of a queue gives."""
+        """Pull from a queue and record the answer."""
         fields = {"consumerGroup": GROUP, "topic": topic, "queueId": 0, "queueOffset": offset}
         fields |= {"maxMsgNums": 32, "sysFlag": 4, "commitOffset": 0, "suspendTimeoutMillis": 0}
         fields |= {"subscription": "*", "subVersion": 1, "expressionType": "TAG"}
@@ -114,7 +114,7 @@ class Proxy:
 
 
 def prepare(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
-    """The parent topic and the groups."""
+    """Create the parent topic and the groups."""
     attributes = "+message.type=LITE,+lite.topic.expiration=30"
     made = admin.run(
         "updateTopic", "-n", namesrv, "-b", broker, "-t", PARENT, "-r", "4", "-w", "4", "-a", attributes
@@ -128,7 +128,7 @@ def prepare(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
 
 
 def lite_topics(proxy: Proxy) -> None:
-    """Subscribing, popping, acknowledging."""
+    """Subscribe, pop and acknowledge."""
     proxy.subscribe("PARTIAL_ADD", "a", "b")
     for number, name in enumerate("aabca"):
         proxy.send(f"{number}", {"__LITE_TOPIC": name})
@@ -156,7 +156,7 @@ def lite_topics(proxy: Proxy) -> None:
 
 
 def refusals(proxy: Proxy) -> None:
-    """What is answered to requests that are wrong."""
+    """Send invalid requests; record their refusals."""
     proxy.ask(RequestCode.LITE_SUBSCRIPTION_CTL)
     proxy.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, b'{"subscriptionSet":[]}')
     proxy.pop(topic="TBW102")
@@ -173,7 +173,7 @@ def refusals(proxy: Proxy) -> None:
 
 
 def light_queues(proxy: Proxy) -> None:
-    """Queues that messages name themselves."""
+    """Send to LMQ queues that messages name in their properties, and pull from them."""
     for number, names in enumerate(("%LMQ%x", "%LMQ%x,%LMQ%y", "%LMQ%y")):
         proxy.send(f"l{number}", {"INNER_MULTI_DISPATCH": names})
     for queue in ("%LMQ%x", "%LMQ%y"):
@@ -187,19 +187,19 @@ def light_queues(proxy: Proxy) -> None:
 
 
 def ask_for_ends(proxy: Proxy, queue: str) -> None:
-    """Where a light queue begins and ends."""
+    """Record the maximum and minimum offset of an LMQ queue."""
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
         proxy.told.append(proxy.ask(code, {"topic": queue, "queueId": 0}).ext_fields["offset"])
 
 
 def no_light_queue(proxy: Proxy) -> None:
-    """A queue that no message named; asked for last, as Apache's broker counts it from then on."""
+    """Read a queue that no message named. This step is the last, as Apache's broker then counts the queue."""
     proxy.pull("%LMQ%none", 0)
     ask_for_ends(proxy, "%LMQ%none")
 
 
 def seen_by_operators(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
-    """What mqadmin prints."""
+    """Record the output of mqadmin."""
     commands = (
         ("getBrokerLiteInfo", "-b", broker, "-d"),
         ("getParentTopicInfo", "-p", PARENT),
@@ -210,13 +210,13 @@ def seen_by_operators(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -
     )
     for command in commands:
         output = admin.run(*command, "-n", namesrv)
-        # In the number of queues are those that Apache's broker makes for its own topics.
+        # The number of queues includes those that Apache's broker creates for its own topics.
         shown = re.sub(r"(?<=default)( \d+ \d+ \d+ \d+) \d+", r"\1 QUEUES", normalised(output.out))
         proxy.told.append((command[0], shown, output.exit))
 
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
-    """All that a server answered."""
+    """Return the transcript of a server."""
     server = peers.tuned(kind, LIGHT)
     with ExitStack() as stack:
         proxy = Proxy(stack.enter_context(RawConnection(server.broker_address)))
@@ -234,6 +234,6 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
 @pytest.mark.overlap
 @pytest.mark.both_servers
 def test_lite_topics_and_light_queues_are_the_same(peers: Peers) -> None:
-    """Every step, every answer."""
+    """The transcripts of both servers are equal."""
     apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
     assert ours == apache

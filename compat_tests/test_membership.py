@@ -1,4 +1,4 @@
-"""Consumers that join and leave: queues are shared anew, nothing is lost."""
+"""Consumers that join and leave: queues are rebalanced and no message is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.overlap, pytest.mark.timeout(600)]
 
 
 def shares(consumers: list[PushConsumer], topic: str) -> list[int]:
-    """How many queues each holds, most first; empty while some queue is held twice."""
+    """Return how many queues each consumer holds, most first; empty while some queue is held twice."""
     held = [consumer.assigned(topic) for consumer in consumers]
     if len(set().union(*held)) != sum(map(len, held)):
         return []
@@ -35,7 +35,7 @@ def count(members: list[PushConsumer]) -> int:
 
 
 def test_nine_queues_over_four_consumers(peer: Peer) -> None:
-    """3-2-2-2, then 3-3-3, then 9; messages sent between arrive exactly once a group."""
+    """3-2-2-2, then 3-3-3, then 9 queues; messages sent in between arrive exactly once per group."""
     topic, group = peer.topic("nine", 9), peer.name("nine_readers")
     with ExitStack() as stack:
         producer = stack.enter_context(peer.producer())

@@ -1,5 +1,7 @@
-"""What both brokers export after the same load: each family and label of Apache's is there in ours, and equal
-where it is a count."""
+"""Metrics of both brokers after the same load: ours exports each family and label of Apache's.
+
+Counts are equal.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from compat_tests.support.servers import BROKER_NAME, HOST, Server
 PLAIN, LATER, DECIDED, POPPED = "MetricPlain", "MetricLater", "MetricDecided", "MetricPopped"
 PUSHED, POLLED, POPPING = "MetricPush", "MetricPolled", "MetricPopping"
 SETTLED_SECONDS = 45
-"""What was popped and is not acknowledged comes again within this time, and offsets are committed."""
+"""Time for popped messages without acknowledgement to return, and for offsets to be committed."""
 
 COUNTS = (
     "rocketmq_messages_in_total",
@@ -48,7 +50,7 @@ COUNTS = (
     "rocketmq_topic_create_execution_time_milliseconds_count",
     "rocketmq_rpc_latency_milliseconds_count",
 )
-"""Those whose series of the topics and groups of this load are equal, and of the requests below."""
+"""Metrics that must be equal for the topics and groups of this load and for the requests below."""
 REQUESTS = (
     "send_message_v2",
     "send_batch_message",
@@ -58,7 +60,7 @@ REQUESTS = (
     "consumer_send_msg_back",
     "update_and_create_topic",
 )
-"""Those that the load makes so many of, whatever else clients do meanwhile."""
+"""Requests whose number depends on the load only."""
 
 
 class Exporting:
@@ -77,13 +79,13 @@ class Exporting:
         self.page = f"http://{HOST}:{port}/metrics"
 
     def scrape(self) -> dict[str, Metric]:
-        """The families by name."""
+        """Return the families by name."""
         with urlopen(self.page, timeout=10) as answer:
             return {family.name: family for family in families_of(answer.read().decode())}
 
 
 def put_load_on(server: Server, peer: Peer, open: ExitStack) -> None:
-    """Some of all that is counted; its clients stay until `open` is closed."""
+    """Put load on everything that is counted; the clients stay connected until `open` is closed."""
     producer = open.enter_context(peer.producer("MetricProducers"))
     for topic in (PLAIN, LATER, DECIDED, POPPED):
         producer.create_topic(topic, 1)
@@ -93,7 +95,7 @@ def put_load_on(server: Server, peer: Peer, open: ExitStack) -> None:
     push = open.enter_context(peer.push(PUSHED, {PLAIN: "*"}))
     push.collect(30)
     polled = open.enter_context(peer.lite(POLLED, subscriptions={PLAIN: "*"}, autoCommit=False))
-    polled.poll(30)  # a group is given a topic from its beginning while that is in memory
+    polled.poll(30)  # a group starts at the beginning of a topic that is still in memory
     polled.commit()
     producer.send([message(PLAIN, f"more {number:03}") for number in range(7)])
     polled.poll(7)
@@ -115,7 +117,7 @@ def put_load_on(server: Server, peer: Peer, open: ExitStack) -> None:
 
 
 def counts(families: dict[str, Metric]) -> dict[tuple[str, ...], float]:
-    """The counts of the load, by name and labels."""
+    """Return the counts of the load, by name and labels."""
     found = {}
     for sample in (sample for family in families.values() for sample in family.samples):
         labels = {label: value for label, value in sample.labels.items() if label != "version"}
@@ -134,7 +136,7 @@ def label_names(family: Metric) -> set[frozenset[str]]:
 
 @pytest.mark.long
 @pytest.mark.both_servers
-def test_what_apache_exports_is_exported(peers: Peers) -> None:
+def test_metrics_of_apache_are_exported(peers: Peers) -> None:
     with ExitStack() as open:
         servers = {kind: Exporting(kind, peers, open) for kind in KINDS}
         for one in servers.values():

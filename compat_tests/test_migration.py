@@ -1,8 +1,8 @@
-"""A cluster of Apache's brokers moves to ours and back with `mqgateway migrate`, while stock clients go on.
+"""A cluster of Apache's brokers moves to ours and back with `mqgateway migrate`, under load of stock clients.
 
-The scenario is the person who starts and stops brokers: it reads what the command asks for, and does it with
-the files of settings that the plan made. `MQGATEWAY_MIGRATION_SECONDS` (35) is how long producers are given
-to go elsewhere.
+The scenario takes the part of the operator: it reads the command's instructions, and starts and stops brokers
+with the configuration files of the plan. `MQGATEWAY_MIGRATION_SECONDS` (35) is the time that producers get to
+move to other brokers.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ DRAIN_SECONDS = os.environ.get("MQGATEWAY_MIGRATION_SECONDS", "35")
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "500"}
 QUEUES = 2
 ROUTE_SECONDS = 60
-"""Clients look for routes each 30 s."""
+"""Clients refresh routes every 30 s."""
 PAUSE = 0.02
 DELAYED = "d-"
 COMMAND = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; main()", "migrate"]
 
 
 class Cluster:
-    """A name server and brokers of Apache's, and whoever takes their places."""
+    """A name server and brokers of Apache's, and the brokers that replace them."""
 
     def __init__(self, folder: Path, names: list[str], settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class Cluster:
         self._running[port] = part
 
     def act(self, asked: Mapping[str, str]) -> None:
-        """Do what the command asks for."""
+        """Follow an instruction of the command."""
         port, name = int(asked["address"].rpartition(":")[2]), asked["group"]
         file = asked["file"]
         if asked["act"] == "end":
@@ -91,7 +91,7 @@ class Cluster:
         self._begin(port, part)
 
     def command(self, verb: str, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
-        """Run a command to its end, doing what it asks for; its lines."""
+        """Run a command to its end and follow its instructions; return its lines."""
         command = [*COMMAND, verb, str(self.folder / "plan.json"), *arguments, "--json"]
         lines = []
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
@@ -108,8 +108,10 @@ class Cluster:
 
 
 class Load:
-    """A producer and a consumer that go on all the time; how long either had to wait. Each tenth message is
-    to be delivered ten seconds later."""
+    """A producer and a consumer that run continuously, with the longest pause of each.
+
+    Every tenth message is delayed by ten seconds.
+    """
 
     def __init__(self, peer: Peer, topic: str) -> None:
         self._peer = peer
@@ -159,17 +161,17 @@ class Load:
                     return
 
     def producer_pause(self) -> float:
-        """The longest time between two acknowledgements."""
+        """Longest time between two acknowledgements, in seconds."""
         times = sorted(self.sent.values())
         return max(after - before for before, after in pairwise(times))
 
     def consumer_pause(self) -> float:
-        """The longest time from an acknowledgement to the delivery."""
+        """Longest time from an acknowledgement to the delivery, in seconds."""
         return max(self.seen[body] - at for body, at in self.sent.items() if not body.startswith(DELAYED))
 
 
 def move_and_come_back(cluster: Cluster, peers: Peers, ports: Mapping[str, int], *how: str) -> None:
-    """There and back under load; what was acknowledged comes, and both sides have it."""
+    """Move there and back under load; acknowledged messages are delivered, and both sides store them."""
     peer = Peer(cluster.namesrv_address, peers.driver(CURRENT), CURRENT)
     topic = peer.topic("moving", QUEUES, brokers=len(cluster.names))
     new = [part for name, port in ports.items() for part in ("--new", f"{name}={HOST}:{port}")]
@@ -202,7 +204,7 @@ def move_and_come_back(cluster: Cluster, peers: Peers, ports: Mapping[str, int],
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_cluster_moves_and_comes_back(count: int, peers: Peers, tmp_path: Path) -> None:
-    """Of one group, whose producers have nowhere else to go, and of three."""
+    """The cluster has one group, whose producers cannot move to others, or three."""
     with Cluster(tmp_path, [f"broker-{letter}" for letter in "abc"[:count]]) as cluster:
         move_and_come_back(cluster, peers, cluster.new)
 
@@ -211,7 +213,7 @@ def test_a_cluster_moves_and_comes_back(count: int, peers: Peers, tmp_path: Path
 @pytest.mark.both_servers
 @pytest.mark.timeout(600)
 def test_a_cluster_moves_in_place_and_comes_back(peers: Peers, tmp_path: Path) -> None:
-    """Each broker opens the files of the one before it, at its address."""
+    """Each broker opens the files of its predecessor, at the same address."""
     with Cluster(tmp_path, ["broker-a"]) as cluster:
         move_and_come_back(cluster, peers, cluster.old, "--in-place")
 
@@ -220,7 +222,7 @@ def test_a_cluster_moves_in_place_and_comes_back(peers: Peers, tmp_path: Path) -
 @pytest.mark.both_servers
 @pytest.mark.timeout(600)
 def test_a_cluster_with_a_controller_moves_by_election_and_comes_back(peers: Peers, tmp_path: Path) -> None:
-    """Apache's controller elects our broker, then Apache's again; nothing is stopped."""
+    """Apache's controller elects our broker, then Apache's again; no broker is stopped."""
     (controller,) = apache_controllers(tmp_path / "controller", 1)
     controller.part.start()
     settings = {"enableControllerMode": "true", "controllerAddr": controller.address}

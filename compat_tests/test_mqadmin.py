@@ -33,7 +33,7 @@ CAUGHT_UP = "Consume Diff Total: 0"
 
 
 class Step(NamedTuple):
-    """One command, named; ``expected`` is in its output when the server does it."""
+    """One named command; ``expected`` is in its output when the server does it."""
 
     name: str
     command: str
@@ -105,14 +105,16 @@ STEPS = (
 TRIES = 3
 
 Transcript = dict[str, Output]
-"""What each step printed on one server."""
+"""Output of each step on one server."""
 
 SORTED = ("topicList", "topicList with clusters", "topicList in the end", "consumerProgress of all")
-"""Steps whose lines come in the order of a hash table."""
+"""Steps whose lines are in the order of a hash table."""
 
 TOOLS_GROUPS = ("AdminTaker", "TOOLS_CONSUMER")
-"""Groups of the tool itself: Apache's server may take a heartbeat sent before an unregistration after it, and
-then shows a member that has left."""
+"""Groups of the tool itself, which are not compared.
+
+Apache's server may process a heartbeat after a later unregistration, and then shows a member that has left.
+"""
 
 NUMBERS = ("clusterList",)
 """Steps whose numbers are load and time."""
@@ -141,12 +143,12 @@ def run_steps(peers: Peers, server: Server) -> Transcript:
 
 
 def did_its_work(step: Step, output: Output) -> bool:
-    """Whether a command printed what shows that."""
+    """Return True if the output of a command shows that it did its work."""
     return step.expected in output.out + output.err
 
 
 def connect_clients(peer: Peer, producer: Producer, stack: ExitStack) -> Sent:
-    """Send the message that is searched for, and start the consumer that is shown; both stay."""
+    """Send the message that is searched for, and start the consumer that is shown; both clients stay."""
     [sent] = producer.send_to(
         Queue(TOPIC, BROKER_NAME, 2), [message(TOPIC, "known", tags="T", keys="known-key")]
     )
@@ -156,7 +158,10 @@ def connect_clients(peer: Peer, producer: Producer, stack: ExitStack) -> Sent:
 
 
 def wait_until_committed(mqadmin: Mqadmin, server: Server) -> None:
-    """A consumer commits every few seconds, the retry topic last; what is shown later is what comes after."""
+    """Wait until the consumer has committed, so that later steps show final offsets.
+
+    It commits every few seconds, the retry topic last.
+    """
     command = ("consumerProgress", "-g", GROUP, "-n", server.namesrv_address)
 
     def committed() -> bool:
@@ -171,9 +176,9 @@ _made: dict[str, Transcript] = {}
 
 
 def transcript(kind: str, peers: Peers) -> Transcript:
-    """Return the transcript of a server, made once in a run.
+    """Return the transcript of a server, made once per run.
 
-    Made again, twice at most, when a command did not do its work.
+    It is made again, up to twice, if a command did not do its work.
     """
     with _locks[kind]:
         if kind not in _made:
@@ -189,27 +194,27 @@ def transcript(kind: str, peers: Peers) -> Transcript:
 
 
 def test_commands_do_their_work(kind: str, peers: Peers) -> None:
-    """The output of each command has what shows that it did its work."""
+    """The output of each command shows that it did its work."""
     made = transcript(kind, peers)
     assert not {step.name: made[step.name] for step in STEPS if not did_its_work(step, made[step.name])}
 
 
 @pytest.mark.both_servers
 def test_commands_print_the_same_on_both(peers: Peers) -> None:
-    """What mqadmin prints does not tell the two servers apart."""
+    """The output of mqadmin is equal on both servers."""
     with ThreadPoolExecutor(len(KINDS)) as threads:
         made = threads.map(lambda kind: transcript(kind, peers), KINDS)
         apache, ours = ({step.name: comparable(step, one[step.name]) for step in STEPS} for one in made)
     differing = [name for name in apache if apache[name] != ours[name]]
     if differing:
-        _made.clear()  # a second run of this test looks at new transcripts
+        _made.clear()  # a second run of this test makes new transcripts
     for name in differing:
         print(name, *unified_diff(apache[name], ours[name], "apache", "ours", lineterm=""), sep="\n")
     assert not differing
 
 
 def comparable(step: Step, output: Output) -> list[str]:
-    """The lines that must be equal: what was printed, and the causes of what failed."""
+    """Return the lines that must be equal: the output, and the causes of failures."""
     lines = normalised(output.out).splitlines()
     lines += [normalised(line) for line in output.err.splitlines() if line.startswith("Caused by")]
     lines.append(f"exit {output.exit}")

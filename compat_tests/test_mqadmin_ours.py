@@ -1,10 +1,10 @@
 """Our mqadmin beside the official one, the same commands on one server after the other: the text is equal.
 
-On each server both tools run each command, the official one first. Commands that change something change it
-to the same twice, or each tool something of its own, so that what the second one prints does not depend on
-who was first. Differences that are meant (docs/commands.md) are put right before texts are compared: order,
-and members of Java's maps. Of what goes wrong, ours prints nothing that the official one does not, says why
-on standard error in the server's words, and ends as it should.
+On each server both tools run each command, the official one first. A command that changes the server makes
+the same change twice, or each tool changes an object of its own, so that the output of the second tool does
+not depend on the first. Intended differences (docs/commands.md) are removed before texts are compared: order,
+and members of Java's maps. For a failing command ours prints no line that the official one does not, gives
+the server's remark on standard error, and has the right exit code.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ SETTINGS = {
     "authorizationMetadataProvider": LOCAL.format("authorization", "Authorization"),
     "traceTopicEnable": "true",
 }
-"""Users and policies are kept and nobody is asked for them; there is a topic for traces."""
+"""Users and policies are stored without being checked; a topic for traces exists."""
 NOBODY = "127.0.0.1:1"
-"""Where nobody listens."""
+"""Address without a listener."""
 FIRST_WITH_CLIENTS = "queryMsgByKey"
 TRIES = 3
 OWN = ("Theirs", "Mine")
-"""What OWN in a call stands for, as the official tool and ours make it."""
+"""Values of OWN in a call, for the official tool and for ours."""
 
 MEANT = (
     (r"(?s)exceptionDesc=(?!null).*?\](?=\s*(\n|$))", "exceptionDesc=WHY]"),
@@ -67,10 +67,10 @@ MEANT = (
     (r"(?<=The )(old|new)(?= mapping data)", "a"),
     ("|".join(OWN), "Own"),
 )
-"""What is different on purpose, or from one moment to the next."""
+"""Differences that are intended, or that change from one moment to the next."""
 
 HELP_AFTER_ALL = ("updateTopicList -c", "updateSubGroupList -c")
-"""Where the official tool shows its help once it has done what it was asked."""
+"""Calls for which the official tool prints its help although it has done them."""
 
 ROUGH = (
     *("clusterList", "brokerStatus", "checkMsgSendRT", "sendMsgStatus", "statsAll", "topicStatus"),
@@ -80,7 +80,7 @@ ROUGH = (
 
 
 class Told(NamedTuple):
-    """What both tools made of a call."""
+    """Results of both tools for a call."""
 
     line: Line
     theirs: Output
@@ -88,7 +88,7 @@ class Told(NamedTuple):
 
 
 def comparable(line: str, text: str) -> list[str]:
-    """The lines that must be equal, sorted: many of the official tool have the order of a hash table."""
+    """Return the lines that must be equal, sorted: the official tool often has the order of a hash table."""
     text = normalised(text)
     for pattern, replacement in MEANT:
         text = re.sub(pattern, replacement, text)
@@ -96,24 +96,24 @@ def comparable(line: str, text: str) -> list[str]:
         text = text.partition("usage: ")[0]
     if line.startswith(ROUGH):
         text = re.sub(r"-?\d+(\.\d+)?(E-?\d+)?", "N", text)
-        # Of a broker that has just started, rates over 10, 60 and 600 seconds are not known yet.
+        # Rates over 10, 60 and 600 seconds are not known for a broker that has just started.
         text = re.sub(r"(?m)(Tps *:)[N ]*$", r"\1 N", text)
     return sorted(one.strip().rstrip(",") for one in text.splitlines() if one.strip())
 
 
 def reason(theirs: Output) -> str:
-    """Why a server refused, in its own words, of the official tool's stack trace."""
+    """Return the server's remark from the official tool's stack trace."""
     found = re.search(r"CODE: \d+  DESC: (.*?)(?: BROKER: .*)?$", theirs.err, re.MULTILINE)
     words = re.sub("|".join(OWN), "Own", found[1].strip()) if found else ""
-    return re.sub(r"%RETRY%\w+_(?=\w+$)", "", words)  # the last of the topics that it looked for
+    return re.sub(r"%RETRY%\w+_(?=\w+$)", "", words)  # the last of the topics that it searched for
 
 
 _in_folder = threading.Lock()
-"""The working directory is the process's, and calls are made from several threads."""
+"""The working directory belongs to the process, and calls are made from several threads."""
 
 
 class Tools:
-    """Both tools beside a server; `words` are what capitals in a call stand for."""
+    """Both tools beside a server; `words` replaces the words in capitals of a call."""
 
     def __init__(self, official: Mqadmin, namesrv: str, words: Mapping[str, str]) -> None:
         self.words = dict(words)
@@ -121,7 +121,7 @@ class Tools:
         self._namesrv = namesrv
 
     def ask(self, line: Line) -> Told:
-        """Make a call with both; the official tool may be late on a busy machine, and is asked again."""
+        """Make a call with both; the official tool may time out on a busy machine, and is then run again."""
         theirs, mine = (self._typed(line.text, own) for own in OWN)
         for _ in range(TRIES):
             told = self._official.run(*theirs)
@@ -139,7 +139,7 @@ class Tools:
 
     @contextmanager
     def _folder_of(self, command: Sequence[str]) -> Iterator[None]:
-        """consumerStatus leaves files where it is called; the others stay where they are."""
+        """Change to the folder for consumerStatus, which writes files into the working directory."""
         if command[0] != "consumerStatus":
             yield
             return
@@ -152,7 +152,7 @@ class Tools:
 
 
 def prepared(folder: Path) -> dict[str, str]:
-    """Words for files, which are written."""
+    """Write the files that calls need, and return the words for them."""
     for name, entries in (("topics", TOPICS), ("groups", GROUPS)):
         (folder / f"{name}.json").write_text(json.dumps(entries))
     files = {"TOPICS": str(folder / "topics.json"), "GROUPS": str(folder / "groups.json")}
@@ -161,7 +161,7 @@ def prepared(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def clients(tools: Tools, namesrv: str) -> Iterator[dict[str, str]]:
-    """A producer that has sent a message, and a consumer that has consumed and committed all."""
+    """Run a producer that has sent a message, and a consumer that has consumed and committed all."""
     settings = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "persist_consumer_offset_interval": 500}
     consumer = PushConsumer("Readers", lambda messages, context: None, namesrv, **settings)  # type: ignore[arg-type]
     consumer.subscribe("Ours1")
@@ -181,14 +181,14 @@ def clients(tools: Tools, namesrv: str) -> Iterator[dict[str, str]]:
 
 
 def new_folder(peers: Peers, name: str) -> Path:
-    """A folder that Apache's tool sees too, in its container."""
+    """Make a folder that Apache's tool sees too, in its container."""
     folder = peers.work / f"{name}-{time.time_ns()}"
     folder.mkdir()
     return folder
 
 
 def run_alone(peers: Peers, kind: str) -> list[Told]:
-    """All calls to a name server and a broker."""
+    """Make all calls to a name server and a broker."""
     found = []
     folder = new_folder(peers, f"alone-{kind}")
     with ExitStack() as stack:
@@ -205,7 +205,7 @@ def run_alone(peers: Peers, kind: str) -> list[Told]:
 
 
 def run_controlled(peers: Peers, kind: str) -> list[Told]:
-    """The calls that need a controller, and those that need two broker groups."""
+    """Make the calls that need a controller, and those that need two broker groups."""
     folder = new_folder(peers, f"together-{kind}")
     with ExitStack() as stack:
         servers = stack.enter_context(Controlled(kind, folder))
@@ -225,19 +225,19 @@ EARLY = {"alone": tuple(ALONE_ON.values()), "together": tuple(TOGETHER_ON.values
 
 @pytest.fixture(scope="session")
 def alone(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
-    """All calls to a name server and a broker."""
+    """Results of all calls to a name server and a broker, by kind."""
     return {kind: early.result(request, ALONE_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.fixture(scope="session")
 def together(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
-    """All calls to a controller and to two broker groups."""
+    """Results of all calls to a controller and to two broker groups, by kind."""
     return {kind: early.result(request, TOGETHER_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.mark.parametrize("number", range(len(ALONE)), ids=lambda number: ALONE[number].text)
 def test_both_tools_print_the_same(number: int, kind: str, alone: dict[str, list[Told]]) -> None:
-    """The text of ours is that of the official tool, and it ends as it should."""
+    """The text of ours is that of the official tool, and the exit code is right."""
     check(alone[kind][number])
 
 
@@ -246,12 +246,12 @@ def test_both_tools_print_the_same(number: int, kind: str, alone: dict[str, list
 def test_both_tools_print_the_same_of_controllers_and_static_topics(
     number: int, kind: str, together: dict[str, list[Told]]
 ) -> None:
-    """The same where a controller decides, and where queues move between brokers."""
+    """Texts and exit codes are equal with a controller, and when queues move between brokers."""
     check(together[kind][number])
 
 
 def check(told: Told) -> None:
-    """Whether ours did as the official tool did."""
+    """Check that our tool's result matches the official tool's."""
     line, theirs, ours = told
     mine, wanted = comparable(line.text, ours.out), comparable(line.text, theirs.out)
     shown = f"{theirs.err}\n{ours}"
@@ -265,7 +265,7 @@ def check(told: Told) -> None:
 
 
 def test_every_command_is_asked_for_in_both_ways() -> None:
-    """Each of the standard's commands has a call that is done, and one that is not."""
+    """Each of RocketMQ's commands has a successful call and a failing one."""
     every = [*ALONE, *TOGETHER]
     usual, wrong = (
         {line.text.split()[0] for line in every if bool(line.code) is bad} for bad in (False, True)

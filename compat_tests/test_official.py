@@ -1,7 +1,7 @@
-"""Apache's own integration tests: what passes on Apache's server passes here.
+"""Apache's own integration tests: methods that pass on Apache's server pass here.
 
-Each class is a test; in the end all 83 are listed, with what came of them. Which methods Apache's server
-passes was recorded by hand, see ``official/__init__``. They come last, when nothing else runs.
+Each class is a test; a list of all 83 with their results follows at the end. The results on Apache's server
+were recorded by hand, see ``official/__init__``. These tests run last and alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from compat_tests.support.peers import Peers
 pytestmark = [pytest.mark.alone, pytest.mark.long]
 
 LANES = int(os.environ.get("MQGATEWAY_OFFICIAL_LANES", "4"))
-"""Clusters and JVMs at once: these tests wait more than they work."""
+"""Number of concurrent clusters and JVMs: these tests mostly wait."""
 
 RUN_SECONDS = 2400
 
@@ -30,7 +30,7 @@ JUDGE = load(recorded("apache"))
 
 @pytest.fixture(scope="module")
 def official(request: pytest.FixtureRequest, peers: Peers, work: Path) -> Iterator[OfficialRun]:
-    """The run of all classes; they are waited for one by one."""
+    """Start the run of all classes; tests wait for one class each."""
     run = OfficialRun("ours", peers.runtime, work / "official", LANES).start()
     request.config.stash[OFFICIAL] = run.results
     yield run
@@ -39,8 +39,8 @@ def official(request: pytest.FixtureRequest, peers: Peers, work: Path) -> Iterat
 
 @pytest.mark.timeout(RUN_SECONDS)
 @pytest.mark.parametrize("name", CLASSES)
-def test_what_passes_on_apache_passes_here(official: OfficialRun, name: str) -> None:
-    """Every method of a class, in one of three tries; but for those that fail on Apache's server too."""
+def test_methods_that_pass_on_apache_pass_here(official: OfficialRun, name: str) -> None:
+    """Every method passes in one of three tries, except for those that fail on Apache's server too."""
     outcomes = official.outcomes(name, RUN_SECONDS)
     failed = {method: outcome.reason for method, outcome in outcomes.items() if outcome.result == FAILED}
     missing = dict.fromkeys(JUDGE.passed(name) - set(outcomes), "did not run")
@@ -49,5 +49,5 @@ def test_what_passes_on_apache_passes_here(official: OfficialRun, name: str) -> 
 
 
 def test_every_class_of_the_tests_is_accounted_for() -> None:
-    """83 classes are named as tests; each runs here or has a reason why not."""
+    """All 83 classes are listed; each runs here or has a reason why not."""
     assert len({*CLASSES, *NOT_HERE}) == len(CLASSES) + len(NOT_HERE) == 83

@@ -1,8 +1,8 @@
-"""What is installed runs the main job with the stock Java client: wheels, the image, the Debian package.
+"""Installed packages with the stock Java client: wheels, the image, the Debian package.
 
 All of it is built here, as root, on a Debian with debootstrap, a C compiler, a Docker engine, docker-compose
-and systemd-nspawn, which takes most of the time. `PACKAGES_DIST` names a folder of `scripts/wheels
---with-dependencies` that is used instead.
+and systemd-nspawn; the builds take most of the time. `PACKAGES_DIST` names an existing output folder of
+`scripts/wheels --with-dependencies` to use instead.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ COMPOSE = {
     "compose.yaml": {"broker": 10911},
     "compose-mixed.yaml": {"broker": 10911, "apache": 10921},
 }
-"""The ports of the brokers of each file."""
+"""Ports of the brokers of each file."""
 
 
 @pytest.fixture(scope="module")
 def dist(work: Path) -> Path:
-    """Wheels of everything."""
+    """Build wheels of the product and its dependencies, or return the given folder."""
     if given := os.environ.get("PACKAGES_DIST"):
         return Path(given)
     folder = work / "dist"
@@ -57,7 +57,7 @@ def dist(work: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(work: Path, peers: Peers) -> Iterator[Engine]:
-    """A Docker engine: that of the clients where they are in a container, as two cannot share their data."""
+    """Return a Docker engine: that of containerized clients if in use, as two cannot share their data."""
     if isinstance(peers.runtime, DockerRuntime):
         yield peers.runtime._engine
         return
@@ -68,7 +68,7 @@ def engine(work: Path, peers: Peers) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def image(dist: Path, engine: Engine) -> str:
-    """The image, built as users build it."""
+    """Build the image with the users' script."""
     arguments = " ".join(engine.command()[1:])
     print(told(["scripts/image", IMAGE, dist], DOCKER_ARGUMENTS=arguments))
     return IMAGE
@@ -76,7 +76,7 @@ def image(dist: Path, engine: Engine) -> str:
 
 @pytest.fixture(scope="module")
 def apache_image(engine: Engine, image: str, work: Path) -> str:
-    """Apache's image; where no registry has it for us, its jars and a script of the same name."""
+    """Return Apache's image; if it cannot be pulled, one made of its jars and a script of the same name."""
     if engine.has_image(APACHE_IMAGE):
         return APACHE_IMAGE
     try:
@@ -87,7 +87,7 @@ def apache_image(engine: Engine, image: str, work: Path) -> str:
 
 
 def made_of_jars(engine: Engine, context: Path) -> str:
-    """An image that starts Apache's broker with the words of its own image."""
+    """Build an image that starts Apache's broker by the command of its own image."""
     shutil.copytree(jars("server"), context / "lib")
     (context / "bin").mkdir()
     start = ["java", *TEST_JVM, *OPENS, "-cp", f"'{HOME}/lib/*'", "org.apache.rocketmq.broker.BrokerStartup"]
@@ -102,7 +102,7 @@ def made_of_jars(engine: Engine, context: Path) -> str:
 
 
 class Package(NamedTuple):
-    """The Debian package, and how many seconds it took to make it of wheels."""
+    """The Debian package, and how many seconds its build from wheels took."""
 
     path: Path
     seconds: float
@@ -110,7 +110,7 @@ class Package(NamedTuple):
 
 @pytest.fixture(scope="module")
 def package(dist: Path) -> Package:
-    """The Debian package, built as users build it."""
+    """Build the Debian package with the users' script."""
     began = time.monotonic()
     told(["scripts/deb", dist])
     (path,) = dist.glob("*.deb")
@@ -118,7 +118,7 @@ def package(dist: Path) -> Package:
 
 
 def do_the_main_job(peers: Peers, namesrv: str, brokers: int = 1) -> float:
-    """Make a topic, send to all brokers and receive; gives how many seconds it took."""
+    """Create a topic, send to all brokers and receive; return how many seconds it took."""
     began = time.monotonic()
     peer = Peer(namesrv, peers.driver(CURRENT), CURRENT)
     topic = peer.topic("packages", brokers=brokers)
@@ -133,7 +133,7 @@ def do_the_main_job(peers: Peers, namesrv: str, brokers: int = 1) -> float:
 
 
 def serving(*more: str) -> tuple[str, list[str]]:
-    """Where the name server will be, and the arguments of `mqgateway serve`."""
+    """Return the address of the name server, and the arguments of `mqgateway serve`."""
     namesrv, broker = free_ports(), free_ports((-2, 0, 1))
     flags = [
         "--bind",
@@ -152,7 +152,7 @@ def serving(*more: str) -> tuple[str, list[str]]:
 def test_pip_in_a_bare_debian(
     peers: Peers, dist: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From a folder of wheels, without an index; what fits this Python is compiled."""
+    """Install from a folder of wheels, without an index; modules that fit this Python are compiled."""
     bare = Bare(tmp_path / "root")
     python = bare.install("python3-venv")
     shutil.copytree(dist, bare.root / "dist")
@@ -213,7 +213,7 @@ def test_the_image_as_apaches(
 
 
 def is_running(engine: Engine, name: str) -> bool:
-    """Whether a container runs."""
+    """Return True if a container runs."""
     return engine.run("inspect", "--format", "{{.State.Running}}", name).strip() == "true"
 
 
@@ -268,7 +268,7 @@ def test_compose(
 
 
 def host_of(engine: Engine) -> str:
-    """The engine's address, as variables tell it."""
+    """Return the engine's address, from its options or the environment."""
     words = engine.command()
     return words[words.index("-H") + 1] if "-H" in words else os.environ.get("DOCKER_HOST", "")
 
@@ -276,7 +276,7 @@ def host_of(engine: Engine) -> str:
 def test_the_debian_package(
     peers: Peers, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Installed in a bare Debian: its user, its commands, its units; the store outlives it."""
+    """Install in a bare Debian: user, commands, units; the store survives the removal."""
     bare = Bare(tmp_path / "root")
     installed = bare.install(bare.add(package.path))
     assert bare.run("id", "rocketmq") and bare.run("mqgateway", "--version")
@@ -300,7 +300,7 @@ def test_the_debian_package(
 
 
 class Sending:
-    """A stock producer that sends all the time and tries nothing twice; who took its messages."""
+    """A stock producer that sends continuously without retries; `brokers` records where its messages went."""
 
     def __init__(self, peer: Peer, topic: str) -> None:
         self._peer = peer
@@ -343,18 +343,18 @@ class Services:
             self.write(name, brokerName=name, namesrvAddr=self.namesrv, brokerIP1=HOST, **ports)
 
     def write(self, name: str, **settings: str) -> None:
-        """Add to the file of a service; of a setting the last line counts."""
+        """Append settings to the file of a service; the last line of a setting counts."""
         with (self._settings / f"{name}.conf").open("a") as file:
             file.writelines(f"{key}={value}\n" for key, value in {"bindAddress": HOST, **settings}.items())
 
     def systemctl(self, verb: str, *units: str) -> float:
-        """Have systemd do something; gives how many seconds it took."""
+        """Run systemctl; return how many seconds it took."""
         began = time.monotonic()
         self.host.run("systemctl", verb, *units)
         return time.monotonic() - began
 
     def setting(self, name: str, key: str) -> str:
-        """What a broker says of one of its settings."""
+        """Return the value of a setting that a broker reports."""
         with RawConnection(self.brokers[name]) as connection:
             answer = connection.ask(RequestCode.GET_BROKER_CONFIG)
         assert answer is not None
@@ -362,15 +362,17 @@ class Services:
 
 
 def port_of(address: str) -> str:
-    """The port of an address."""
+    """Return the port of an address."""
     return address.rpartition(":")[2]
 
 
 def test_the_services(
     peers: Peers, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """systemd starts them and knows when they are ready, has settings read again, ends what stands still,
-    and stops a broker whose producers have gone elsewhere before."""
+    """systemd starts the units, detects readiness, reloads settings and kills a hanging broker.
+
+    A broker with producers that can move elsewhere is drained before it stops.
+    """
     bare = Bare(tmp_path / "root")
     bare.install("systemd", bare.add(package.path))
     first = "mqgateway-broker@broker"

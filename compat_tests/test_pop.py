@@ -1,7 +1,7 @@
-"""POP on both servers, by the official client's own calls: what proxies and pop consumers do.
+"""POP on both servers, by the official client's own calls: the requests of proxies and pop consumers.
 
-Times are told with the slack that the standard has: a message that was not acknowledged is visible again a
-few seconds after its time.
+Times are checked with RocketMQ's slack: a message without acknowledgement is visible again a few seconds
+after its time.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from compat_tests.test_timers import Hands
 
 INVISIBLE = 6_000
 REVIVED_SECONDS = 25
-"""How long after a pop a message that nobody acknowledged may take to come again."""
+"""Time limit, from the pop, for a message without acknowledgement to be redelivered."""
 
 
 class Popping:
-    """A topic, who sends to it, who pops it."""
+    """A topic, its producer, and its pop client."""
 
     def __init__(self, peer: Peer, address: str, what: str, queues: int = 1) -> None:
         self.peer = peer
@@ -47,11 +47,11 @@ class Popping:
 
     def send(self, *bodies: str, **fields: object) -> None:
         self.producer.send([message(self.topic, body, **fields) for body in bodies])
-        # Apache's broker makes readable what it has acknowledged a little later.
+        # Apache's broker makes messages readable a little after it acknowledged them.
         time.sleep(0.3)
 
     def wait_for(self, count: int = 1, seconds: float = REVIVED_SECONDS, **fields: object) -> list[Received]:
-        """Pop until so many messages came."""
+        """Pop until `count` messages came or the time is over."""
         found: list[Received] = []
         deadline = time.monotonic() + seconds
         while len(found) < count and time.monotonic() < deadline:
@@ -61,7 +61,7 @@ class Popping:
 
 @contextmanager
 def popping_from(kind: str, peers: Peers, what: str, queues: int = 1) -> Iterator[Popping]:
-    """What a scenario needs, on the shared server of a kind."""
+    """Yield the topic and clients of a scenario, on the shared server of a kind."""
     made = Popping(peers.peer(kind, CURRENT), peers.server(kind).broker_address, what, queues)
     try:
         yield made
@@ -87,8 +87,8 @@ def test_an_acknowledged_message_does_not_come_again(kind: str, peers: Peers) ->
 
 
 @pytest.mark.overlap
-def test_what_was_not_acknowledged_comes_again(kind: str, peers: Peers) -> None:
-    """In the retry topic, under its own topic, counted, not before its time."""
+def test_message_without_ack_is_redelivered(kind: str, peers: Peers) -> None:
+    """It comes by the retry topic, under its own topic, counted, not before its time."""
     with popping_from(kind, peers, "pop_again") as popping:
         popping.send("a", "b", tags="T", properties={"p": "v"})
         popped = popping.client.pop(popping.topic, invisible=INVISIBLE)
@@ -122,7 +122,7 @@ def test_many_are_acknowledged_at_once(kind: str, peers: Peers) -> None:
 
 @pytest.mark.overlap
 def test_the_time_can_be_changed(kind: str, peers: Peers) -> None:
-    """A longer one keeps the message away; the old receipt acknowledges nothing any more."""
+    """A longer time keeps the message invisible; the old receipt acknowledges nothing any more."""
     with popping_from(kind, peers, "pop_change") as popping:
         popping.send("a", "b")
         one, two = popping.wait_for(2, invisible=INVISIBLE)
@@ -152,7 +152,7 @@ def test_a_changed_message_can_be_acknowledged(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_tags_decide_what_is_given_out(kind: str, peers: Peers) -> None:
+def test_pop_delivers_matching_tags(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_tags") as popping:
         popping.send("a", tags="x")
         popping.send("b", tags="y")
@@ -176,7 +176,7 @@ def test_a_pop_waits_for_a_message(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_message_that_comes_again_wakes_who_waits(kind: str, peers: Peers) -> None:
+def test_redelivered_message_wakes_a_waiting_pop(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_wait_again") as popping:
         popping.send("a")
         popping.wait_for(invisible=2_000)
@@ -204,7 +204,7 @@ def test_in_order_a_queue_is_blocked_until_all_are_consumed(kind: str, peers: Pe
 
 @pytest.mark.overlap
 def test_in_order_messages_come_again_in_place(kind: str, peers: Peers) -> None:
-    """And are counted; the one whose time was changed holds up the others."""
+    """The deliveries are counted; the message with a changed time holds up the others."""
     with popping_from(kind, peers, "pop_order_again") as popping:
         popping.send("a", "b", "c")
         found = popping.wait_for(3, order=True, invisible=3_000)
@@ -229,7 +229,7 @@ def test_in_order_an_attempt_can_be_repeated(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_notification_tells_of_a_message(kind: str, peers: Peers) -> None:
+def test_notification_reports_a_message(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_notice") as popping:
         assert not popping.client.notify(popping.topic, poll=500)
         with ThreadPoolExecutor(1) as threads:
@@ -246,7 +246,7 @@ def test_a_notification_tells_of_a_message(kind: str, peers: Peers) -> None:
 
 @pytest.mark.overlap
 def test_a_message_that_fails_for_good_is_a_dead_letter(kind: str, peers: Peers) -> None:
-    """Popped, come again, then handed in as proxies do: sent back as a dead letter, acknowledged."""
+    """Popped, redelivered, then sent back as proxies do: as a dead letter, and acknowledged."""
     with popping_from(kind, peers, "pop_dead") as popping:
         popping.send("a", tags="T", properties={"p": "v"})
         popping.wait_for(invisible=1_000)
@@ -271,7 +271,7 @@ def test_a_message_that_fails_for_good_is_a_dead_letter(kind: str, peers: Peers)
 
 
 @pytest.mark.overlap
-def test_what_cannot_be_meant_is_refused(kind: str, peers: Peers) -> None:
+def test_invalid_pop_requests_are_refused(kind: str, peers: Peers) -> None:
     with popping_from(kind, peers, "pop_bad") as popping:
         popping.send("a")
         [found] = popping.wait_for()
@@ -298,7 +298,7 @@ def receipt(found: Received, place: int, value: str) -> str:
 @pytest.mark.both_servers
 @pytest.mark.parametrize(("first", "second"), [("apache", "ours"), ("ours", "apache")])
 def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path) -> None:
-    """What one server gave out, the other brings back; what one was told of, the other knows."""
+    """A server redelivers the messages that the other delivered, and knows its acknowledgements."""
     with Hands(tmp_path).open() as hands:
         hands.begin(first)
         peer = Peer(hands.namesrv_address, peers.driver(CURRENT), CURRENT)
@@ -326,8 +326,8 @@ def test_pops_change_hands(first: str, second: str, peers: Peers, tmp_path: Path
 
 
 @pytest.mark.overlap
-def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else(peers: Peers) -> None:
-    """Apache's broker forgets acknowledgements and offsets of the last seconds; ours has them in its log."""
+def test_only_messages_without_ack_are_redelivered_after_a_kill(peers: Peers) -> None:
+    """Apache's broker loses acknowledgements and offsets of the last seconds; ours has them in its log."""
     with peers.fresh("ours") as server:
         peer = peers.with_server(server, CURRENT)
         popping = Popping(peer, server.broker_address, "pop_kill", 4)

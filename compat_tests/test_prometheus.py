@@ -23,7 +23,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 
 DASHBOARDS = ROOT / "dashboards"
 SECONDS = 60
-"""How long anything may take."""
+"""Time limit of each step."""
 COMMIT = RequestCode.UPDATE_CONSUMER_OFFSET
 CREATE_GROUP = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
 SERVE = """
@@ -37,24 +37,24 @@ def full(one):
 RealDisk.usage, RealDisk.capacity = full(usage), full(capacity)
 main()
 """
-"""Our server, on a disk that says it is full as soon as there is a certain file."""
+"""Our server, on a disk that reports itself full as soon as a certain file exists."""
 
 
 def program(name: str) -> str:
-    """Where it is installed."""
+    """Return the path of an installed program."""
     found = shutil.which(name)
     assert found, f"{name} is missing: apt-get install prometheus"
     return found
 
 
-def test_the_rules_say_what_they_should() -> None:
+def test_alert_rules_pass_their_tests() -> None:
     command = [program("promtool"), "test", "rules", "rules_test.yml"]
     done = subprocess.run(command, cwd=DASHBOARDS, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 class Prometheus:
-    """Scrapes a port each second; alerts fire as soon as they are true."""
+    """A Prometheus that scrapes a port every second; alerts fire as soon as they are true."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self._url = f"http://{HOST}:{free_ports()}"
@@ -74,7 +74,7 @@ class Prometheus:
         self._popen = start_logged(command, folder / "prometheus.log", cwd=folder)
 
     def ask(self, path: str) -> Any:
-        """What the API answers; nothing while it is not up."""
+        """Return the answer of the API; None while it is not up."""
         try:
             with urlopen(f"{self._url}/api/v1/{path}", timeout=5) as answer:
                 return json.load(answer)["data"]
@@ -82,22 +82,22 @@ class Prometheus:
             return None
 
     def firing(self) -> set[str]:
-        """The alerts that fire, by name."""
+        """Return the names of the firing alerts."""
         alerts = (self.ask("alerts") or {}).get("alerts", ())
         return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
     def targets(self) -> list[str]:
-        """How the targets are."""
+        """Return the health of the targets."""
         return [target["health"] for target in (self.ask("targets") or {}).get("activeTargets", ())]
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the process."""
         stop(self._popen)
 
 
 @contextmanager
 def scraping(work: Path, port: int) -> Iterator[Prometheus]:
-    """A Prometheus that is up, and is answered."""
+    """Run a Prometheus, and wait until it has scraped the server."""
     folder = work / "prometheus"
     folder.mkdir()
     prometheus = Prometheus(folder, port)
@@ -110,7 +110,7 @@ def scraping(work: Path, port: int) -> Iterator[Prometheus]:
 
 @contextmanager
 def serving(work: Path, metrics_port: int, told: Path) -> Iterator[tuple[str, str]]:
-    """A server that exports metrics: where its name server and its broker are."""
+    """Run a server that exports metrics; yield the addresses of its name server and broker."""
     namesrv_port, broker_port = free_ports(), free_ports((-2, 0, 1))
     command = [sys.executable, "-c", SERVE, str(told), "serve", "--data-dir", str(work / "alerts")]
     command += ["--bind", HOST, "--advertise", HOST, "--console-port", "0"]

@@ -1,4 +1,4 @@
-"""Pull and lite-pull consumers: every answer a pull can have, and offsets kept on the server."""
+"""Pull and lite-pull consumers: every answer a pull can have, and offsets stored on the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.overlap
 
 
 def filled_queue(peer: Peer, what: str, tags: str = "T") -> Queue:
-    """A topic of one queue with the messages 0 to 9."""
+    """Return the only queue of a new topic, filled with the messages 0 to 9."""
     topic = peer.topic(what, 1)
     with peer.producer() as producer:
         [queue] = producer.queues(topic)
@@ -25,7 +25,7 @@ def filled_queue(peer: Peer, what: str, tags: str = "T") -> Queue:
 
 @pytest.mark.every_variant
 def test_pull_answers(peer: Peer) -> None:
-    """Found, nothing new, nothing that matches, and offsets out of range; each with where to go on."""
+    """Found, nothing new, nothing that matches, and offsets out of range; each with the next offset."""
     queue = filled_queue(peer, "pull")
     with peer.pull(peer.name("pullers")) as consumer:
         found = consumer.pull(queue, 0, max=4)
@@ -41,12 +41,12 @@ def test_pull_answers(peer: Peer) -> None:
 
 
 def brief(pulled: Pulled) -> tuple[str, int, int, int]:
-    """Status and offsets."""
+    """Return status and offsets."""
     return pulled.status, pulled.next_offset, pulled.min_offset, pulled.max_offset
 
 
 def test_pull_waits_for_an_arrival(peer: Peer) -> None:
-    """A pull that may wait is answered when a message arrives, long before its time is over."""
+    """A parked pull is answered when a message arrives, long before its deadline."""
     queue = filled_queue(peer, "longpoll")
     answers: list[tuple[float, Pulled]] = []
     with peer.pull(peer.name("long_pullers")) as consumer, peer.producer() as producer:
@@ -84,7 +84,7 @@ def test_offsets_of_a_queue(peer: Peer) -> None:
 
 
 def test_consume_offset_is_kept_by_the_server(peer: Peer) -> None:
-    """What one client commits, the next of its group reads."""
+    """The next client of a group reads the offset that the first one committed."""
     queue, group = filled_queue(peer, "kept"), peer.name("keepers")
     with peer.pull(group) as consumer:
         assert consumer.fetch_offset(queue) == 0
@@ -96,7 +96,7 @@ def test_consume_offset_is_kept_by_the_server(peer: Peer) -> None:
 
 
 def test_lite_pull_with_assigned_queues_and_seek(peer: Peer) -> None:
-    """Queues by hand, from the place sought."""
+    """Queues are assigned by hand and read from the sought position."""
     queue = filled_queue(peer, "assigned")
     with peer.lite(peer.name("assigners"), autoCommit=False) as consumer:
         assert consumer.queues(queue.topic) == [queue]
@@ -111,7 +111,7 @@ def test_lite_pull_with_assigned_queues_and_seek(peer: Peer) -> None:
 
 
 def test_lite_pull_by_subscription_commits_and_resumes(peer: Peer) -> None:
-    """What was committed is not read again by the next member of the group."""
+    """The next member of a group does not read committed messages again."""
     topic, group = peer.topic("lite"), peer.name("lites")
     subscriptions = {topic: "A"}
     with peer.producer() as producer:

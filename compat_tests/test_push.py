@@ -14,7 +14,7 @@ pytestmark = pytest.mark.overlap
 
 
 def bodies(received: list[Received]) -> list[str]:
-    """The bodies, sorted."""
+    """Return the bodies, sorted."""
     return sorted(one.body for one in received)
 
 
@@ -81,7 +81,7 @@ def test_ordered_consumer_keeps_the_order_of_a_queue(peer: Peer) -> None:
 
 
 def test_ordered_group_shares_locked_queues(peer: Peer) -> None:
-    """Two ordered members hold different queues; when one leaves, the other goes on with all of them."""
+    """Two ordered members hold different queues; when one leaves, the other takes over all of them."""
     topic, group = peer.topic("locks"), peer.name("lockers")
     with peer.producer() as producer, peer.push(group, {topic: "*"}, listener="ordered") as first:
         with peer.push(group, {topic: "*"}, listener="ordered") as second:
@@ -99,7 +99,7 @@ def test_ordered_group_shares_locked_queues(peer: Peer) -> None:
 
 @pytest.mark.every_variant
 def test_tags_choose_messages(peer: Peer) -> None:
-    """``A || C`` receives those two tags and nothing else; tags of equal hash are told apart."""
+    """``A || C`` receives those two tags and nothing else; tags of equal hash are distinguished."""
     topic = peer.topic("tags")
     tags = ["A", "B", "C", "AaAa", "BBBB", None]
     groups = [peer.name("tags_a_c"), peer.name("tags_hash"), peer.name("tags_all")]
@@ -119,7 +119,7 @@ def test_tags_choose_messages(peer: Peer) -> None:
 
 
 def test_one_consumer_of_two_topics(peer: Peer) -> None:
-    """A subscription of its own for each topic."""
+    """Each topic has a subscription of its own."""
     first, second = peer.topic("two_a"), peer.topic("two_b")
     subscriptions = {first: "*", second: "X"}
     with peer.push(peer.name("two_readers"), subscriptions) as consumer, peer.producer() as producer:
@@ -130,7 +130,7 @@ def test_one_consumer_of_two_topics(peer: Peer) -> None:
 
 
 def test_new_group_from_last_offset_of_a_young_topic_reads_everything(peer: Peer) -> None:
-    """A queue that still has its first message gives a new group offset 0, whatever the client wished."""
+    """A queue that still has its first message gives a new group offset 0, whatever the client requests."""
     topic = peer.topic("from_last")
     with peer.producer() as producer:
         producer.send([message(topic, f"{i}") for i in range(8)])
@@ -139,8 +139,8 @@ def test_new_group_from_last_offset_of_a_young_topic_reads_everything(peer: Peer
             assert bodies(consumer.collect(8)) == [f"{i}" for i in range(8)]
 
 
-def test_group_goes_on_where_it_left_off(peer: Peer) -> None:
-    """A new client of a known group receives only what came meanwhile."""
+def test_new_client_resumes_from_offsets_of_its_group(peer: Peer) -> None:
+    """A new client of a known group receives only the messages sent in between."""
     topic, group = peer.topic("resume"), peer.name("resumers")
     with peer.producer() as producer:
         producer.send([message(topic, f"old-{i}") for i in range(8)])

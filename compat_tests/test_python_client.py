@@ -1,4 +1,4 @@
-"""Our Python client: against both servers, and together with the official client."""
+"""Our Python client against both servers, and together with the official client."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.overlap
 
 
 class Inbox:
-    """A listener that keeps what it is given."""
+    """A listener that records the messages it is given."""
 
     def __init__(self, fails: int = 0) -> None:
         self.got: list[ReceivedMessage] = []
@@ -73,7 +73,7 @@ class Inbox:
 def reading(
     namesrv: str, group: str, topic: str, inbox: Inbox, wanted: str = "*", **settings: Any
 ) -> Iterator[PushConsumer]:
-    """A started push consumer."""
+    """Run a push consumer."""
     consumer = PushConsumer(group, inbox, namesrv, **{**FIRST, **settings})
     consumer.subscribe(topic, wanted)
     with consumer:
@@ -81,13 +81,13 @@ def reading(
 
 
 def test_the_known_answers_are_still_known() -> None:
-    """What the unit tests compare with is what the official client says today."""
+    """The recorded results that the unit tests use are those of the official client."""
     assert known_answers.ask() == JAVA
 
 
 @pytest.mark.parametrize("how", ["sync", "async", "batch", "oneway"])
 def test_python_sends_and_java_receives(peer: Peer, how: str) -> None:
-    """In every way, with tags, keys, flag and properties; ids are the same on both sides."""
+    """Every way to send, with tags, keys, flag and properties; ids are the same on both sides."""
     topic = peer.topic(f"py_{how}")
     with Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
         messages = [
@@ -144,7 +144,7 @@ def test_java_sends_and_python_receives(peer: Peer) -> None:
 
 @pytest.mark.parametrize("kind_of_compression", ["ZLIB", "LZ4", "ZSTD"])
 def test_compressed_bodies_arrive_whole(peer: Peer, kind_of_compression: str) -> None:
-    """Each compression with today's client; the older one knows zlib only."""
+    """Each compression with the current client; the older one knows zlib only."""
     if peer.variant != CURRENT and kind_of_compression != "ZLIB":
         return
     topic = peer.topic("compressed")
@@ -156,7 +156,7 @@ def test_compressed_bodies_arrive_whole(peer: Peer, kind_of_compression: str) ->
 
 
 def test_both_see_the_queues_in_one_order(peer: Peer) -> None:
-    """A selector of one's own, which picks by the same rule as the driver's, picks the same queues."""
+    """A custom selector, which picks by the same rule as the driver's, picks the same queues."""
 
     def by_key(queues: Sequence[MessageQueue], given: Message, key: str) -> MessageQueue:
         return queues[java_hash(key) % len(queues)]
@@ -170,7 +170,7 @@ def test_both_see_the_queues_in_one_order(peer: Peer) -> None:
 
 
 def test_requests_and_replies_across_languages(peer: Peer) -> None:
-    """Python asks and Java answers; Java asks and Python answers."""
+    """Requests of Python are answered by Java, and requests of Java by Python."""
     topic = peer.topic("py_asks", 2)
     with Producer(peer.name("py_askers"), peer.namesrv_address) as producer:
         producer.send(Message(topic, "to be received, not answered"))
@@ -189,12 +189,12 @@ def test_requests_and_replies_across_languages(peer: Peer) -> None:
         consumer = PushConsumer(peer.name("py_repliers"), answer, peer.namesrv_address)
         consumer.subscribe(other)
         with consumer, peer.requester(peer.name("requesters")) as requester:
-            time.sleep(3)  # new groups begin at the end of the queues
+            time.sleep(3)  # new groups start at the end of the queues
             assert requester.request(message(other, "two")).body == "re: two"
 
 
 def test_queues_are_shared_with_java_members(peer: Peer) -> None:
-    """Two Java and two Python consumers share 9 queues 3-2-2-2, and take over from one that leaves."""
+    """Two Java and two Python consumers share 9 queues 3-2-2-2, and take over from a member that leaves."""
     topic, group = peer.topic("nine_mixed", 9), peer.name("mixed_members")
     inboxes = [Inbox(), Inbox()]
     with ExitStack() as stack:
@@ -222,7 +222,7 @@ def test_queues_are_shared_with_java_members(peer: Peer) -> None:
 
 
 def shares(java: list[Any], python: list[PushConsumer], topic: str) -> list[int]:
-    """How many queues each holds, most first; empty while some queue is held twice."""
+    """Return how many queues each holds, most first; empty while some queue is held twice."""
     held: list[set[Any]] = [consumer.assigned(topic) for consumer in java]
     for consumer in python:
         queues = list(consumer._core.held)
@@ -252,7 +252,7 @@ class Member:
 
     @property
     def queues(self) -> list[int]:
-        """The queues it holds."""
+        """Queues that the consumer holds."""
         return next((line["queues"] for line in reversed(list(self.lines)) if "queues" in line), [])
 
     def kill(self) -> None:
@@ -270,8 +270,10 @@ class Member:
 
 
 def test_nothing_is_lost_when_members_are_killed(kind: str, peers: Peers) -> None:
-    """Two Java and two Python members; one of each is killed in the middle of sending. Everything is
-    consumed, and what comes twice is only what a killed member had not committed."""
+    """Two Java and two Python members; one of each is killed in the middle of sending.
+
+    All messages are consumed, and only those that a killed member had not committed come twice.
+    """
     peer = peers.with_server(peers.server(kind), CURRENT)
     topic, group = peer.topic("killed", 9), peer.name("killed_members")
     version, properties = VARIANTS[CURRENT]
@@ -295,7 +297,7 @@ def test_nothing_is_lost_when_members_are_killed(kind: str, peers: Peers) -> Non
             ]
 
         def arrives(alive: Sequence[Any], also: Sequence[str], when: str) -> None:
-            """Everything that was sent is seen by somebody."""
+            """Wait until every sent message has been received by a member."""
             end = time.monotonic() + 90
             while missing := set(sent) - set(seen(alive)) - set(also):
                 assert time.monotonic() < end, (
@@ -330,7 +332,7 @@ def test_nothing_is_lost_when_members_are_killed(kind: str, peers: Peers) -> Non
 
 @pytest.mark.parametrize("state", list(TransactionState))
 def test_transactions(kind: str, peers: Peers, state: TransactionState) -> None:
-    """Committed, rolled back, or asked for until it is known; Java sees what is committed."""
+    """Transactions are committed, rolled back, or checked until decided; Java sees the committed ones."""
     peer = peers.with_server(peers.tuned(kind), CURRENT)
     topic = peer.topic("py_transactions")
 
@@ -359,7 +361,7 @@ def test_transactions(kind: str, peers: Peers, state: TransactionState) -> None:
 
 
 def test_failures_come_again_and_then_are_dead_letters(kind: str, peers: Peers) -> None:
-    """What the listener refuses comes again after 10 s; what it refuses once too often is a dead letter."""
+    """A refused message is redelivered after 10 s; after the last retry it is a dead letter."""
     server = peers.server(kind)
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_retries", 1), peer.name("py_retriers")
@@ -378,7 +380,7 @@ def test_failures_come_again_and_then_are_dead_letters(kind: str, peers: Peers) 
 
 
 def test_ordered_consumption(kind: str, peers: Peers) -> None:
-    """Each queue in order, also over a failure, with two members."""
+    """Each queue is consumed in order, also after a failure, with two members."""
     server = peers.server(kind)
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_ordered", 4), peer.name("py_ordered")
@@ -401,7 +403,7 @@ def test_ordered_consumption(kind: str, peers: Peers) -> None:
 
 
 def test_broadcasting(kind: str, peers: Peers, tmp_path: Any) -> None:
-    """Everybody gets everything, and goes on where it left off."""
+    """Each member receives all messages, and resumes from its own offsets."""
     server = peers.server(kind)
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_broadcast", 2), peer.name("py_broadcast")
@@ -460,7 +462,7 @@ def test_pulling_and_polling(kind: str, peers: Peers) -> None:
 
 
 def polled(consumer: LitePullConsumer, count: int) -> list[ReceivedMessage]:
-    """Poll until so many have come."""
+    """Poll until `count` messages have come or 40 s have passed."""
     got: list[ReceivedMessage] = []
     end = time.monotonic() + 40
     while len(got) < count and time.monotonic() < end:
@@ -469,7 +471,7 @@ def polled(consumer: LitePullConsumer, count: int) -> list[ReceivedMessage]:
 
 
 def test_delays_and_timers(kind: str, peers: Peers) -> None:
-    """A delay level and a time of one's own; one timer is called back."""
+    """A delay level and a timer; another timer is recalled."""
     server = peers.tuned(kind)
     peer = peers.with_server(server, CURRENT)
     topic = peer.topic("py_delays", 1)
@@ -490,7 +492,7 @@ def test_delays_and_timers(kind: str, peers: Peers) -> None:
     "settings", [{"use_tls": True}, {"serialize_type": "ROCKETMQ"}], ids=["tls", "binary"]
 )
 def test_tls_and_the_binary_header_form(kind: str, peers: Peers, settings: dict[str, Any]) -> None:
-    """The same conversation as ever."""
+    """Messages are sent and received over TLS and with binary headers."""
     server = peers.server(kind)
     peer = peers.with_server(server, CURRENT)
     topic = peer.topic("py_forms")

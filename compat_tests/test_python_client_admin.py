@@ -1,4 +1,4 @@
-"""Administration from Python: every question, put to both servers, has an answer that we can read."""
+"""Administration from Python: we can parse the answer of both servers to every request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mqgateway.gateway.client import (
     admin_names,
     admin_topics,
 )
-from mqgateway.gateway.client.admin_question import ASKED, Question
+from mqgateway.gateway.client.admin_question import QUESTIONS, Question
 from mqgateway.gateway.codec.bodies import QueueData
 
 pytestmark = pytest.mark.overlap
@@ -44,7 +44,7 @@ FIRST: dict[str, Any] = {
 
 
 class Office:
-    """A topic of two queues with messages, a group that has consumed them, and who asks about it."""
+    """A topic of two queues with messages, a group that has consumed them, and the administration client."""
 
     def __init__(self, server: Server, admin: Admin, topic: str, group: str) -> None:
         self.server, self.admin, self.topic, self.group = server, admin, topic, group
@@ -53,19 +53,19 @@ class Office:
         self.asked: set[int] = set()
 
     def ask(self, question: Question[Any]) -> Any:
-        """What the broker answers."""
+        """Send a request to the broker and return the answer."""
         self.asked.add(question.code)
         return self.admin.ask(question, BROKER_NAME, 10)
 
     def ask_names(self, question: Question[Any]) -> Any:
-        """What the name server answers."""
+        """Send a request to the name server and return the answer."""
         self.asked.add(question.code)
         return self.admin.ask_name_server(question)
 
 
 @contextmanager
 def office(kind: str, peers: Peers) -> Iterator[Office]:
-    """Everything made with our own administration."""
+    """Create topic and group by our own administration, and consume the topic."""
     server = peers.server(kind)
     namer = peers.with_server(server, CURRENT)
     topic, group = namer.name("py_admin"), namer.name("py_admin")
@@ -86,8 +86,8 @@ def office(kind: str, peers: Peers) -> Iterator[Office]:
             yield here
 
 
-def test_every_question_about_what_there_is(kind: str, peers: Peers) -> None:
-    """What is read changes nothing; each answer says what was done before."""
+def test_every_request_that_reads(kind: str, peers: Peers) -> None:
+    """Requests that only read; each answer shows the actions before."""
     with office(kind, peers) as here:
         topic, group, queue = here.topic, here.group, MessageQueue(here.topic, BROKER_NAME, 0)
         ask, names = here.ask, here.ask_names
@@ -150,11 +150,11 @@ def test_every_question_about_what_there_is(kind: str, peers: Peers) -> None:
         assert len(ask(admin_broker.timer_check_point())) == 56
         assert isinstance(ask(admin_broker.timer_counts()), dict)
         assert isinstance(ask(admin_broker.cold_reads()), dict)
-        assert len(here.asked) > 45 and here.asked <= set(ASKED)
+        assert len(here.asked) > 45 and here.asked <= set(QUESTIONS)
 
 
-def test_every_question_that_changes_something(kind: str, peers: Peers) -> None:
-    """What was changed is found changed."""
+def test_every_request_that_changes_the_server(kind: str, peers: Peers) -> None:
+    """Requests that change the server; the changes are read back."""
     with office(kind, peers) as here:
         topic, group, queue = here.topic, here.group, MessageQueue(here.topic, BROKER_NAME, 0)
         ask, names = here.ask, here.ask_names
@@ -198,7 +198,7 @@ def test_every_question_that_changes_something(kind: str, peers: Peers) -> None:
             ask(question)
 
 
-def test_what_the_broker_does_itself_is_counted(kind: str, peers: Peers) -> None:
+def test_deliveries_of_delayed_messages_are_counted(kind: str, peers: Peers) -> None:
     """A delayed message is taken from the schedule topic by a group of its own, and put into its topic."""
     server = peers.server(kind)
     topic = peers.with_server(server, CURRENT).name("counted")
@@ -228,7 +228,7 @@ def test_what_the_broker_does_itself_is_counted(kind: str, peers: Peers) -> None
 
 @pytest.mark.parametrize("name", ["Unknown", "%RETRY%Unknown"])
 def test_refusals_have_the_same_code(kind: str, peers: Peers, name: str) -> None:
-    """What is not there is refused alike."""
+    """An unknown topic and an unknown group are refused with the same codes."""
     server = peers.server(kind)
     with Admin(server.namesrv_address) as admin:
         wait_until(lambda: BROKER_NAME in admin.brokers(), 30, "the broker has registered")

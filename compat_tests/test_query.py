@@ -1,4 +1,4 @@
-"""Messages found again: by offset id, by unique key, by key."""
+"""Queries of messages by offset id, by unique key, and by key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.overlap
 
 @pytest.mark.every_variant
 def test_messages_are_found_by_id_and_key(peer: Peer) -> None:
-    """All three ways lead to the same message; keys of equal hash are told apart."""
+    """All three queries find the same message; keys of equal hash are distinguished."""
     topic = peer.topic("query")
     began = int(time.time() * 1000) - 60_000
     with peer.producer() as producer:
@@ -44,7 +44,7 @@ def test_messages_are_found_by_id_and_key(peer: Peer) -> None:
 
 
 def test_unknown_offset_id_is_an_error(peer: Peer) -> None:
-    """The client throws; nothing is made up."""
+    """The client throws an exception, and returns no message."""
     topic = peer.topic("unknown_id")
     with peer.producer() as producer:
         [result] = producer.send([message(topic, "only")])

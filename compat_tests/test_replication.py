@@ -1,8 +1,8 @@
-"""Masters and slaves of both kinds in one group; a slave that takes the place of a master of the other kind.
+"""Masters and slaves of both kinds in one group; a slave that replaces a master of the other kind.
 
-The log of a slave is its master's byte for byte; what a SYNC_MASTER has acknowledged is read from the slave
-when the master is gone; groups go on where they were. ``MQGATEWAY_REPLICATION_MESSAGES`` (600) makes it
-larger.
+The log of a slave is its master's byte for byte; the slave serves all messages that a SYNC_MASTER has
+acknowledged when the master is down; groups resume from their offsets. ``MQGATEWAY_REPLICATION_MESSAGES``
+(600) is the number of messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compat_tests.support.replicas import Group, Member
 MESSAGES = int(os.environ.get("MQGATEWAY_REPLICATION_MESSAGES", "600"))
 READ_SECONDS = max(90, MESSAGES // 100)
 TABLES_SECONDS = 100
-"""Apache's slave takes over its master's tables after a minute."""
+"""Apache's slave copies its master's tables after a minute."""
 MASTER = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
 ALONE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "1"}
 SLAVE = {"brokerRole": "SLAVE", "brokerId": "1"}
@@ -34,7 +34,7 @@ ADDRESS = r"\d+(\.\d+){3}:\d+"
 
 
 def send_mixture(peer: Peer, topic: str) -> set[str]:
-    """Send messages of several kinds and sizes; the bodies, all of which were acknowledged."""
+    """Send messages of several kinds and sizes; return the bodies, all of which were acknowledged."""
     bodies = [f"{number}:" + "x" * (number * 37 % 3000) for number in range(MESSAGES)]
     third = MESSAGES // 3
     with peer.producer() as producer:
@@ -49,7 +49,7 @@ def send_mixture(peer: Peer, topic: str) -> set[str]:
 
 
 def read(consumer: PullConsumer, queues: list[Queue], wanted: set[str]) -> dict[Queue, int]:
-    """Read until everything wanted has come; where each queue ends."""
+    """Read until all wanted messages have come; return the end of each queue."""
     offsets = dict.fromkeys(queues, 0)
     seen: set[str] = set()
     end = time.monotonic() + READ_SECONDS
@@ -58,7 +58,7 @@ def read(consumer: PullConsumer, queues: list[Queue], wanted: set[str]) -> dict[
         for queue in queues:
             try:
                 pulled = consumer.pull(queue, offsets[queue])
-            except ClientError:  # the client has not noticed yet that the master is gone
+            except ClientError:  # the client has not noticed yet that the master is down
                 time.sleep(0.5)
                 continue
             seen |= {one.body for one in pulled.messages}
@@ -67,14 +67,14 @@ def read(consumer: PullConsumer, queues: list[Queue], wanted: set[str]) -> dict[
 
 
 def is_in_step(master: Member, slave: Member) -> None:
-    """The slave has everything, byte for byte."""
+    """Wait until the slave has the whole log, and compare it byte for byte."""
     wait_until(lambda: master.is_followed() and slave.end() == master.end(), 60, "the slave has everything")
     end = master.end()
     assert slave.log(end) == master.log(end)
 
 
 def shape(text: str) -> list[str]:
-    """What mqadmin printed, without what differs from run to run."""
+    """Return the output of mqadmin without the parts that differ between runs."""
     text = re.sub(ADDRESS, "ADDRESS", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}", "TIME", text)
     lines = [re.sub(r"\d+(\.\d+)?", "N", line).split() for line in text.splitlines()]
@@ -82,7 +82,7 @@ def shape(text: str) -> list[str]:
 
 
 def check_status(admin: Mqadmin, group: Group) -> None:
-    """`mqadmin haStatus` of both, as Apache's brokers have it."""
+    """Check the output of `mqadmin haStatus` for both brokers, which is that of Apache's brokers."""
     said = admin.run("haStatus", "-n", group.namesrv_address, "-b", group.first.address)
     assert shape(said.out) == [
         "#MasterAddr ADDRESS",
@@ -112,13 +112,13 @@ def check_status(admin: Mqadmin, group: Group) -> None:
 def test_a_slave_has_its_masters_log_and_serves_readers_without_it(
     peers: Peers, tmp_path: Path, master: str, slave: str
 ) -> None:
-    """Acknowledged is what both have; a group goes on where it was, and its offsets are kept."""
+    """Both have the acknowledged messages; a group resumes from its offsets, and they are stored."""
     with Group(tmp_path) as group, closing(Mqadmin(peers.runtime)) as admin:
         _lose_the_master(group, peers, admin, master, slave)
 
 
 def _lose_the_master(group: Group, peers: Peers, admin: Mqadmin, master: str, slave: str) -> None:
-    """The scenario in a group of its own."""
+    """Run the scenario in a group of its own."""
     group.first.begin(master, MASTER)
     group.second.begin(slave, SLAVE)
     wait_until(group.first.is_followed, 60, "the slave follows")
@@ -144,7 +144,7 @@ def _lose_the_master(group: Group, peers: Peers, admin: Mqadmin, master: str, sl
 
 
 def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
-    """Commit, which is not answered, and see whether it arrived."""
+    """Commit, which has no answer, and return True if the offset arrived."""
     try:
         consumer.update_offset(queue, offset)
         return consumer.fetch_offset(queue) == offset
@@ -155,14 +155,16 @@ def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
 @pytest.mark.overlap
 @pytest.mark.both_servers
 def test_a_group_is_handed_over_from_apaches_broker_to_ours(peers: Peers, tmp_path: Path) -> None:
-    """Under load the master is stopped, readers go on from our slave, which is started as the master;
-    Apache's broker comes back as its slave. Nothing acknowledged is lost, and the logs are the same."""
+    """The master is stopped under load, readers continue with our slave, which is restarted as the master.
+
+    Apache's broker returns as its slave. No acknowledged message is lost, and the logs are equal.
+    """
     with Group(tmp_path) as group:
         _hand_over(group, peers)
 
 
 def _hand_over(group: Group, peers: Peers) -> None:
-    """The scenario in a group of its own."""
+    """Run the scenario in a group of its own."""
     group.first.begin("apache", MASTER)
     group.second.begin("ours", SLAVE)
     wait_until(group.first.is_followed, 60, "the slave follows")
@@ -184,7 +186,7 @@ def _hand_over(group: Group, peers: Peers) -> None:
 
 
 def _storm(group: Group, peer: Peer, topic: str) -> set[str]:
-    """Send as fast as it goes until the master is stopped; what was acknowledged."""
+    """Send at full speed until the master is stopped; return the acknowledged bodies."""
     with peer.producer(retries=0) as producer:
         storm: Future[list[str]] = producer.begin_storm(topic, 4, 60_000)
         wait_until(lambda: producer.storm_count() >= MESSAGES, 60, "a storm", 0.05)

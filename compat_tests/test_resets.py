@@ -1,4 +1,4 @@
-"""Where groups go on from is changed by mqadmin, and what consumers are doing is asked of them."""
+"""Consumer offsets reset by mqadmin, and queries of the state of consumers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.overlap
 VERSIONS = pytest.mark.parametrize("version", CLIENT_VERSIONS)
 COUNT = 12
 RESET_SECONDS = 60
-"""A consumer finds out with its next pull, and begins again with its next rebalance."""
+"""A consumer notices with its next pull, and starts again with its next rebalance."""
 
 
 class Tool:
@@ -34,13 +34,13 @@ class Tool:
         self.server = server
 
     def run(self, *command: str) -> str:
-        """What a command prints; it must not fail."""
+        """Run a command, which must not fail; return its output."""
         output = self._mqadmin.run(*command, "-n", self.server.namesrv_address)
         assert output.exit == 0 and "Caused by" not in output.err, output
         return output.out
 
     def wait_until_committed(self, group: str, topic: str) -> None:
-        """The group's offsets reach the broker every few seconds."""
+        """Wait for the group's offsets, which reach the broker every few seconds."""
         command = ("consumerProgress", "-g", group, "-t", topic, "-n", self.server.namesrv_address)
         wait_until(
             lambda: "Consume Diff Total: 0" in self._mqadmin.run(*command).out, 60, "committed offsets", 1
@@ -49,7 +49,7 @@ class Tool:
 
 @contextmanager
 def tool(peers: Peers, server: Server) -> Iterator[Tool]:
-    """A tool of its own, as scenarios run beside one another."""
+    """Run a tool of its own, as scenarios run concurrently."""
     mqadmin = Mqadmin(peers.runtime)
     try:
         yield Tool(mqadmin, server)
@@ -58,7 +58,7 @@ def tool(peers: Peers, server: Server) -> Iterator[Tool]:
 
 
 def send(peer: Peer, topic: str, start: int = 0) -> None:
-    """So many messages, spread over the queues."""
+    """Send `COUNT` messages, spread over the queues."""
     with peer.producer() as producer:
         producer.send([message(topic, f"{i}", keys="k") for i in range(start, start + COUNT)])
 
@@ -69,7 +69,7 @@ def numbers(received: list[Received]) -> list[int]:
 
 @VERSIONS
 def test_a_group_is_sent_back_while_it_consumes(kind: str, version: str, peers: Peers) -> None:
-    """resetOffsetByTime: what was stored since then comes again, once."""
+    """resetOffsetByTime: messages stored since then are redelivered, once."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group = peer.topic("back"), peer.name("back_readers")
     with tool(peers, server) as admin:
@@ -87,7 +87,7 @@ def test_a_group_is_sent_back_while_it_consumes(kind: str, version: str, peers: 
 
 @VERSIONS
 def test_a_group_is_sent_back_by_its_clients(kind: str, version: str, peers: Peers) -> None:
-    """The same with useServerSideResetOffset=false: the broker tells the connected consumers."""
+    """With useServerSideResetOffset=false the broker notifies the connected consumers."""
     server = peers.tuned(kind)
     peer = peers.with_server(server, version)
     topic, group = peer.topic("told"), peer.name("told_readers")
@@ -101,8 +101,8 @@ def test_a_group_is_sent_back_by_its_clients(kind: str, version: str, peers: Pee
 
 
 @VERSIONS
-def test_what_has_piled_up_is_skipped(kind: str, version: str, peers: Peers) -> None:
-    """skipAccumulatedMessage: a group that comes back goes on with what is new."""
+def test_accumulated_messages_are_skipped(kind: str, version: str, peers: Peers) -> None:
+    """skipAccumulatedMessage: a group that reconnects resumes with the new messages."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group = peer.topic("piled"), peer.name("piled_readers")
     with tool(peers, server) as admin:
@@ -121,7 +121,7 @@ def test_what_has_piled_up_is_skipped(kind: str, version: str, peers: Peers) -> 
 
 
 @VERSIONS
-def test_a_group_goes_on_where_another_one_is(kind: str, version: str, peers: Peers) -> None:
+def test_offsets_of_a_group_are_cloned(kind: str, version: str, peers: Peers) -> None:
     """cloneGroupOffset."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group, other = peer.topic("cloned"), peer.name("source_readers"), peer.name("cloned_readers")
@@ -130,7 +130,7 @@ def test_a_group_goes_on_where_another_one_is(kind: str, version: str, peers: Pe
         with peer.push(group, {topic: "*"}) as consumer:
             assert len(consumer.collect(COUNT)) == COUNT
             admin.wait_until_committed(group, topic)
-        # Apache's tool looks the new group up before it clones.
+        # Apache's tool queries the new group before it clones.
         admin.run("updateSubGroup", "-b", server.broker_address, "-g", other)
         with peer.push(other, {peer.topic("elsewhere"): "*"}):
             pass
@@ -141,7 +141,7 @@ def test_a_group_goes_on_where_another_one_is(kind: str, version: str, peers: Pe
 
 
 @VERSIONS
-def test_consumers_tell_what_they_do(kind: str, version: str, peers: Peers) -> None:
+def test_consumer_status_is_reported(kind: str, version: str, peers: Peers) -> None:
     """consumerStatus with stacks, and the offsets that each consumer sees."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group = peer.topic("asked"), peer.name("asked_readers")
@@ -155,7 +155,7 @@ def test_consumers_tell_what_they_do(kind: str, version: str, peers: Peers) -> N
 
 
 def consumer_offsets(server: Server, group: str, topic: str, client_id: str) -> list[int]:
-    """The offset of each queue as a consumer sees it, asked of it by the broker."""
+    """Return the offset of each queue as a consumer reports it to the broker."""
     with RawConnection(server.broker_address) as connection:
         code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
         answer = connection.ask(code, {"topic": topic, "group": group})
@@ -165,7 +165,7 @@ def consumer_offsets(server: Server, group: str, topic: str, client_id: str) -> 
 
 @VERSIONS
 def test_a_message_is_consumed_directly(kind: str, version: str, peers: Peers) -> None:
-    """queryMsgById with a client: the consumer is given the message once more, and says what became of it."""
+    """queryMsgById with a client: the consumer gets the message once more and reports the result."""
     peer, server = peers.peer(kind, version), peers.server(kind)
     topic, group = peer.topic("direct"), peer.name("direct_readers")
     with (

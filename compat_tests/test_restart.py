@@ -1,4 +1,4 @@
-"""A server that ends in good order and comes back: nothing is lost, nothing comes twice."""
+"""A server that stops cleanly and restarts: no message is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.overlap
 
 
 def test_offsets_messages_and_clients_survive_a_restart(kind: str, peers: Peers) -> None:
-    """Groups go on where they were; a producer that lived through the restart sends on; offsets go on."""
+    """Groups resume from their offsets, a producer survives the restart, and offsets are continuous."""
     with peers.fresh(kind) as server:
         each = [peers.with_server(server, version) for version in CLIENT_VERSIONS]
         names = [(peer.topic("restart"), peer.name("restart_readers")) for peer in each]

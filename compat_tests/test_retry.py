@@ -1,4 +1,4 @@
-"""Consumption that fails: retry after the level's time, then the dead-letter topic."""
+"""Consumption that fails: retry after the level's delay, then the dead-letter topic."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_message_refused_for_good_is_a_dead_letter(peer: Peer) -> None:
 
 
 def dead_letters(reader: PullConsumer, group: str) -> list[Received]:
-    """What the dead-letter topic of a group holds now."""
+    """Return the messages in the dead-letter topic of a group."""
     try:
         queues = reader.queues(f"%DLQ%{group}")
     except ClientError:

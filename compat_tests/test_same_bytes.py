@@ -1,7 +1,7 @@
-"""The same messages sent to both servers: the same bytes on disk, but for times, addresses and unique keys.
+"""Stores of both servers after the same sends: equal bytes except for times, addresses and unique keys.
 
-Records are compared field by field, as the order of properties is that of a hash map in Java; consume
-queues, batch consume queues and index by unit and entry; tables by what they say.
+Records are compared field by field, as the order of properties is that of a hash map in Java; consume queues,
+batch consume queues and index by unit and entry; tables by their values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DELAYED = 2
 
 
 def written(peers: Peers, has_checksums: bool) -> dict[str, Path]:
-    """The directories that both servers leave after the same things were done to them."""
+    """Return the directories of both servers after the same actions."""
     admin = Mqadmin(peers.runtime)
     try:
         return {kind: written_by(kind, peers, admin, has_checksums) for kind in KINDS}
@@ -53,13 +53,13 @@ EARLY = {"stores": WRITTEN}
 
 @pytest.fixture(scope="module", params=WRITTEN, ids=["plain", "with CRC"])
 def stores(request: pytest.FixtureRequest) -> dict[str, Path]:
-    """The directories that both servers left."""
+    """Return the directories of both servers."""
     stores: dict[str, Path] = early.result(request, request.param)
     return stores
 
 
 def written_by(kind: str, peers: Peers, admin: Mqadmin, has_checksums: bool) -> Path:
-    """What a server leaves."""
+    """Run the actions on a server and return its directory."""
     more = {"enabledAppendPropCRC": "true"} if has_checksums else {}
     with Server(kind, peers.work, {**SETTINGS, **more}) as server:
         peer = peers.with_server(server, CURRENT)
@@ -80,7 +80,7 @@ def written_by(kind: str, peers: Peers, admin: Mqadmin, has_checksums: bool) -> 
 
 
 def send_everything(producer: Producer) -> None:
-    """Messages of every shape, in one order."""
+    """Send messages of every shape, in one order."""
     first, second = (Queue(TOPIC, BROKER_NAME, queue_id) for queue_id in (0, 1))
     shapes: list[dict[str, Any]] = [
         message(TOPIC, "plain"),
@@ -101,17 +101,17 @@ def send_everything(producer: Producer) -> None:
 
 
 def check(sent: list[Sent]) -> None:
-    """Everything was stored."""
+    """Check that all messages were stored."""
     assert sent and all(one.status == "SEND_OK" for one in sent)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and below, by their path in it."""
+    """Return the files of a folder and below, by their relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def records(store: Path) -> list[Any]:
-    """Every record of the log, parsed."""
+    """Return every record of the log, parsed."""
     found = []
     for _, data in sorted(files(store / "commitlog").items()):
         at = 0
@@ -127,12 +127,12 @@ def records(store: Path) -> list[Any]:
 
 
 def messages(store: Path) -> list[Any]:
-    """Every record that is a message."""
+    """Return every record that is a message."""
     return [record for record in records(store) if not isinstance(record, tuple)]
 
 
 def comparable(record: Any) -> Any:
-    """A record without what may differ: times, addresses, unique keys, and checksums over them."""
+    """Return a record without the parts that may differ: times, addresses, unique keys, their checksums."""
     if isinstance(record, tuple):
         return record
     fields = {name: value for name, value in record.items() if name not in ("_io", "properties")}
@@ -153,7 +153,7 @@ def comparable(record: Any) -> Any:
 
 @pytest.mark.both_servers
 def test_records_are_the_same(stores: dict[str, Path]) -> None:
-    """Field for field, at the same offsets, with blanks at the same ends of files."""
+    """Equal field by field, at the same offsets, with blanks at the same ends of files."""
     apache, ours = ([comparable(record) for record in records(stores[kind])] for kind in KINDS)
     assert len(apache) > 70
     assert ours == apache
@@ -162,7 +162,7 @@ def test_records_are_the_same(stores: dict[str, Path]) -> None:
 
 @pytest.mark.both_servers
 def test_consume_queues_are_the_same(stores: dict[str, Path]) -> None:
-    """Byte for byte, but for the delivery times in the schedule."""
+    """Equal byte for byte, except for the delivery times in the schedule."""
     apache, ours = (files(stores[kind] / "consumequeue") for kind in KINDS)
     assert set(ours) == set(apache)
     for name, expected in apache.items():
@@ -177,7 +177,7 @@ def test_consume_queues_are_the_same(stores: dict[str, Path]) -> None:
 
 @pytest.mark.both_servers
 def test_delivery_times_are_the_same(stores: dict[str, Path]) -> None:
-    """A second after the time of the record, on both."""
+    """The delivery time is a second after that of the record, on both."""
     for kind in KINDS:
         units = (stores[kind] / "consumequeue/SCHEDULE_TOPIC_XXXX/0" / f"{0:020d}").read_bytes()
         stored = {record.physical_offset: record.store_timestamp for record in messages(stores[kind])}
@@ -188,7 +188,7 @@ def test_delivery_times_are_the_same(stores: dict[str, Path]) -> None:
 
 @pytest.mark.both_servers
 def test_batch_consume_queues_are_the_same(stores: dict[str, Path]) -> None:
-    """Unit for unit, but for the store time."""
+    """Equal unit by unit, except for the store time."""
     apache, ours = (files(stores[kind] / "batchconsumequeue") for kind in KINDS)
     assert set(ours) == set(apache) == {f"{BATCHED}/0/{0:020d}"}
     (expected,), (found,) = apache.values(), ours.values()
@@ -224,7 +224,7 @@ def test_index_entries_are_the_same(stores: dict[str, Path]) -> None:
 
 @pytest.mark.both_servers
 def test_the_checkpoint_says_the_same(stores: dict[str, Path]) -> None:
-    """As far as times and the rhythm of flushes allow to compare."""
+    """Compared as far as times and the interval of flushes allow."""
     for kind in KINDS:
         data = (stores[kind] / "checkpoint").read_bytes()
         assert len(data) == 4096 and not data[48:].strip(b"\0")
@@ -237,7 +237,7 @@ def test_the_checkpoint_says_the_same(stores: dict[str, Path]) -> None:
 
 @pytest.mark.both_servers
 def test_tables_say_the_same(stores: dict[str, Path]) -> None:
-    """The entries of what was made, member for member."""
+    """The entries of the created topics and groups are equal, member by member."""
     tables = {}
     for kind in KINDS:
         config = stores[kind] / "config"

@@ -1,4 +1,4 @@
-"""Every way to send, seen by the sender and by a consumer."""
+"""Every way to send, from the view of the sender and of a consumer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.overlap
 
 @pytest.mark.every_variant
 def test_sync_send_is_received_as_sent(peer: Peer) -> None:
-    """Body, tags, keys, flag, user properties and the queue offset arrive; ids are of the standard's form."""
+    """Body, tags, keys, flag, user properties and the queue offset arrive; ids have RocketMQ's form."""
     topic = peer.topic("sync")
     with peer.producer() as producer, peer.push(peer.name("sync_readers"), {topic: "*"}) as consumer:
         fields = {"tags": "TagA", "keys": "k1 k2", "flag": 7, "properties": {"colour": "blau", "größe": "µ"}}
@@ -138,7 +138,7 @@ def test_properties_that_do_not_fit_are_refused(peer: Peer) -> None:
 
 
 def test_delayed_message_arrives_after_its_level(peer: Peer) -> None:
-    """Level 2 is five seconds; the message keeps its own topic and is not seen before."""
+    """Level 2 is five seconds; the message keeps its own topic and is not delivered before."""
     topic = peer.topic("delay")
     with peer.producer() as producer, peer.push(peer.name("delay_readers"), {topic: "*"}) as consumer:
         [result] = producer.send([message(topic, "late", delayLevel=2, keys="k")])
@@ -146,6 +146,6 @@ def test_delayed_message_arrives_after_its_level(peer: Peer) -> None:
     assert result.status == "SEND_OK"
     assert (one.topic, one.body, one.keys, one.unique_key) == (topic, "late", "k", result.msg_id)
     assert one.received_at - one.born_timestamp >= 4900
-    # When the server let it go; when the client is given it depends on the client's heartbeat, too.
+    # The time of delivery in the server; the client's heartbeat adds to the time of reception.
     assert 4900 <= one.store_timestamp - one.born_timestamp <= 12_000
     assert one.properties["REAL_TOPIC"] == topic

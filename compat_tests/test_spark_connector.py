@@ -1,8 +1,8 @@
-"""What Spark's stock connector (rocketmq-spark) asks of name server and broker, field for field.
+"""Requests of Spark's stock connector (rocketmq-spark) to name server and broker, field by field.
 
-It carries the client 4.9.4, makes a new group for every query and run, and knows no administration. With
-ROCKETMQ_SPARK_JAR, the connector's own jar with all it needs, and SPARK_HOME, a Spark that it was built for,
-the connector itself reads and writes a topic.
+It contains the client 4.9.4, makes a new group for every query and run, and does no administration. With
+ROCKETMQ_SPARK_JAR, the connector's own jar with all its dependencies, and SPARK_HOME, a Spark that it was
+built for, the connector itself reads and writes a topic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GROUPS = 100
 JAR = os.environ.get("ROCKETMQ_SPARK_JAR", "")
 
 SINK = {"a": "spark-rocketmq-sink-1", "c": "TBW102", "d": "4", "f": "0", "h": "0", "j": "0"}
-"""The sink's send, but for topic, queue, time and properties."""
+"""The sink's send, without topic, queue, time and properties."""
 PULL = {
     "maxMsgNums": "32",
     "sysFlag": "4",
@@ -45,7 +45,7 @@ PULL = {
     "subVersion": "0",
     "expressionType": "TAG",
 }
-"""A task's pull, but for group, queue, offset and tags."""
+"""A task's pull, without group, queue, offset and tags."""
 
 
 class Connector:
@@ -65,7 +65,7 @@ class Connector:
         self.close()
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """105."""
+        """Send request 105."""
         answer = self._namesrv.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
         assert answer is not None
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
@@ -74,13 +74,13 @@ class Connector:
         return TopicRouteData.decode(answer.body)
 
     def ask(self, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"") -> RemotingCommand:
-        """Anything of the broker."""
+        """Send any request to the broker."""
         answer = self._broker.ask(code, fields, body)
         assert answer is not None
         return answer
 
     def send(self, topic: str, body: str, tags: str, queue_id: int = 0) -> RemotingCommand:
-        """310, one for each row."""
+        """Send request 310, one for each row."""
         now = str(int(time.time() * 1000))
         properties = format_properties(
             {"UNIQ_KEY": os.urandom(16).hex().upper(), "WAIT": "true", "TAGS": tags}
@@ -97,18 +97,18 @@ class Connector:
         return self.ask(RequestCode.SEND_MESSAGE_V2, fields, body.encode())
 
     def offset(self, code: int, topic: str, queue_id: int = 0) -> int:
-        """30 and 31."""
+        """Send request 30 or 31."""
         answer = self.ask(code, {"topic": topic, "queueId": str(queue_id)})
         assert answer.code == 0, answer.remark
         return int(answer.ext_fields["offset"])
 
     def pull(self, group: str, topic: str, offset: int, tags: str = "*") -> RemotingCommand:
-        """11."""
+        """Send request 11."""
         where = {"consumerGroup": group, "topic": topic, "queueId": "0", "queueOffset": str(offset)}
         return self.ask(RequestCode.PULL_MESSAGE, {**PULL, **where, "subscription": tags})
 
     def join(self, client_id: str, group: str) -> None:
-        """34."""
+        """Send request 34."""
         everything = SubscriptionData(topic="%RETRY%" + group, sub_string="*")
         consumer = ConsumerData(
             group, "CONSUME_ACTIVELY", "CLUSTERING", "CONSUME_FROM_LAST_OFFSET", [everything]
@@ -117,21 +117,21 @@ class Connector:
         assert self.ask(RequestCode.HEART_BEAT, body=data.encode()).code == 0
 
     def leave(self, client_id: str, group: str) -> None:
-        """35, twice as the client does."""
+        """Send request 35, twice as the client does."""
         for field, name in (("consumerGroup", group), ("producerGroup", "CLIENT_INNER_PRODUCER")):
             assert self.ask(RequestCode.UNREGISTER_CLIENT, {"clientID": client_id, field: name}).code == 0
 
 
 @pytest.fixture
 def connector(peers: Peers, kind: str) -> Any:
-    """The connector at a server of one kind."""
+    """Run the connector with a server of one kind."""
     server = peers.server(kind)
     with Connector(server.namesrv_address, server.broker_address) as connector:
         yield connector
 
 
 def filled(connector: Connector, what: str, tags: str = "A") -> str:
-    """A topic that the sink makes by sending: first unknown, then along the route of TBW102."""
+    """Return a topic that the sink creates by sending: first unknown, then by the route of TBW102."""
     topic = f"SPK_{what}_{time.time_ns()}"
     assert connector.route(topic) is None
     wait_until(lambda: connector.route("TBW102"), 30, "the broker has registered")
@@ -144,7 +144,7 @@ def filled(connector: Connector, what: str, tags: str = "A") -> str:
 
 
 def test_the_sink_makes_its_topic(connector: Connector) -> None:
-    """The route that it gets then names an address to connect to."""
+    """The route of the new topic has an address to connect to."""
     route = connector.route(filled(connector, "sink"))
     assert route is not None
     [queues] = route.queue_datas
@@ -152,9 +152,8 @@ def test_the_sink_makes_its_topic(connector: Connector) -> None:
     assert route.broker_datas[0].broker_addrs[0].startswith("127.0.0.1:")
 
 
-def test_what_driver_and_tasks_ask(connector: Connector) -> None:
-    """Offsets, then pulls of a group that nobody has heard of; what is found, what is not, and where it
-    ends."""
+def test_requests_of_driver_and_tasks(connector: Connector) -> None:
+    """Offsets, then pulls of an unknown group: found, no match, and end of the queue."""
     topic = filled(connector, "read")
     assert connector.offset(RequestCode.GET_MIN_OFFSET, topic) == 0
     assert connector.offset(RequestCode.GET_MAX_OFFSET, topic, 3) == 0
@@ -173,7 +172,7 @@ def test_what_driver_and_tasks_ask(connector: Connector) -> None:
 
 
 def test_offsets_of_a_fresh_group(connector: Connector) -> None:
-    """A stream of the older kind asks where it was (0 while everything is there), and says where it is."""
+    """A stream of the older kind queries its offset (0 while no message is deleted) and commits it."""
     topic, group = filled(connector, "dstream"), f"spark-dstream-{time.time_ns()}"
     connector.join("127.0.0.1@spark-stream", group)
     fields = {"consumerGroup": group, "topic": topic, "queueId": "0"}
@@ -185,7 +184,7 @@ def test_offsets_of_a_fresh_group(connector: Connector) -> None:
 
 
 def test_groups_by_the_hundred_are_forgotten(connector: Connector) -> None:
-    """Each query has a group of its own, which nobody asks for again: no member is left of any."""
+    """Each query has a group of its own, used once: no member of any remains."""
     topic = filled(connector, "groups")
     groups = [f"spark-rocketmq-source-{time.time_ns()}-{number}" for number in range(GROUPS)]
     for number, group in enumerate(groups):

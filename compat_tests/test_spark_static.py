@@ -1,5 +1,7 @@
-"""Static topics read as Spark's driver and tasks read them, without Spark: from servers of both kinds, while
-`mqadmin` moves their queues. What comes is what the official consumer gets: its queues, its offsets."""
+"""Static topics read by Spark's driver and tasks, without Spark, while `mqadmin` moves their queues.
+
+Servers are of both kinds. The rows are those of the official consumer: its queues, its offsets.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ Row = tuple[str, int, int, str]
 
 
 class Reading:
-    """One driver for the whole time, and tasks."""
+    """One driver for the whole time, and its tasks."""
 
     def __init__(self, namesrv: str) -> None:
         self._given = {"nameServer": namesrv, "topic": TOPIC}
@@ -49,12 +51,12 @@ class Reading:
         self._brokers.close()
 
     def micro_batch(self) -> list[Row]:
-        """What came since the last one."""
+        """Return the rows since the last micro-batch."""
         start, self._end = self._end, self._stream.next_end(self._end, 0)
         return self._rows(self._stream.stream(start, self._end))
 
     def batch(self) -> list[Row]:
-        """Everything, in more tasks than there are queues."""
+        """Return all rows, read by more tasks than there are queues."""
         request = read_request({**self._given, "minPartitions": "5"}, is_stream=False)
         return self._rows(Query(request, self._brokers).batch(Narrowing()))
 
@@ -67,8 +69,10 @@ class Reading:
 
 
 def answered(reading: Reading) -> bool:
-    """Whether brokers know one another: Apache's learn where others are ten seconds after they have started,
-    and until then refuse to ask them about a queue that has moved.
+    """Return True if brokers know one another.
+
+    Apache's brokers learn the others' addresses ten seconds after their start. Until then they refuse to
+    forward requests for a queue that has moved.
     """
     try:
         reading.batch()
@@ -84,7 +88,7 @@ def _made(rows: Rows, place: Place) -> list[Row]:
 
 @contextmanager
 def commands(peers: Peers, kind: str) -> Iterator[tuple[str, Callable[..., str]]]:
-    """Three brokers, by their name server's address, and what runs a command of `mqadmin` on them."""
+    """Run three brokers; yield their name server's address, and a function that runs `mqadmin` on them."""
     with ExitStack() as stack:
         folder = peers.work / f"spark-static-{kind}-{time.time_ns()}"
         namesrv = stack.enter_context(started(kind, folder)).namesrv
@@ -103,7 +107,7 @@ def commands(peers: Peers, kind: str) -> Iterator[tuple[str, Callable[..., str]]
 
 
 def send(driver: Driver, namesrv: str, turn: int) -> list[Row]:
-    """To each queue, by a producer that has not seen the topic before; what readers are to get."""
+    """Send to each queue by a producer that has no route of the topic yet; return the expected rows."""
     sent = []
     with Producer(driver, namesrv, f"StaticRowSenders{turn}") as producer:
         wanted = [Queue(TOPIC, EVERYWHERE, number) for number in range(QUEUES)]
@@ -124,7 +128,7 @@ def _queues(producer: Producer) -> list[Queue]:
 
 
 def official(driver: Driver, namesrv: str, count: int) -> list[Row]:
-    """What the official consumer gets."""
+    """Return the rows that the official consumer receives."""
     options = {"subscriptions": {TOPIC: "*"}, "listener": "ordered", "model": "CLUSTERING"}
     options["from"] = "CONSUME_FROM_FIRST_OFFSET"
     with PushConsumer(driver, namesrv, "StaticRowReaders", **options) as consumer:
@@ -133,7 +137,7 @@ def official(driver: Driver, namesrv: str, count: int) -> list[Row]:
 
 
 def test_rows_are_those_of_the_official_consumer(kind: str, peers: Peers) -> None:
-    """Before a move and after two; in batches, and in a stream whose driver lives on."""
+    """Before a move and after two; in batches, and in a stream with one driver."""
     driver, expected = peers.driver(CURRENT), []
     with commands(peers, kind) as (namesrv, run), ExitStack() as stack:
         run("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", str(QUEUES))

@@ -1,5 +1,7 @@
-"""Transactional batches of the Spark sink, without Spark: what servers of both kinds make of half messages
-that are asked about, ended late, and perhaps ended before. Nothing is seen twice, and nothing too much."""
+"""Transactional batches of the Spark sink, without Spark, on servers of both kinds.
+
+Half messages are checked, ended late, and perhaps ended before. No row is seen twice, and none too many.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from tests.support.pipeline.memory_folder import MemoryFolder
 
 SETTINGS = {**IMPATIENT, "transactionCheckMax": "15"}
 ROUNDS_SECONDS = 7
-"""Longer than three rounds of questions."""
+"""Longer than three rounds of checks."""
 ROWS = [f"{number:02}" for number in range(20)]
 
 
@@ -38,15 +40,15 @@ class Query:
         self.verdicts = Verdicts(self.folder)
 
     def transaction(self, batch: int) -> Transaction:
-        """That of a batch."""
+        """Return the transaction of a batch."""
         return Transaction(self.name, batch)
 
     def task(self, batch: int, last: Verdict | None = None) -> HalfSender:
-        """A task of a batch."""
+        """Return a task of a batch."""
         return HalfSender(self.options, TlsOptions(), self.transaction(batch), last)
 
     def sent(self, batch: int, bodies: list[str]) -> tuple[Places, ...]:
-        """What a task tells the driver."""
+        """Send rows by a task; return the places that it reports to the driver."""
         task = self.task(batch)
         try:
             task.send({"body": body} for body in bodies)
@@ -56,12 +58,12 @@ class Query:
             task.close()
 
     def commit(self, batch: int, places: tuple[Places, ...]) -> None:
-        """A driver commits."""
+        """Commit a batch as the driver does."""
         with Transactions(self.options, TlsOptions(), self.verdicts, self.name) as driver:
             driver.commit(self.transaction(batch), places)
 
     def seen(self) -> list[str]:
-        """The bodies of all messages that can be read."""
+        """Return the bodies of all visible messages."""
         found = []
         with PullConsumer("lookers", self.namesrv) as consumer:
             for queue in consumer.queues(self.topic):
@@ -73,20 +75,20 @@ class Query:
         return sorted(found)
 
     def sees(self, bodies: list[str]) -> None:
-        """Wait until these can be read."""
+        """Wait until these bodies are visible."""
         wait_until(lambda: len(self.seen()) >= len(bodies), 20, f"{len(bodies)} rows are seen", 0.2)
         assert self.seen() == sorted(bodies)
 
 
 def query_of(peers: Peers, kind: str) -> Query:
-    """A new query at a server of a kind."""
+    """Return a new query at a server of a kind."""
     server = peers.tuned(kind, SETTINGS)
     return Query(server.namesrv_address, peers.with_server(server, CURRENT).topic("spark_halves"))
 
 
 @pytest.mark.overlap
 def test_a_batch_that_is_repeated_at_each_point(kind: str, peers: Peers) -> None:
-    """Committed; repeated when that was noted; when it was not; and when half of it was told."""
+    """A batch is committed; repeated with the commit noted; not noted; and with half of it ended."""
     query = query_of(peers, kind)
     first = query.sent(0, ROWS)
     query.commit(0, first)
@@ -106,8 +108,8 @@ def test_a_batch_that_is_repeated_at_each_point(kind: str, peers: Peers) -> None
 
 
 @pytest.mark.overlap
-def test_what_was_asked_about_is_committed_once_and_what_is_left_over_goes(kind: str, peers: Peers) -> None:
-    """A member of the group is asked all the while: it knows nothing, then that the batch is committed."""
+def test_checked_batch_is_committed_once_and_leftovers_are_dropped(kind: str, peers: Peers) -> None:
+    """A member of the group is checked all the time: first it knows no verdict, then that of the batch."""
     query = query_of(peers, kind)
     query.sent(0, ["left over"])
     places = query.sent(0, ROWS)

@@ -1,7 +1,7 @@
 """Static topics over three brokers of either kind: queues move, and producers and consumers see one queue.
 
-The same commands and messages in the same order on both: what clients, operators and connections by hand are
-told is equal.
+The same commands and messages in the same order on both: the answers to clients, operators and raw requests
+are equal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BROKERS = ("broker-a", "broker-b", "broker-c")
 TOPIC, GROUP, LATE_GROUP = "StaticOrders", "StaticReaders", "StaticLateReaders"
 QUEUES, TURNS, EACH = 2, ("", "broker-b", "broker-c", "broker-a"), 5
 EVERYWHERE = "__syslo__global__"
-"""What clients call the broker of static topics."""
+"""Name of the broker of static topics in clients."""
 LOGICAL = {"topic": TOPIC, "queueId": "0"}
 PULL = {
     "maxMsgNums": "32",
@@ -43,7 +43,7 @@ PULL = {
 
 TRIES = 3
 TIMEOUT = "RemotingTimeoutException"
-"""Printed by the tool, which waits for seconds that a busy machine may not have."""
+"""Printed by the tool, whose time limit may be too short on a busy machine."""
 
 
 class Cluster(NamedTuple):
@@ -56,7 +56,7 @@ class Cluster(NamedTuple):
 
 @contextmanager
 def started(kind: str, folder: Path) -> Iterator[Cluster]:
-    """The servers, for as long as they are needed."""
+    """Run the servers."""
     port = free_ports()
     cluster = Cluster(folder, f"{HOST}:{port}", {})
     start_namesrv, make = (apache_namesrv, apache_broker) if kind == "apache" else (our_namesrv, our_broker)
@@ -73,11 +73,11 @@ def started(kind: str, folder: Path) -> Iterator[Cluster]:
 
 
 class ToolTimedOut(Exception):
-    """A command whose tool did not wait for the server; it may have done half of its work."""
+    """A command whose tool did not wait for the server; it may be half done."""
 
 
 class Scenario:
-    """One run; `told` is what is compared."""
+    """One run; `told` is the transcript to compare."""
 
     def __init__(self, cluster: Cluster, driver: Driver, admin: Mqadmin) -> None:
         self.cluster = cluster
@@ -86,7 +86,7 @@ class Scenario:
         self.told: list[Any] = []
 
     def run(self) -> None:
-        """Send, move, read, and look."""
+        """Send, move, read, and query."""
         self._prepare()
         for turn, broker in enumerate(TURNS):
             if broker:
@@ -123,7 +123,7 @@ class Scenario:
         return self._leaders() == {broker}
 
     def _leaders(self) -> set[str]:
-        """The brokers that lead queues of the topic, by the route that clients get.
+        """Return the brokers that lead queues of the topic, by the route that clients get.
 
         Brokers register a moved queue after the command has ended. A producer with the older route sends to
         the earlier leader, which answers 501.
@@ -141,7 +141,7 @@ class Scenario:
         return {name for _, name in newest.values()} if len(newest) == QUEUES else set()
 
     def _send(self, turn: int) -> None:
-        """To each queue, by a producer that has not seen the topic before."""
+        """Send to each queue, by a producer that has no route of the topic yet."""
         with Producer(self.driver, self.cluster.namesrv, f"StaticSenders{turn}") as producer:
             wanted = [Queue(TOPIC, EVERYWHERE, number) for number in range(QUEUES)]
             wait_until(lambda: self._queues(producer) == wanted, 30, "the topic has a route")
@@ -157,7 +157,7 @@ class Scenario:
             return []
 
     def _read(self, group: str, count: int, leader: str) -> None:
-        """What a group has not read yet, of each queue in the order it came."""
+        """Record the unread messages of a group, of each queue in order of arrival."""
         options = {
             "subscriptions": {TOPIC: "*"},
             "listener": "ordered",
@@ -184,7 +184,7 @@ class Scenario:
         return offsets
 
     def _look(self) -> None:
-        """Both ends, where the group is, and the mapping, as every broker tells them."""
+        """Record both offsets, the group's offset, and the mapping, as every broker reports them."""
         position = LOGICAL | {"consumerGroup": GROUP, "setZeroIfNotFound": "false"}
         for address in self.cluster.brokers.values():
             with RawConnection(address) as connection:
@@ -195,17 +195,17 @@ class Scenario:
                 ):
                     answer = connection.ask(code, fields)
                     assert answer is not None
-                    remark = answer.remark or None  # Apache's broker says "" where there is nothing to say
+                    remark = answer.remark or None  # Apache's broker sends "" for an empty remark
                     self.told.append((code, answer.code, remark, answer.ext_fields.get("offset")))
                 answer = connection.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": TOPIC, "lo": "true"})
                 assert answer is not None
                 self.told.append(_without_times(json.loads(_strict(answer.body))))
 
     def _look_at_files(self) -> None:
-        """What lies on disk of the mappings; which broker got a queue that was added is left to chance."""
+        """Record the mappings on disk; the broker of an added queue is left to chance."""
         for name in self.cluster.brokers:
             path = self.cluster.folder / name / "store" / "config" / "topicQueueMapping.json"
-            # While a broker replaces the file, only its backup is there.
+            # While a broker replaces the file, only its backup exists.
             wait_until(path.exists, 30, f"{name} has written its mappings", 0.01)
             whole = json.loads(_strict(path.read_bytes()))
             kept = _without_times({"mappingDetail": whole["topicQueueMappingInfoMap"][TOPIC]})
@@ -216,7 +216,7 @@ class Scenario:
             self.told.append((sorted(whole), whole["dataVersion"]["counter"], kept))
 
     def _pull_by_hand(self) -> None:
-        """What a pull of each offset that is an end or a beginning is told, by the broker that leads."""
+        """Record the answers to pulls at the boundaries of mapping items, from the leading broker."""
         with RawConnection(self.cluster.brokers[TURNS[-1]]) as connection:
             for offset in (-1, 0, 4, 5, 9_999, 10_000, 10_005, 25_000, 30_000, 30_004, 30_005, 30_006):
                 fields = PULL | LOGICAL | {"consumerGroup": LATE_GROUP, "queueOffset": str(offset)}
@@ -227,7 +227,7 @@ class Scenario:
                 self.told.append((offset, answer.code, told, len(answer.body)))
 
     def _refuse(self) -> None:
-        """What is answered about queues that another broker leads, or nobody."""
+        """Record the answers about queues that another broker leads, or none."""
         with RawConnection(self.cluster.brokers["broker-b"]) as connection:
             for queue_id in ("0", "9", "-1"):
                 place = {"topic": TOPIC, "queueId": queue_id, "consumerGroup": GROUP}
@@ -249,7 +249,7 @@ class Scenario:
                     self.told.append((code, queue_id, answer.code, answer.remark))
 
     def _go_back(self) -> None:
-        """What is answered to a mapping that is older than the known one."""
+        """Record the answer to a mapping that is older than the current one."""
         fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "9", "writeQueueNums": "9"}
         fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "order": "false"}
         mapping = {"topic": TOPIC, "bname": "broker-b", "epoch": 1, "totalQueues": 2, "hostedQueues": {}}
@@ -261,7 +261,7 @@ class Scenario:
 
 
 def _strict(body: bytes) -> bytes:
-    """The standard's JSON with its bare keys in quotes."""
+    """Return RocketMQ's JSON with its bare keys in quotes."""
     return lenient_json.dumps(lenient_json.loads(body), bare_keys=False)
 
 
@@ -272,7 +272,7 @@ def _without_times(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
-    """Return all answers of a cluster of a kind; the scenario begins again after a time-out of the tool."""
+    """Return all answers of a cluster of a kind; the scenario is repeated after a time-out of the tool."""
     for _ in range(TRIES - 1):
         with suppress(ToolTimedOut):
             return _transcript(peers, kind)
@@ -293,6 +293,6 @@ def _transcript(peers: Peers, kind: str) -> list[Any]:
 @pytest.mark.both_servers
 @pytest.mark.timeout(600)
 def test_queues_that_move_are_the_same(peers: Peers) -> None:
-    """Every step, every answer."""
+    """The transcripts of both kinds are equal."""
     apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
     assert ours == apache

@@ -1,9 +1,9 @@
-"""Timers, transactions and popped messages at once, and the server killed in the middle, again and again.
+"""Timers, transactions and popped messages under load, while the server is killed repeatedly.
 
-Each part keeps a model of what it was told: what was acknowledged happens, exactly once where that is
-promised, what was refused does not, and only what got no answer may be either. MQGATEWAY_STORM_KILLS is how
-often the server is killed. Only this server: Apache's delivers timers of its last second twice after a kill,
-and forgets acknowledgements of popped messages.
+Each part keeps a model of the answers: acknowledged actions take effect, exactly once where that is promised,
+refused ones do not, and only actions without an answer may do either. MQGATEWAY_STORM_KILLS is the number of
+kills. Only our server runs: Apache's delivers timers of its last second twice after a kill, and loses
+acknowledgements of popped messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETTINGS = {**IMPATIENT, "transactionCheckMax": "100", "recallMessageEnable": "t
 ENOUGH = 60
 """Steps of each part between two kills."""
 PAUSE_SECONDS = 0.2
-"""After a step that failed: the server is not there."""
+"""Pause after a step that failed, as the server is down."""
 LATE_MILLIS = 25_000
 RECALLED_AHEAD = 4000
 RECALL_MILLIS = 2000
@@ -39,13 +39,13 @@ INVISIBLE = 5000
 NEARLY = 1000
 """An acknowledgement this long (ms) before a message is visible again is in time."""
 QUIET_SECONDS = 10
-"""Longer than a message is invisible, and what the server takes to bring it back."""
+"""Longer than the invisible time and the delay of the redelivery."""
 SETTLE_SECONDS = 120
-"""Clients tell a server that has come back of themselves each 30 seconds, or the second time."""
+"""Clients send heartbeats to a restarted server every 30 seconds, or only the second time."""
 
 
 class Part:
-    """Something that goes on all the time, a step after the other, whether the server is there or not."""
+    """A load that runs step after step all the time, also while the server is down."""
 
     def __init__(self, peer: Peer, what: str) -> None:
         self.peer = peer
@@ -53,15 +53,15 @@ class Part:
         self.random = Random(what)
         self.steps = 0
         self.unsure: set[str] = set()
-        """Bodies of which nobody knows whether the server has them."""
+        """Bodies of sends without an answer, which the server may have stored."""
         self.failure: BaseException | None = None
 
     def body(self) -> str:
-        """One that no other message has."""
+        """Return a unique body."""
         return f"{self.topic}-{self.steps}-{self.random.randrange(1 << 30)}"
 
     def step(self) -> None:
-        """Do one thing. Raises `ClientError` when the server does not answer."""
+        """Do one step. Raises `ClientError` when the server does not answer."""
         raise NotImplementedError
 
     def arrived(self) -> set[str]:
@@ -69,7 +69,7 @@ class Part:
         return {one.body for one in read_all(self.peer, self.topic)}
 
     def run(self, over: threading.Event) -> None:
-        """Go on until it is over."""
+        """Do steps until `over` is set."""
         try:
             while not over.is_set():
                 try:
@@ -107,7 +107,7 @@ class Timers(Part):
         self.unsure.remove(body)
 
     def check(self) -> None:
-        """Each came once and not early; what was recalled did not."""
+        """Check that each message came once and not early, and recalled ones did not come."""
         every = self.set | self.recalled | self.unsure
         time.sleep(max(0, max(map(due_of, every)) - now()) / 1000 + 4)
         wait_until(lambda: self.set <= self.arrived(), SETTLE_SECONDS, "all timers arrive", 1)
@@ -119,7 +119,7 @@ class Timers(Part):
 
 
 class Transactions(Part):
-    """Half messages that are ended at once, or when the server asks."""
+    """Half messages that are ended at once, or when the server checks them."""
 
     def __init__(self, peer: Peer, open_: ExitStack) -> None:
         super().__init__(peer, "storm_transactions")
@@ -137,7 +137,7 @@ class Transactions(Part):
             self.committed.add(body)
 
     def check(self) -> None:
-        """Whatever was committed comes, and nothing that was not."""
+        """Check that all committed messages come, and no others."""
         wait_until(lambda: self.committed <= self.arrived(), SETTLE_SECONDS, "all commits arrive", 1)
         assert self.arrived() <= self.committed | self.unsure
 
@@ -167,7 +167,7 @@ class Pops(Part):
                 self.acknowledge(one)
 
     def pop(self, poll: int) -> list[Received]:
-        """What the server gives out: nothing that is gone or hidden."""
+        """Return the popped messages; check that none is acknowledged or still invisible."""
         popped = self.client.pop(self.topic, invisible=INVISIBLE, poll=poll)
         for one in popped.messages:
             assert one.body not in self.gone, f"acknowledged, and given out again: {one}"
@@ -182,7 +182,7 @@ class Pops(Part):
             self.gone.add(one.body)
 
     def check(self) -> None:
-        """Whatever was not acknowledged comes again, once its time is up; then nothing more comes."""
+        """Check that every message without acknowledgement is redelivered after its time, and no others."""
         end = time.monotonic() + SETTLE_SECONDS
         quiet_since = time.monotonic()
         while not self.sent <= self.maybe_gone or time.monotonic() < quiet_since + QUIET_SECONDS:
@@ -197,7 +197,7 @@ class Pops(Part):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kills", [int(os.environ.get("MQGATEWAY_STORM_KILLS", "2"))])
 def test_a_storm_that_the_server_is_killed_in(kills: int, peers: Peers) -> None:
-    """Nothing that was acknowledged is lost or done twice; nothing that was taken back is done."""
+    """Acknowledged actions are neither lost nor repeated; recalled and rolled back ones do not happen."""
     with peers.fresh("ours", SETTINGS) as server, ExitStack() as open_:
         peer = peers.with_server(server, CURRENT)
         open_.callback(peer.close)
@@ -208,7 +208,7 @@ def test_a_storm_that_the_server_is_killed_in(kills: int, peers: Peers) -> None:
 
 
 def storm(server: Server, parts: list[Part], kills: int) -> None:
-    """Let all parts go on while the server is killed and started."""
+    """Run all parts while the server is killed and restarted."""
     over = threading.Event()
     threads = [threading.Thread(target=part.run, args=(over,), name=part.topic) for part in parts]
     for thread in threads:
@@ -230,14 +230,14 @@ def storm(server: Server, parts: list[Part], kills: int) -> None:
 
 
 def has_come(parts: list[Part], targets: list[int]) -> bool:
-    """Whether each part has done its steps, or one has failed."""
+    """Return True if each part has done its steps, or one has failed."""
     return any(part.failure for part in parts) or all(
         part.steps >= target for part, target in zip(parts, targets, strict=True)
     )
 
 
 def together(checks: list[Callable[[], None]]) -> None:
-    """Check everything at the same time: most of it is waiting."""
+    """Run all checks concurrently: they mostly wait."""
     failures: list[BaseException] = []
 
     def run(check: Callable[[], None]) -> None:

@@ -1,9 +1,9 @@
-"""A store that changes hands: one server writes and ends, another starts on its directory and goes on, and
-the first, or a newer one, starts on what that left.
+"""A store that changes hands: one server writes and ends, and another continues on its directory.
 
-Nothing acknowledged is lost, whole bodies are compared; groups go on exactly where the tables on disk say;
-queries by key find old and new. ``MQGATEWAY_TAKEOVER_MESSAGES`` (1,200) makes it larger; 150,000 are
-50 topics with 100,000 messages before the change of hands and 50,000 after it.
+The first, or a newer one, then continues on the result. No acknowledged message is lost, whole bodies are
+compared; groups resume exactly from the tables on disk; queries by key find old and new messages.
+``MQGATEWAY_TAKEOVER_MESSAGES`` (1,200) is the number of messages; 150,000 are 50 topics with 100,000 messages
+before the change of hands and 50,000 after it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TOPICS = max(4, min(50, MESSAGES // 400))
 POLL_SECONDS = max(2 * PATIENCE_SECONDS, MESSAGES // 200)
 SETTINGS = {"mappedFileSizeCommitLog": str(16 << 20), "flushConsumerOffsetInterval": "500"}
 WITH_MORE = {**SETTINGS, "enableConsumeQueueExt": "true", "enabledAppendPropCRC": "true"}
-"""Tags behind addresses into extra files, and records that end with a checksum."""
+"""Tags with addresses into extra files, and records that end with a checksum."""
 RETRIED = 5
 QUEUES, BATCH_QUEUES = 4, 2
 TAGS = ("red", "größer")
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 class Home:
-    """One directory, one address, one name server: brokers come and go."""
+    """One directory, one address, one name server, and a changing broker."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
@@ -94,13 +94,13 @@ class Home:
         wait_until_registered(self.namesrv_address, {BROKER_NAME})
 
     def end(self, how: str) -> None:
-        """End the broker: ``stop`` in good order, ``kill`` at once."""
+        """End the broker: cleanly by ``stop``, at once by ``kill``."""
         if self._broker is not None:
             self._broker.stop() if how == "stop" else self._broker.kill9()
             self._broker = None
 
     def offsets(self, group: str) -> dict[tuple[str, int], int]:
-        """Where the table on disk says that a group goes on, by topic and queue."""
+        """Return the offsets of a group in the table on disk, by topic and queue."""
         path = self.tables / "consumerOffset.json"
         table = loads(path.read_bytes())["offsetTable"] if path.exists() else {}
         found: dict[tuple[str, int], int] = {}
@@ -112,7 +112,7 @@ class Home:
 
 
 class Reader:
-    """A group that reads everything with pull consumers, and commits what it has read."""
+    """A group that reads all messages with pull consumers, and commits its offsets."""
 
     def __init__(self, peer: Peer, group: str, mixture: Mixture) -> None:
         self._peer = peer
@@ -122,7 +122,7 @@ class Reader:
         self.committed: dict[tuple[str, int], int] = {}
 
     def read_on(self, since: dict[tuple[str, int], int]) -> None:
-        """Go on where the server says, which must be ``since``; every message that was sent must come."""
+        """Resume from the server's offsets, which must be ``since``; read until all sent messages came."""
         end = time.monotonic() + POLL_SECONDS
         with self._peer.pull(self.group) as consumer:
             for topic, names in self._mixture.acknowledged.items():
@@ -151,8 +151,10 @@ class Reader:
 
 
 def patiently(question: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Return the answer of a server. The client gives it seconds, which a busy machine may not have: so it is
-    asked again for half a minute."""
+    """Return the answer of a server; repeat the request for half a minute.
+
+    The client's time limit is a few seconds, which may be too short on a busy machine.
+    """
     end = time.monotonic() + 30
     while True:
         try:
@@ -163,13 +165,13 @@ def patiently(question: Callable[P, T], *arguments: P.args, **named: P.kwargs) -
 
 
 def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
-    """Commit, which is not answered, and see whether it arrived."""
+    """Commit, which has no answer, and return True if the offset arrived."""
     patiently(consumer.update_offset, queue, offset)
     return patiently(consumer.fetch_offset, queue) == offset
 
 
 class Pushed:
-    """A group that reads what has some tags in one topic, with push consumers, one after the other."""
+    """A group that reads messages of some tags in one topic, with one push consumer after the other."""
 
     def __init__(self, peer: Peer, group: str, mixture: Mixture) -> None:
         self._peer = peer
@@ -179,7 +181,7 @@ class Pushed:
         self.seen: set[str] = set()
 
     def read_on(self, since: dict[tuple[str, int], int]) -> None:
-        """As `Reader.read_on`."""
+        """Resume as `Reader.read_on` does."""
         wanted = {
             name for name in self._mixture.acknowledged[self.topic] if self._mixture.tags.get(name) in TAGS
         }
@@ -200,7 +202,7 @@ class Pushed:
 
 
 class Cast(NamedTuple):
-    """Who takes part in a scenario."""
+    """Servers, clients and groups of a scenario."""
 
     home: Home
     peer: Peer
@@ -246,7 +248,7 @@ def test_a_store_changes_hands(brokers: tuple[str, str, str], how: str, peers: P
 
 
 def is_routed(cast: Cast) -> bool:
-    """Whether clients find all topics; brokers register a while after they are up."""
+    """Return True if clients find all topics; brokers register a while after they are up."""
     mixture = cast.mixture
     return all(
         cast.peer.knows(topic, BATCH_QUEUES if topic == mixture.batched else QUEUES)
@@ -255,7 +257,7 @@ def is_routed(cast: Cast) -> bool:
 
 
 def assemble(home: Home, peers: Peers, admin: Mqadmin, *, is_old: bool) -> Cast:
-    """Topics and groups; an old server is written to by an old client, and has no queues of batches."""
+    """Create topics and groups; an old server has an old client and no queues of batches."""
     version = "4.9.8" if is_old else CURRENT
     peer = Peer(home.namesrv_address, peers.driver(version), version)
     topics = [peer.topic("taken", QUEUES) for _ in range(TOPICS)]
@@ -270,7 +272,7 @@ def assemble(home: Home, peers: Peers, admin: Mqadmin, *, is_old: bool) -> Cast:
 
 
 def write_and_read_half(cast: Cast) -> None:
-    """Two thirds are written, half of that is read by both groups; some messages wait for another turn."""
+    """Write two thirds, of which both groups read half; some messages are left for a retry."""
     mixture, home = cast.mixture, cast.home
     with cast.peer.producer() as producer:
         mixture.send(producer, MESSAGES // 3)
@@ -292,7 +294,7 @@ def write_and_read_half(cast: Cast) -> None:
 
 
 def finish_reading(cast: Cast) -> None:
-    """Both groups read on from where they were, and what waited gets its turn."""
+    """Resume both groups, and receive the retries."""
     reader, pushed = cast.reader, cast.pushed
     reader.read_on(cast.home.offsets(reader.group))
     pushed.read_on(cast.home.offsets(pushed.group))
@@ -302,7 +304,7 @@ def finish_reading(cast: Cast) -> None:
 
 
 def write_more(cast: Cast) -> None:
-    """The last third; what the first server wrote is found by its keys."""
+    """Write the last third; messages of the first server are found by their keys."""
     check_queries(cast)
     with cast.peer.producer() as producer:
         cast.mixture.send(producer, MESSAGES // 3)
@@ -310,7 +312,7 @@ def write_more(cast: Cast) -> None:
 
 
 def check_queries(cast: Cast) -> None:
-    """Messages are found by key."""
+    """Check that messages are found by key."""
     with cast.peer.producer() as producer:
         for name, topic, key in cast.mixture.samples(8):
             found = patiently(producer.query, topic, key, 0, cast.mixture.last_sent + 60_000)
@@ -318,7 +320,7 @@ def check_queries(cast: Cast) -> None:
 
 
 def read_everything(cast: Cast) -> None:
-    """Every message is there, whole, with no gap in the offsets; groups and queries go on."""
+    """Check that every message is stored whole, without gaps in the offsets, and that groups resume."""
     mixture, reader = cast.mixture, cast.reader
     reader.read_on(cast.home.offsets(reader.group))
     with cast.peer.pull(cast.peer.name("auditors")) as consumer:
@@ -333,18 +335,18 @@ def read_everything(cast: Cast) -> None:
     check_queries(cast)
     command = ("queryMsgByKey", "-n", cast.home.namesrv_address)
     for _, topic, key in mixture.samples(2):
-        # The tool gives name servers three seconds, which a busy machine may not have.
+        # The tool's time limit for name servers is three seconds, which may be too short on a busy machine.
         wait_until(partial(lists_messages, cast.admin, *command, "-t", topic, "-k", key), 30, key)
     cast.peer.close()
 
 
 def lists_messages(admin: Mqadmin, *command: str) -> bool:
-    """Whether the tool prints a line of a message."""
+    """Return True if the tool prints a line of a message."""
     return re.search(r"^[0-9A-F]{32,} +\d+ +\d+", admin.run(*command).out, re.MULTILINE) is not None
 
 
 def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[str]:
-    """The bodies of a whole queue."""
+    """Yield the bodies of a whole queue."""
     offset, end = patiently(consumer.min_offset, queue), patiently(consumer.max_offset, queue)
     while offset < end:
         pulled = patiently(consumer.pull, queue, offset)

@@ -1,4 +1,4 @@
-"""The server for other people's tests, on real ports: with Python, with Java."""
+"""The server for users' tests, on real ports, with Python and Java clients."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ START_SECONDS = 0.3
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server in memory."""
+    """Run a server in memory."""
     with Server() as server:
         yield server
 
 
 def test_it_is_ready_in_no_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """From nothing to a server that takes messages."""
+    """Time from nothing to a server that accepts messages."""
     times = []
     for _ in range(5):
         began = time.perf_counter()
@@ -38,7 +38,7 @@ def test_it_is_ready_in_no_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Inbox:
-    """A listener that fails so many times."""
+    """A listener that fails the first `fails` times."""
 
     def __init__(self, fails: int = 0) -> None:
         self.got: list[ReceivedMessage] = []
@@ -51,14 +51,14 @@ class Inbox:
 
 
 def consuming(server: Server, topic: str, inbox: Inbox) -> PushConsumer:
-    """A consumer that is not started yet."""
+    """Return a consumer that is not started yet."""
     consumer = PushConsumer("services", inbox, server.namesrv, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
     consumer.subscribe(topic)
     return consumer
 
 
 def test_a_python_service_over_retries(server: Server) -> None:
-    """Each failure is over when the test says so."""
+    """Each retry delay ends when the test advances the time."""
     topic, inbox = server.create_topic(), Inbox(fails=3)
     with Producer("shop", server.namesrv) as producer, consuming(server, topic, inbox):
         producer.send(Message(topic, "not yet"))
@@ -81,7 +81,7 @@ def test_a_python_service_until_the_dead_letter() -> None:
 
 
 def test_a_java_service_over_delays_faults_and_death(server: Server, peers: Peers) -> None:
-    """The official client meets delays that take no time, refusals that it retries, a broker that dies."""
+    """The official client meets delays that take no time, refusals that it retries, and a killed broker."""
     peer = Peer(server.namesrv, peers.driver(CURRENT), CURRENT)
     topic, group = server.create_topic(), peer.name("java_service")
     with peer.producer() as producer, peer.push(group, {topic: "*"}) as consumer:
@@ -95,13 +95,13 @@ def test_a_java_service_over_delays_faults_and_death(server: Server, peers: Peer
         server.kill()
         server.restart()
         wait_until(lambda: sent(producer, topic), 60, "the producer finds the broker again", 0.5)
-        # What the killed server had not noted as consumed comes again.
+        # Messages that the killed server had not recorded as consumed are redelivered.
         wanted = {"now", "in two hours", "tried twice", "after all"}
         wait_until(lambda: {one.body for one in consumer.collect(4, 60)} == wanted, 60, "all have come", 0.5)
 
 
 def sent(producer: object, topic: str) -> bool:
-    """Whether a message could be sent."""
+    """Return True if a message could be sent."""
     try:
         producer.send([message(topic, "after all")])  # type: ignore[attr-defined]
     except Exception:
@@ -110,7 +110,7 @@ def sent(producer: object, topic: str) -> bool:
 
 
 def test_a_folder_outlives_its_broker(tmp_path: Path) -> None:
-    """Files of a broker that is killed are there for the next one, and for a server of another day."""
+    """Files of a killed broker are read by its successor, and by a server started later."""
     folder = str(tmp_path / "data")
     with Server(data_dir=folder) as server:
         topic = server.create_topic("kept")

@@ -1,7 +1,7 @@
 """Messages with timers on both servers, and timers that change hands.
 
-Never early and once: each message says when it was due, the consumer notes when it came. A directory that one
-server leaves, in order or killed, is taken over by the other, which delivers what is still to come.
+Never early and once: each message has its due time, the consumer records the time of arrival. A directory of
+one server, stopped or killed, is taken over by the other, which delivers the remaining timers.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def now() -> int:
 
 
 def timed(topic: str, due: int, property: str = "TIMER_DELIVER_MS", body: str = "") -> dict[str, object]:
-    """A message due at a time in ms, asked for in one of the three ways; its body starts with the time."""
+    """Return a message due at a time in ms, set in one of the three ways; its body starts with the time."""
     left = {"TIMER_DELAY_SEC": (due - now()) // 1000, "TIMER_DELAY_MS": due - now(), "TIMER_DELIVER_MS": due}
-    # Seconds are whole: what is asked for is due a little earlier than said.
+    # Seconds are whole, so the requested time is a little earlier.
     told = now() + left[property] * 1000 if property == "TIMER_DELAY_SEC" else due
     return message(topic, f"{told} {property} {body}", timer=property, time=left[property])
 
@@ -51,7 +51,7 @@ def due_of(body: str) -> int:
 
 
 def check_times(found: list[Received], late_millis: int) -> None:
-    """None early, none twice, none later than allowed."""
+    """Check that no message is early, duplicate or later than allowed."""
     for one in found:
         assert one.store_timestamp >= due_of(one.body) - CLOCK_SLACK, f"early: {one}"
         assert one.store_timestamp <= due_of(one.body) + late_millis, f"late: {one}"
@@ -75,7 +75,7 @@ def test_timers_are_kept(peer: Peer, property: str) -> None:
 
 
 @pytest.mark.overlap
-def test_what_is_too_far_ahead_is_refused(peer: Peer) -> None:
+def test_timer_beyond_the_limit_is_refused(peer: Peer) -> None:
     """The texts differ by the limit only."""
     topic = peer.topic("timers_far")
     with peer.producer() as producer, pytest.raises(ClientError) as refused:
@@ -85,7 +85,7 @@ def test_what_is_too_far_ahead_is_refused(peer: Peer) -> None:
 
 
 @pytest.mark.overlap
-def test_what_was_due_before_it_was_sent_comes_at_once(peer: Peer) -> None:
+def test_timer_in_the_past_is_delivered_at_once(peer: Peer) -> None:
     topic = peer.topic("timers_past")
     with peer.producer() as producer, peer.push(peer.name("timer_readers"), {topic: "*"}) as consumer:
         producer.send([timed(topic, now() - 5000)])
@@ -95,7 +95,7 @@ def test_what_was_due_before_it_was_sent_comes_at_once(peer: Peer) -> None:
 
 @pytest.mark.overlap
 def test_recalled_messages_do_not_come(kind: str, peers: Peers) -> None:
-    """By the handle that the send gave; handles of another topic, or none at all, are refused."""
+    """Recalls use the handle of the send; handles of another topic, and invalid ones, are refused."""
     peer = peers.with_server(peers.tuned(kind), CURRENT)
     topic, other = peer.topic("timers_back"), peer.topic("timers_other")
     with peer.producer() as producer, peer.push(peer.name("timer_readers"), {topic: "*"}) as consumer:
@@ -115,7 +115,7 @@ def test_recalled_messages_do_not_come(kind: str, peers: Peers) -> None:
 
 
 class Hands:
-    """One directory, one address and one name server; brokers of either kind come and go."""
+    """One directory, one address and one name server, with changing brokers of either kind."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -140,7 +140,7 @@ class Hands:
         settings = {"mappedFileSizeCommitLog": str(16 << 20), **SETTINGS}
         self._broker = make(self.folder / "broker", self._port, self.namesrv_address, settings)
         self._broker.start()
-        # Apache's broker that starts quicker than it connects registers ten seconds later.
+        # Apache's broker registers ten seconds later if it starts faster than it connects.
         wait_until_registered(self.namesrv_address, {BROKER_NAME})
 
     def end(self, how: str) -> None:
@@ -150,7 +150,7 @@ class Hands:
 
 
 def read_all(peer: Peer, topic: str) -> list[Received]:
-    """Everything a topic holds."""
+    """Return all messages of a topic."""
     found = []
     with peer.pull(peer.name("timer_all")) as consumer:
         for queue in consumer.queues(topic):
@@ -167,10 +167,10 @@ def read_all(peer: Peer, topic: str) -> list[Received]:
 @pytest.mark.parametrize("how", ["stop", "kill"])
 @pytest.mark.parametrize(("first", "second"), [("apache", "ours"), ("ours", "apache"), ("ours", "ours")])
 def test_timers_change_hands(first: str, second: str, how: str, peers: Peers, tmp_path: Path) -> None:
-    """Some are delivered before, some become due while nobody serves, some later; each comes once.
+    """Some timers fire before, some become due while no server runs, some later; each comes once.
 
-    Apache's checkpoint is a second old at the worst, and it delivers again what it did since: before it is
-    killed here it has rested for two seconds.
+    Apache's checkpoint is up to a second old, and timers fired since then are delivered again. So Apache's
+    broker has been idle for two seconds when it is killed here.
     """
     with Hands(tmp_path).open() as hands:
         hands.begin(first)
@@ -190,14 +190,14 @@ def test_timers_change_hands(first: str, second: str, how: str, peers: Peers, tm
             absent = now() - ended
             sent += send_timers(producer, topic, 3000, 40)
             wait_until(lambda: len(read_all(peer, topic)) >= len(sent), 60, "all are delivered", 1)
-            time.sleep(3)  # what comes twice has come by now
+            time.sleep(3)  # duplicates have come by now
             found = read_all(peer, topic)
     check_times(found, absent + 12_000)
     assert sorted(one.body for one in found) == sorted(sent)
 
 
 def send_timers(producer: Producer, topic: str, delay: int, count: int) -> list[str]:
-    """Timers around a time from now on; the bodies."""
+    """Send timers around a time from now on; return the bodies."""
     shapes = [timed(topic, now() + delay + 10 * number, body=str(number)) for number in range(count)]
     producer.send(shapes)
     return [str(shape["body"]) for shape in shapes]
@@ -206,7 +206,7 @@ def send_timers(producer: Producer, topic: str, delay: int, count: int) -> list[
 @pytest.mark.overlap
 @pytest.mark.both_servers
 def test_the_files_are_apaches(peers: Peers) -> None:
-    """Names and lengths of the files, and the unit of a timer, are what Apache's broker writes."""
+    """Names and lengths of the files, and the unit of a timer, are those of Apache's broker."""
     shapes = {}
     for kind in ("apache", "ours"):
         with peers.fresh(kind) as server:

@@ -1,4 +1,4 @@
-"""Transactions: what the local transaction says, what the server asks, who answers, what outlives whom."""
+"""Transactions: local outcomes, transaction checks, other members of the group, and restarts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ COMMIT, ROLLBACK, UNKNOWN = "COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 
 ROUNDS = int(IMPATIENT["transactionCheckMax"])
-"""How often a server asks before it gives up."""
+"""Number of checks before a server gives up."""
 QUIET_SECONDS = 5
-"""Longer than two rounds of questions: if none came, none will."""
+"""Longer than two rounds of checks: if none came, none will."""
 
 
 PATIENCE_MILLIS = 8000
-"""How long a producer asks not to be asked: several rounds."""
+"""Immunity time that a producer requests: several rounds."""
 
 
 def bodies(received: list[Received]) -> list[str]:
@@ -41,8 +41,8 @@ def bodies(received: list[Received]) -> list[str]:
 
 @pytest.mark.overlap
 @pytest.mark.every_variant
-def test_only_what_is_committed_arrives(peer: Peer) -> None:
-    """Half messages are seen by nobody; committed ones are what was sent."""
+def test_only_committed_messages_arrive(peer: Peer) -> None:
+    """No consumer sees half messages; committed ones arrive as they were sent."""
     topic = peer.topic("transactions")
     group = peer.name("deciders")
     with (
@@ -63,15 +63,15 @@ def test_only_what_is_committed_arrives(peer: Peer) -> None:
 
 
 @pytest.mark.overlap
-def test_undecided_ones_are_asked_about(kind: str, peers: Peers) -> None:
-    """Asked until somebody knows, with a higher count each time; then no more; at last given up."""
+def test_undecided_messages_are_checked(kind: str, peers: Peers) -> None:
+    """The server checks until the producer decides, each time with a higher count, and gives up at last."""
     server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         ask_until_known(peers.with_server(server, version))
 
 
 def asked(producer: TransactionProducer, body: str) -> int:
-    """How often a producer was asked about a message so far."""
+    """Return how many times a producer was asked to check a message so far."""
     return [one.body for one in producer.questions(0, 0)].count(body)
 
 
@@ -96,7 +96,7 @@ def ask_until_known(peer: Peer) -> None:
     for one in questions:
         assert (one.topic, one.unique_key) == (topic, keys[one.body])
         times.setdefault(one.body, []).append(one.properties["TRANSACTION_CHECK_TIMES"])
-    # A server that has not handled an answer within a round asks again, with the next count.
+    # A server that has not handled an answer within a round checks again, with the next count.
     assert {body: counts == list("123456")[: len(counts)] for body, counts in times.items()} == dict.fromkeys(
         ("yes", "no", "thrown", "never"), True
     )
@@ -110,7 +110,7 @@ def ask_until_known(peer: Peer) -> None:
 
 @pytest.mark.overlap
 def test_another_of_the_group_answers(kind: str, peers: Peers) -> None:
-    """The sender is gone; a client of the other version, in the same group, is asked instead."""
+    """The sender has left; a client of the other version, in the same group, is checked instead."""
     server = peers.tuned(kind)
     for one, other in (CLIENT_VERSIONS, CLIENT_VERSIONS[::-1]):
         sender, answerer = peers.with_server(server, one), peers.with_server(server, other)
@@ -121,7 +121,7 @@ def test_another_of_the_group_answers(kind: str, peers: Peers) -> None:
         ):
             other_producer.decide(["a"], COMMIT)
             other_producer.decide(["b"], ROLLBACK)
-            # The other one is started first: rounds without an answer count, and the last one gives up.
+            # The other one starts first: rounds without an answer count, and the last one gives up.
             with sender.transactions(topic, group) as producer:
                 producer.send([message(topic, "a"), message(topic, "b")], UNKNOWN)
             assert bodies(consumer.collect(1)) == ["a"]
@@ -129,8 +129,8 @@ def test_another_of_the_group_answers(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_who_asks_for_time_is_not_asked(kind: str, peers: Peers) -> None:
-    """CHECK_IMMUNITY_TIME_IN_SECONDS is waited for, and does not keep others waiting."""
+def test_immunity_time_delays_the_check(kind: str, peers: Peers) -> None:
+    """CHECK_IMMUNITY_TIME_IN_SECONDS delays the check, and does not delay those of other messages."""
     server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(server, version)
@@ -151,8 +151,8 @@ def test_who_asks_for_time_is_not_asked(kind: str, peers: Peers) -> None:
 
 
 @pytest.mark.overlap
-def test_a_sink_ends_what_was_asked_about_in_vain(kind: str, peers: Peers) -> None:
-    """A half message of an earlier checkpoint is ended by its own place, after all questions about it."""
+def test_sink_ends_transactions_after_all_checks(kind: str, peers: Peers) -> None:
+    """A half message of an earlier checkpoint is ended by its own offset, after all checks of it."""
     server = peers.tuned(kind)
     for version in CLIENT_VERSIONS:
         peer = peers.with_server(server, version)
@@ -172,7 +172,7 @@ def test_a_sink_ends_what_was_asked_about_in_vain(kind: str, peers: Peers) -> No
 
 @pytest.mark.overlap
 def test_open_ones_outlive_the_server(kind: str, peers: Peers) -> None:
-    """The server ends, at its leisure and at once, with transactions open and asked about; all end."""
+    """The server is stopped and killed with open and checked transactions; all are ended."""
     with peers.fresh(kind, {**IMPATIENT, "transactionCheckMax": "100"}) as server:
         for how in ("stop", "kill"):
             outlive(server, how, peers)
@@ -211,7 +211,7 @@ def end_and_start(server: Server, how: str) -> None:
 
 @contextmanager
 def broker_of(kind: str, folder: Path, port: int, namesrv: str) -> Iterator[Part]:
-    """A broker on a directory, ended in good order."""
+    """Run a broker on a directory, stopped cleanly at the end."""
     make = apache_broker if kind == "apache" else our_broker
     settings = {"transactionCheckMax": "100", "mappedFileSizeCommitLog": str(16 << 20)}
     part = make(folder, port, namesrv, {**IMPATIENT, **settings})
@@ -226,7 +226,7 @@ def broker_of(kind: str, folder: Path, port: int, namesrv: str) -> Iterator[Part
 @pytest.mark.both_servers
 @pytest.mark.parametrize("kinds", [("apache", "ours", "apache"), ("ours", "apache", "ours")], ids=" ".join)
 def test_open_ones_change_hands(kinds: tuple[str, str, str], peers: Peers) -> None:
-    """One server begins, another asks and is answered, the first settles what that one left open."""
+    """One server begins, another checks and gets answers, the first settles the remaining ones."""
     folder = peers.work / f"transactions-{'-'.join(kinds)}-{time.time_ns()}"
     namesrv_port, port = free_ports(), free_ports((-2, 0, 1))
     address = f"{HOST}:{namesrv_port}"

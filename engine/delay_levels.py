@@ -84,19 +84,7 @@ def restored(stored: StoredMessage) -> Message:
     queue_id = properties.get(PROPERTY_REAL_QUEUE_ID, "")
     if not topic or topic in (TRANS_HALF_TOPIC, SCHEDULE_TOPIC) or not _NUMBER.fullmatch(queue_id):
         raise MessageIllegal(f"a delayed message cannot go to queue {queue_id!r} of topic {topic!r}")
-    return Message(
-        topic,
-        int(queue_id),
-        stored.body,
-        properties,
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        stored.sys_flag,
-        stored.reconsume_times,
-        stored.prepared_transaction_offset,
-    )
+    return stored.copy_to(topic, int(queue_id), properties)
 
 
 def topics_of(message: Message) -> tuple[str, ...]:

@@ -218,7 +218,7 @@ class DelaySchedule:
         """Stop counting the log's deliveries here: another broker delivers from now on."""
         self._counted_to = self._log_offset()
 
-    def going_on(self) -> Steps[None]:
+    def resume(self) -> Steps[None]:
         """Resume as master after the deliveries of another broker that the log contains."""
         since = max(self._log_offset(), self._store.min_physical_offset)
         for queue in self._queues:

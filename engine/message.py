@@ -178,6 +178,8 @@ KAFKA_OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Groups and offsets of Kafka clients."""
 KAFKA_TRANSACTIONS_TOPIC: Final = "__transaction_state"
 """Transactional ids of Kafka clients."""
+KAFKA_COORDINATOR_TOPICS: Final = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
+"""Logs of the coordinators of Kafka clients."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"
 """mqgateway's: markers that move the starts of queues; they enter no queue."""
@@ -246,6 +248,22 @@ class Message:
         self.sys_flag = sys_flag
         self.reconsume_times = reconsume_times
         self.prepared_transaction_offset = prepared_transaction_offset
+
+    def copy_to(self, topic: str, queue_id: int, properties: dict[str, str]) -> "Message":
+        """Return a message for a queue of `topic` with these properties and otherwise the same fields."""
+        return Message(
+            topic,
+            queue_id,
+            self.body,
+            properties,
+            self.born_timestamp,
+            self.born_host,
+            self.store_host,
+            self.flag,
+            self.sys_flag,
+            self.reconsume_times,
+            self.prepared_transaction_offset,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.topic!r}, queue {self.queue_id}, {len(self.body)} bytes)"

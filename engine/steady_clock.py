@@ -52,7 +52,7 @@ class SteadyClock:
         """Return the time that the wall clock would show if it had not been set since the start."""
         return self._base + elapsed_millis(self._clock)
 
-    def go_on_from(self, time: int) -> None:
+    def continue_from(self, time: int) -> None:
         """Begin no earlier than `time`, reached by an earlier run; called before anything is due."""
         self._base += (more := max(0, time - self.now()))
         self._first += more

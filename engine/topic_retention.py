@@ -103,7 +103,8 @@ class TopicRetention:
                 lambda may_wait: _start_by_time(store, topic, queue_id, since, may_wait)
             )
         if limits.size is not None:
-            start = max(start, (yield from store.sizes.start_for(topic, queue_id, limits.size)))
+            kept = yield from store.sizes.start_for(topic, queue_id, limits.size, self._reading)
+            start = max(start, kept)
         before = store.min_offset(topic, queue_id)
         start = min(start, store.readable_end(topic, queue_id))
         if start <= before:

@@ -1,9 +1,9 @@
 """The chart as Helm renders it.
 
-    python -m helm_tests.chart        # writes tests/packaging/rendered anew
+    python -m helm_tests.chart        # updates tests/packaging/rendered
 
-What is rendered of each of the chart's examples lies in `tests/packaging/rendered`, where tests that have no
-Helm look at it; files of the project that the chart takes along are only named there.
+The rendered objects of each example of the chart are in `tests/packaging/rendered`, for tests that have no
+Helm. Files of the project that the chart includes are only named there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ RENDERED = ROOT / "tests" / "packaging" / "rendered"
 HELM = "helm.sh/helm/v3/cmd/helm@v3.22.0"
 RELEASE, NAMESPACE = "rocketmq", "messaging"
 KUBERNETES = ("--kube-version", "1.37.0")
-"""Helm built without its makefile takes another one, of long ago."""
+"""Helm built without its makefile assumes a very old version."""
 
 
 def helm() -> str:
-    """The program: that of this machine, or one built by Go, which takes minutes once."""
+    """Return the path of this machine's Helm, or of one built by Go, which takes minutes once."""
     if found := os.environ.get("HELM") or shutil.which("helm"):
         return found
     folder = Path.home() / ".cache" / "mqgateway" / HELM.replace("/", "_")
@@ -37,24 +37,24 @@ def helm() -> str:
 
 
 def call(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """What Helm says to these arguments."""
+    """Run Helm with these arguments."""
     return subprocess.run([helm(), *map(str, words)], capture_output=True, text=True, check=False)
 
 
 def template(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """What `helm template` makes of the chart."""
+    """Run `helm template` on the chart."""
     return call("template", RELEASE, CHART, "--namespace", NAMESPACE, *KUBERNETES, *words)
 
 
 def rendered(example: Path) -> str:
-    """The objects of an example, as text."""
+    """Return the objects of an example, as text."""
     done = template("--values", example)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def without_files(text: str) -> str:
-    """The same, with names in place of the project's dashboards and alerts."""
+    """Return the text with names in place of the project's dashboards and alerts."""
     for path in sorted((ROOT / "dashboards").iterdir()):
         for indent in (" " * 2, " " * 4):
             inside = "\n".join(indent + line for line in path.read_text().rstrip("\n").split("\n"))

@@ -1,8 +1,7 @@
-"""Pods as processes of this machine, started as their objects say: what Kubernetes does, as servers see it.
+"""Pods as processes of this machine, started as their objects declare, in place of Kubernetes.
 
-Each pod has an address of loopback to itself, so that ports stay what they are. Names of pods, and folders
-that volumes are mounted at, are replaced in arguments, variables and files: there is neither DNS nor a file
-system of a pod.
+Each pod has a loopback address of its own, so that ports need no change. Names of pods, and mount paths of
+volumes, are replaced in arguments, variables and files, as there is neither DNS nor a file system of a pod.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class Pod:
 
     @property
     def log(self) -> Path:
-        """All that it said."""
+        """Path of the pod's output."""
         return self.folder / "log"
 
     def start(self) -> None:
-        """Write its files as they are mounted, and run its command."""
+        """Write the files of its mounts, and run its command."""
         mounts = self._mount()
         env = self._environment(mounts)
         words = [self._replaced(_expanded(word, env), mounts) for word in self.container["args"]]
@@ -64,7 +63,7 @@ class Pod:
         return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, check=False)
 
     def stop(self) -> float:
-        """As a node that is drained does; gives how long it took, in s."""
+        """Stop the pod as a node drain does; return how long it took, in seconds."""
         assert self.process is not None
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
@@ -74,14 +73,14 @@ class Pod:
         return time.monotonic() - began
 
     def kill(self) -> None:
-        """At once."""
+        """Kill the process."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def probe(self, which: str) -> tuple[int, str]:
-        """What a probe of the container is answered; 0 while nobody answers."""
+        """Return status and text of a probe of the container; status 0 if the port is not reachable."""
         get = self.container[which]["httpGet"]
         [port] = [one["containerPort"] for one in self.container["ports"] if one["name"] == get["port"]]
         try:
@@ -93,7 +92,7 @@ class Pod:
             return 0, str(error)
 
     def _mount(self) -> dict[str, str]:
-        """Make its volumes' folders; gives where each path of the pod is here."""
+        """Make the folders of its volumes; return the local path of each mount path."""
         volumes = {one["name"]: one for one in self.spec["volumes"]}
         mounts: dict[str, str] = {}
         for mount in self.container["volumeMounts"]:
@@ -159,7 +158,7 @@ class Cluster:
                 self._add(one["metadata"]["name"], one["spec"])
         [test] = [one for one in objects if one["kind"] == "Pod"]
         self.test = Pod(self, test["metadata"]["name"], test, "127.0.77.100")
-        """What `helm test` runs."""
+        """Pod of `helm test`."""
 
     def _add(self, name: str, spec: Mapping[str, Any]) -> None:
         for number in range(spec["replicas"]):
@@ -169,7 +168,7 @@ class Cluster:
             self.hosts[f"{pod}.{spec['serviceName']}"] = address
 
     def named(self, part: str) -> list[Pod]:
-        """The pods with this in their names."""
+        """Return the pods with this in their names."""
         return [pod for name, pod in self.pods.items() if part in name]
 
     def start(self) -> None:
@@ -178,7 +177,7 @@ class Cluster:
             pod.start()
 
     def wait_until_ready(self, pods: Iterable[Pod] | None = None) -> None:
-        """Until the readiness probes of all pods, or of these, say so."""
+        """Wait until the readiness probes of all pods, or of these, succeed."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         for pod in self.pods.values() if pods is None else pods:
             while (said := pod.probe("readinessProbe"))[0] != 200:
@@ -187,7 +186,7 @@ class Cluster:
                 time.sleep(0.1)
 
     def mqadmin(self, *words: str, env: Mapping[str, str] | None = None) -> str:
-        """What `mqadmin` prints, asked of the first name server."""
+        """Run `mqadmin` with the first name server and return its output."""
         first = self.named("-nameserver-")[0].address
         command = [str(BIN / "mqadmin"), *words, "-n", f"{first}:9876"]
         done = subprocess.run(command, env=dict(env or {}), capture_output=True, text=True, check=False)
@@ -195,20 +194,20 @@ class Cluster:
         return done.stdout
 
     def brokers(self, *words: str, env: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
-        """Addresses by name and id, as `mqadmin clusterList` tells them."""
+        """Return the addresses by name and id, as `mqadmin clusterList` lists them."""
         found: dict[str, dict[str, str]] = {}
         for row in json.loads(self.mqadmin("clusterList", "--json", *words, env=env))["rows"]:
             found.setdefault(row["brokerName"], {})[str(row["brokerId"])] = row["address"]
         return found
 
     def end(self) -> None:
-        """Kill what still runs."""
+        """Kill the remaining processes."""
         for pod in self.pods.values():
             pod.kill()
 
 
 def _expanded(text: str, env: Mapping[str, str]) -> str:
-    """`$(NAME)` as Kubernetes replaces it: by variables that were declared before."""
+    """Replace `$(NAME)` as Kubernetes does: by variables that were declared before."""
     return re.sub(r"\$\((\w+)\)", lambda match: env.get(match[1], match[0]), text)
 
 

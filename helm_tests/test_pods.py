@@ -1,4 +1,4 @@
-"""Clusters of the chart's examples, their pods played by processes on the loopback address."""
+"""Clusters of the chart's examples, with processes on loopback addresses as pods."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ INNER = {"accessKey": "inner", "secretKey": "between servers"}
 SIGNED = {"ROCKETMQ_ACCESS_KEY": USER["username"], "ROCKETMQ_SECRET_KEY": USER["password"]}
 CHANGE_SECONDS = 30
 REGISTRATION_SECONDS = 60
-"""Twice what `registerNameServerPeriod` is."""
+"""Twice the `registerNameServerPeriod`."""
 
 Start = Callable[..., Cluster]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a cluster of an example, with further arguments of Helm's."""
+    """Return a function that starts a cluster of an example, with further arguments for Helm."""
     started: list[Cluster] = []
 
     def begin(example: str, *words: str, secrets: Mapping[str, Mapping[str, str]] | None = None) -> Cluster:
@@ -55,7 +55,7 @@ def test_a_minimal_cluster_takes_messages(start: Start) -> None:
     cluster.mqadmin("updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "2", "-w", "2")
     with Producer("p", name_servers(cluster)) as producer:
         assert producer.send(Message("T", "hello")).queue.broker_name == "broker-0"
-    # The settings are in a ConfigMap, which cannot be written: a change lasts until the pod ends.
+    # The settings are in a ConfigMap, which is read-only: a change lasts until the pod ends.
     before = (broker.folder / "config" / f"{broker.name}.conf").read_text()
     cluster.mqadmin(
         "updateBrokerConfig", "-b", f"{broker.address}:10911", "-k", "slaveReadEnable", "-v", "true"
@@ -76,12 +76,12 @@ def test_each_group_has_its_master_and_slave_and_stops_one_after_the_other(start
         f"broker-{group}": {str(number): f"{brokers[f'{group}-{number}'].address}:10911" for number in (0, 1)}
         for group in (0, 1)
     }
-    # Ready is who has told one name server; one that was not there yet is told with the next beat.
+    # A broker is ready once it is registered with one name server; late ones get the next heartbeat.
     wait_until(lambda: cluster.brokers() == expected, REGISTRATION_SECONDS, "all are known")
     assert cluster.test.run().returncode == 0
     cluster.mqadmin("updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "2", "-w", "2")
     with Producer("p", name_servers(cluster), poll_name_server_interval=500) as producer:
-        # As a rolling update does: the slave, then its master, which sends producers elsewhere first.
+        # In the order of a rolling update: the slave, then its master, which is drained of producers first.
         for name in ("0-1", "0-0"):
             pod = brokers[name]
             pod.stop()
@@ -93,7 +93,7 @@ def test_each_group_has_its_master_and_slave_and_stops_one_after_the_other(start
 
 
 def is_sent(producer: Producer, text: str) -> bool:
-    """Whether the broker takes a message; not before enough replicas are in sync."""
+    """Return True if the broker accepts a message, which needs enough replicas in sync."""
     try:
         producer.send(Message("T", text))
     except ClientError:
@@ -102,7 +102,7 @@ def is_sent(producer: Producer, text: str) -> bool:
 
 
 def masters(cluster: Cluster) -> dict[str, str]:
-    """The address of each group's master."""
+    """Return the address of each group's master."""
     return {name: members["0"] for name, members in cluster.brokers().items() if "0" in members}
 
 
@@ -142,7 +142,7 @@ def test_controllers_elect_another_master_and_a_pod_comes_back_elsewhere(
         assert code == 200 and json.loads(text)["ready"]
 
 
-def test_a_cluster_with_access_control_and_tls_lets_in_who_is_known(start: Start, tmp_path: Path) -> None:
+def test_cluster_with_access_control_and_tls_accepts_known_users(start: Start, tmp_path: Path) -> None:
     key, certificate = (part.decode() for part in pem_of(*self_signed("rocketmq")))
     secrets = {
         "rocketmq-tls": {"tls.crt": certificate, "tls.key": key, "ca.crt": certificate},

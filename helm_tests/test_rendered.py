@@ -1,4 +1,4 @@
-"""What Helm itself says of the chart: that it is right, what it makes of values, and what it refuses."""
+"""The chart under Helm itself: lint, rendered values, and refused values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tests.packaging.objects import validate
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_what_is_written_down_is_what_helm_renders(path: Path) -> None:
-    """Else: `python -m helm_tests.chart`."""
+def test_rendered_files_are_those_of_helm(path: Path) -> None:
+    """Run `python -m helm_tests.chart` to update the rendered files."""
     assert without_files(rendered(path)) == (RENDERED / path.name).read_text()
 
 
@@ -141,7 +141,7 @@ def test_a_wrong_value_is_named(given: str, said: str) -> None:
 
 
 def test_the_chart_can_be_packed(tmp_path: Path) -> None:
-    """The project's dashboards, which lie elsewhere, are inside."""
+    """The package contains the project's dashboards, which are outside of the chart."""
     done = call("package", CHART, "--destination", tmp_path)
     assert done.returncode == 0, done.stderr
     [packed] = tmp_path.iterdir()

@@ -1,4 +1,4 @@
-"""What administrators ask, by subject.
+"""Requests of administrators, by subject.
 
     from mqgateway.admin import Admin, groups, topics
 
@@ -6,7 +6,7 @@
         ends = admin.ask(topics.stats("Orders"), "broker-a")
         progress = admin.ask_brokers(groups.progress("billing"))
 
-Every function of these modules makes a `Question`, whose answer has a type.
+Every function of these modules returns a `Question`, whose answer is typed.
 """
 
 from mqgateway.gateway.client import Admin, SubscriptionGroupConfig, TopicConfig

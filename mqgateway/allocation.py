@@ -1,4 +1,4 @@
-"""How the members of a group share queues; see `mqgateway.gateway.client.allocation`."""
+"""Strategies that divide queues among the members of a group; see `mqgateway.gateway.client.allocation`."""
 
 from mqgateway.gateway.client.allocation import (
     Averagely,

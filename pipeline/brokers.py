@@ -1,9 +1,9 @@
-"""Asking name servers and brokers, for threads that wait: which queues there are, from where to where.
+"""Blocking requests to name servers and brokers: the queues that exist, and their offsets.
 
-It lives on the lower layers of `gateway.client`: no group is joined and no heartbeat sent, so a query leaves
-nothing at the broker but its answers. A server that cannot be reached is asked again: for `connectTimeoutMs`
-if none has answered yet, since the address may be wrong; later as often as `fetchOffset.numRetries` says, and
-as long as `unreachableTimeoutMs`, since it may be starting again.
+Built on the lower layers of `gateway.client`: no group is joined and no heartbeat is sent, so a query leaves
+no state at the broker. A request to a server that cannot be reached is retried. If no server has answered
+yet, the address may be wrong: retries end after `connectTimeoutMs`. Later the server may be restarting:
+retries end when both `fetchOffset.numRetries` and `unreachableTimeoutMs` are used up.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ T = TypeVar("T")
 
 NAME_SERVER = "start it, or correct the option nameServer"
 BROKER = "start it, or let it advertise an address that can be reached from here (brokerIP1)"
-"""What is to be done about a server that never answered."""
+"""Advice about a server that never answered."""
 QUESTIONS_MAX = 256
-"""Questions that are under way at a time."""
+"""Maximum number of requests in flight."""
 _PASSING = frozenset(
     {
         ResponseCode.SYSTEM_BUSY,
@@ -52,11 +52,11 @@ _PASSING = frozenset(
         ResponseCode.NOT_LEADER_FOR_QUEUE,
     }
 )
-"""Refusals after which the same question may be answered."""
+"""Transient error codes: the same request may succeed later."""
 
 
 def client_settings(options: ServerOptions) -> dict[str, Any]:
-    """The settings of a client that the options say."""
+    """Return the client settings given by the options."""
     return {
         "namesrv_addr": options.name_server,
         "access_key": options.access_key,
@@ -69,26 +69,27 @@ def client_settings(options: ServerOptions) -> dict[str, Any]:
 
 
 def new_client(options: ServerOptions, tls: TlsOptions, kind: type[ClientOptions] = ClientOptions) -> Client:
-    """A client in the shared loop; nothing runs in it by itself until it is started."""
+    """Return a client in the shared loop; it does no work of its own until it is started."""
     loop = Loop.shared()
     settings = made(kind, client_settings(options))
     return loop.do(lambda: Client(settings, loop, tls=tls))
 
 
 def new_producer_client(options: ServerOptions, tls: TlsOptions) -> Client:
-    """The same for a producer."""
+    """Return a client for a producer, otherwise as `new_client`."""
     return new_client(options, tls, ProducerOptions)
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same question may be answered later."""
+    """Return True if the error is transient: the same request may succeed later."""
     if isinstance(error, BrokerError):
         return error.code in _PASSING
     return isinstance(error, (Unreachable, NoBroker, TooBusy))
 
 
 class Patience:
-    """How often, how long, and with which rests it is tried; `is_first`: no server has answered yet."""
+    """Retry policy: number of retries, time, and delay between them; `is_first`: no server has answered
+    yet."""
 
     def __init__(self, options: ServerOptions, *, is_first: bool = False) -> None:
         self._tries = 0 if is_first else options.num_retries
@@ -99,11 +100,11 @@ class Patience:
         self._pause = threading.Event()
 
     def renew(self) -> None:
-        """Something succeeded: the time begins anew."""
+        """Restart the time after a success."""
         self._end = self._clock.monotonic() + self._seconds
 
     def wait(self, error: Exception) -> None:
-        """Rest before the next try, or raise the error when it is enough."""
+        """Wait before the next retry; raise the error if it is permanent or the retries are used up."""
         self._tries -= 1
         if not is_passing(error) or (self._tries < 0 and self._clock.monotonic() > self._end):
             raise error
@@ -112,7 +113,7 @@ class Patience:
 
 
 class Brokers:
-    """Questions about queues, from any thread. Raises errors of the client, and `PipelineError`."""
+    """Requests about queues, from any thread. Raises the client's errors and `PipelineError`."""
 
     def __init__(self, options: ServerOptions, tls: TlsOptions) -> None:
         self._options = options
@@ -133,7 +134,7 @@ class Brokers:
         self._loop.call(self.client.close)
 
     def topics(self, has: Callable[[str], bool]) -> list[str]:
-        """The topics there are that `has` says yes to; never the broker's own."""
+        """Return the topics that satisfy `has`, in order, without system topics."""
 
         async def ask() -> list[str]:
             answer = await self.client.name_servers.ask(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
@@ -144,30 +145,30 @@ class Brokers:
         return [name for name in self._patiently(ask, NAME_SERVER) if has(name) and not is_system_topic(name)]
 
     def queues(self, topics: Iterable[str]) -> list[MessageQueue]:
-        """The queues that can be read, in order; none of a topic that nobody has."""
+        """Return the readable queues, in order; none for a topic without a route."""
         found: list[MessageQueue] = []
         for topic in topics:
             found += self._patiently(partial(self._queues, topic), NAME_SERVER)
         return sorted(found)
 
     def bounds(self, queues: Iterable[MessageQueue]) -> dict[MessageQueue, Bounds]:
-        """The first and the next offset of each queue."""
+        """Return the first and the next offset of each queue."""
         queues = list(queues)
         lows = self._each(queues, self._calls.min_offset)
         highs = self.max_offsets(queues)
         return {queue: Bounds(lows[queue], max(lows[queue], highs[queue])) for queue in queues}
 
     def max_offsets(self, queues: Iterable[MessageQueue]) -> Offsets:
-        """The offset that the next message of each queue will have."""
+        """Return the offset that the next message of each queue will have."""
         return self._each(list(queues), self._calls.max_offset)
 
     def offsets_by_time(self, times: Mapping[MessageQueue, int]) -> Offsets:
-        """Of each queue the first offset stored at a time (ms) or later; its end if there is none."""
+        """Return each queue's first offset stored at a time (ms) or later; its end if there is none."""
         by_full = {self.full(queue): time for queue, time in times.items()}
         return self._each(list(times), lambda full: self._calls.search_offset(full, by_full[full]))
 
     def refresh(self, topic: str) -> None:
-        """Look up where the brokers of a topic are now; that nobody knows is logged."""
+        """Update the route of a topic; a failure is logged."""
 
         async def ask() -> None:
             try:
@@ -178,7 +179,7 @@ class Brokers:
         self._loop.call(lambda: Deferred.fromCoroutine(ask()))
 
     def full(self, queue: MessageQueue) -> MessageQueue:
-        """A queue as brokers know it: within the namespace."""
+        """Return a queue under its name at the brokers: within the namespace."""
         topic = with_namespace(self._options.namespace, queue.topic)
         return MessageQueue(topic, queue.broker_name, queue.queue_id)
 
@@ -188,14 +189,15 @@ class Brokers:
         found: Offsets = {}
         for at in range(0, len(queues), QUESTIONS_MAX):
             part = queues[at : at + QUESTIONS_MAX]
-            answers = self._patiently(partial(_asked_at_once, partial(self._asked, ask), part), BROKER)
+            answers = self._patiently(partial(_query_concurrently, partial(self._query, ask), part), BROKER)
             found.update(zip(part, answers, strict=True))
         return found
 
-    async def _asked(
+    async def _query(
         self, ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queue: MessageQueue
     ) -> int:
-        """An answer; a queue that another broker leads now is looked for before it is asked about again."""
+        """Return the answer about a queue. If another broker leads it now, update the route before raising,
+        for the next attempt."""
         full = self.full(queue)
         try:
             return await ask(full)
@@ -205,7 +207,8 @@ class Brokers:
             raise
 
     def _patiently(self, ask: Callable[[], Coroutine[Any, Any, T]], advice: str) -> T:
-        """An answer of the servers that `advice` is about; it is part of the error when none ever came."""
+        """Return the answer of the servers that `advice` is about, with retries. Raises `PipelineError` with
+        the advice if these servers have never answered."""
         is_first = advice not in self._have_answered
         patience = Patience(self._options, is_first=is_first)
         while True:
@@ -233,10 +236,10 @@ class Brokers:
         return [MessageQueue(topic, one.broker_name, one.queue_id) for one in found]
 
 
-async def _asked_at_once(
+async def _query_concurrently(
     ask: Callable[[MessageQueue], Coroutine[Any, Any, int]], queues: list[MessageQueue]
 ) -> list[int]:
-    """The answers for all queues; the first failure is raised when all have ended."""
+    """Return the answers for all queues; the first failure is raised after all have ended."""
     outcomes: Any = await DeferredList(
         [Deferred.fromCoroutine(ask(queue)) for queue in queues], consumeErrors=True
     )

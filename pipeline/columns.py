@@ -1,11 +1,11 @@
-"""The columns that a reader can give, and how each is made of raw rows: as buffers in Arrow's layout; pure.
+"""The columns that a reader can return, and their making from raw rows as buffers in Arrow's layout; pure.
 
 `SOURCE` are the stock connector's nine, in its order; `STORE` those of the offline reader. Numbers become
-native arrays, texts one run of bytes with offsets before it, so no object is made for a cell. What has parts
-(keys, the map of properties) is given as Python values.
+native arrays, and texts one run of bytes with an array of offsets, so no object is made for a cell. Composite
+cells (keys, the map of properties) are Python values.
 
-`properties` is a JSON object with what is stored; the stock connector adds MIN_OFFSET and MAX_OFFSET of the
-moment, which would make a range read twice give different rows. Standard: rocketmq-spark's
+`properties` is a JSON object of the stored properties. The stock connector adds MIN_OFFSET and MAX_OFFSET at
+the time of the pull, so a range read twice would give different rows. RocketMQ: rocketmq-spark's
 `RocketMQSourceProvider.ROCKETMQ_SCHEMA`.
 """
 
@@ -33,8 +33,8 @@ from mqgateway.pipeline.rows import Rows
 
 
 class TextColumn(NamedTuple):
-    """Cells of bytes or text: offsets (native i4) and bytes; `validity` says which are not null, if some
-    are: a bit each, the least significant first."""
+    """Cells of bytes or text: offsets (native i4) and bytes. `validity`, None if no cell is null, has a bit
+    for each cell that is not null, the least significant first."""
 
     offsets: bytes
     data: bytes
@@ -51,7 +51,7 @@ Cells = TextColumn | NumberColumn | list[Any]
 
 
 class Place(NamedTuple):
-    """What all rows of a batch have in common where they come from one queue."""
+    """Values that all rows of a batch from one queue share."""
 
     topic: str = ""
     broker_name: str = ""
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, its type in Spark's DDL, and what makes its cells."""
+    """A column: its name, its type in Spark's DDL, and the function that makes its cells."""
 
     name: str
     ddl: str
@@ -68,12 +68,12 @@ class Column:
 
 
 def texts(parts: Sequence[bytes]) -> TextColumn:
-    """Cells none of which is null."""
+    """Return cells of which none is null."""
     return TextColumn(array("i", accumulate(map(len, parts), initial=0)).tobytes(), b"".join(parts))
 
 
 def nullable(parts: Sequence[bytes | None]) -> TextColumn:
-    """Cells some of which may be null."""
+    """Return cells of which some may be null."""
     bits = bytearray((len(parts) + 7) // 8)
     for number, part in enumerate(parts):
         if part is not None:
@@ -83,7 +83,7 @@ def nullable(parts: Sequence[bytes | None]) -> TextColumn:
 
 
 def same(text: str, count: int) -> TextColumn:
-    """The same text in all cells."""
+    """Return cells with the same text in each."""
     data = text.encode()
     end = len(data) * count
     offsets = range(0, end + 1, len(data)) if data else [0] * (count + 1)
@@ -91,12 +91,12 @@ def same(text: str, count: int) -> TextColumn:
 
 
 def ints(values: Iterable[int]) -> NumberColumn:
-    """Cells of 32 bits."""
+    """Return cells of 32 bits."""
     return NumberColumn(array("i", values).tobytes())
 
 
 def longs(values: Iterable[int]) -> NumberColumn:
-    """Cells of 64 bits."""
+    """Return cells of 64 bits."""
     return NumberColumn(array("q", values).tobytes())
 
 
@@ -105,10 +105,10 @@ _QUICK_ROWS = b"\n"
 
 
 def properties_json(rows: Sequence[bytes]) -> list[bytes]:
-    """Each row's stored properties as a JSON object.
+    """Return each row's stored properties as a JSON object.
 
-    All rows at once if they are plain: only printable ASCII without quotes, every pair whole; else one by
-    one.
+    All rows are converted at once if they are plain: only printable ASCII without quotes and backslashes, and
+    every pair complete. Otherwise each row is parsed.
     """
     joined = _QUICK_ROWS.join(rows)
     marks = joined.translate(None, _SAFE)
@@ -223,7 +223,8 @@ STORE = (*SOURCE, "physicalOffset", "storeSize")
 
 
 def chosen(text: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that the option includeColumns names. Raises `BadOption`."""
+    """Return the columns that the option includeColumns names, `default` if it is empty. Raises
+    `BadOption`."""
     by_lower = {name.lower(): name for name in ALL}
     wanted = names(text)
     unknown = [name for name in wanted if name.lower() not in by_lower]
@@ -235,5 +236,5 @@ def chosen(text: str, default: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def ddl(wanted: Iterable[str]) -> str:
-    """The schema of columns as Spark reads it."""
+    """Return the schema of columns in Spark's DDL."""
     return ", ".join(f"{name} {ALL[name].ddl}" for name in wanted)

@@ -1,10 +1,10 @@
-"""Telling brokers how half messages end, and waiting until they have heard it.
+"""Sends the outcomes of half messages to brokers and waits for the acknowledgements.
 
-The rows of a queue become visible in the order of their places; with an order to be kept the next one is told
-of when the one before is acknowledged, else many at a time. To end a half message twice is harmless with a
-broker of ours; Apache's makes it visible twice. So what may have been ended before (`again`, and every try
-after the first) is looked for first, by its id under its own topic.
-Standard: `EndTransactionProcessor`, `QueryMessageProcessor`.
+The rows of a queue become visible in the order of their offsets. If an order is to be kept, each half message
+is ended after the one before it is acknowledged; otherwise many are in flight. Ending a half message twice is
+harmless with mqgateway; Apache's broker makes it visible twice. So a half message that may have been
+committed before (`again`, and every retry) is first looked up by its id under its own topic. RocketMQ:
+`EndTransactionProcessor`, `QueryMessageProcessor`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IN_FLIGHT_MAX = 256
-"""Ends under way at a time, where no order is to be kept."""
+"""Maximum number of outcomes in flight if no order is to be kept."""
 
 
 class _End(NamedTuple):
-    """How the half messages of one producer group end that carry one mark."""
+    """The outcome of the half messages of one producer group that carry one mark."""
 
     outcome: int
     group: str
@@ -62,16 +62,16 @@ class Ending:
     def commit(self, verdict: Verdict, *, again: bool) -> None:
         """Make the messages of a verdict visible; `again`: some may be so already. Raises `SinkError`."""
         end = _End(SysFlag.TRANSACTION_COMMIT, verdict.group, verdict.transaction.mark)
-        self._tell_all(verdict.places, end, again)
+        self._end_all(verdict.places, end, again)
 
     def roll_back(self, places: Iterable[Places], group: str, mark: str) -> None:
-        """Remove half messages; if that fails the others are left over, which is logged."""
+        """Remove half messages. After a failure the others may remain too, which is logged."""
         try:
-            self._tell_all(places, _End(SysFlag.TRANSACTION_ROLLBACK, group, mark), False)
+            self._end_all(places, _End(SysFlag.TRANSACTION_ROLLBACK, group, mark), False)
         except SinkError as error:
             log.warning("half messages of %s remain and stay invisible: %s", mark, error)
 
-    def _tell_all(self, places: Iterable[Places], end: _End, again: bool) -> None:
+    def _end_all(self, places: Iterable[Places], end: _End, again: bool) -> None:
         queues: dict[MessageQueue, list[Iterator[Half]]] = {}
         for one in places:
             queues.setdefault(one.queue, []).append(one.halves())
@@ -93,8 +93,8 @@ class Ending:
             begin(queue, rest)
 
     def _settle(self, queue: MessageQueue, half: Half, end: _End, outcome: Future[None]) -> None:
-        """Wait until a broker has heard how a half message ends; only commits are tried again. Raises
-        `SinkError`."""
+        """Wait until a broker has acknowledged the outcome of a half message; only commits are retried.
+        Raises `SinkError`."""
         patience = Patience(self._options)
         while True:
             try:
@@ -113,9 +113,9 @@ class Ending:
                 outcome = self._submit(queue, half, end, True)
 
     def _submit(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> Future[None]:
-        return self._loop.submit(lambda: Deferred.fromCoroutine(self._tell(queue, half, end, again)))
+        return self._loop.submit(lambda: Deferred.fromCoroutine(self._send_end(queue, half, end, again)))
 
-    async def _tell(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> None:
+    async def _send_end(self, queue: MessageQueue, half: Half, end: _End, again: bool) -> None:
         topic = with_namespace(self._options.namespace, queue.topic)
         queue = MessageQueue(topic, queue.broker_name, queue.queue_id)
         address = await self._client.master_of(queue)
@@ -135,7 +135,7 @@ class Ending:
         await self._client.asking.expect(address, RequestCode.END_TRANSACTION, header, timeout=timeout)
 
     async def _is_visible(self, address: str, queue: MessageQueue, half: Half, mark: str) -> bool:
-        """Whether a half message was committed before. Raises `BrokerError` if it is not there any more."""
+        """Return True if a half message was committed before. Raises `BrokerError` if its record is gone."""
         stored = await self._ask(address, at(half.physical_offset, queue.topic))
         if stored is None or stored.properties.get(SPARK_TRANSACTION) != mark or not stored.unique_key:
             remark = "there is another message in its place: the broker's store is a new one"

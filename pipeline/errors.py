@@ -1,6 +1,6 @@
-"""What can go wrong in the pipeline on purpose; everything else is a fault of ours or an error of the client.
+"""Errors that the pipeline raises on purpose; any other is a bug or an error of the client.
 
-Spark shows the text of an error and nothing else, so every text says what to do.
+Spark shows only the text of an error, so every text says what to do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ class PipelineError(Exception):
 
 
 class BadOption(PipelineError, ValueError):
-    """An option that cannot be used: its name, its value, what is wrong, and what would be right."""
+    """An unusable option: its name, its value, the problem, and a valid value."""
 
     def __init__(self, name: str, value: str, what: str, right: str = "") -> None:
         super().__init__(f"option {name}={value!r}: {what}" + (f"; {right}" if right else ""))
@@ -20,12 +20,12 @@ class BadOption(PipelineError, ValueError):
 
 
 class DataLoss(PipelineError):
-    """Messages that were to be read are not there any more, and `failOnDataLoss` is true."""
+    """Messages in the requested range no longer exist, and `failOnDataLoss` is true."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what}. Some data may have been lost: it was removed by retention, or the topic was deleted "
-            "and made anew. To go on without it, set the option failOnDataLoss to false."
+            "and created again. To continue without it, set the option failOnDataLoss to false."
         )
 
 

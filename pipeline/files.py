@@ -1,10 +1,10 @@
-"""Commit-log files read without a broker: how they are split, and the records and damage of a split.
+"""Commit-log files read without a broker: their splits, and the records and damage of a split.
 
-A split is bytes [begin, end) of one file. A record belongs to the split that its first byte lies in; who
-begins in the middle of a file searches for the first place where a record is valid, which the record's own
-physical offset makes certain. So splits need no look at the file when they are made, and every record is in
-exactly one. What lies between valid records and is none of them is damage; it belongs to the split of the
-record before it. Nothing is written, and a broker may have the store open.
+A split is bytes [begin, end) of one file. A record belongs to the split that contains its first byte. The
+reader of a split in the middle of a file searches for the first valid record, which the record's own physical
+offset makes certain. So splitting needs no look into the file, and every record is in exactly one split.
+Bytes between valid records that are not a record are damage; they belong to the split of the record before
+them. Nothing is written, and a broker may have the store open.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _FIND_MAGIC = re.compile(
 
 
 class Split(NamedTuple):
-    """Bytes [begin, end) of a file; `start` is the file's first offset in the log. `lead` bytes lie before
-    each record and belong to it: the head of its entry, in the log of a DLedger member, which ends at byte
-    `limit` of the file at the latest."""
+    """Bytes [begin, end) of a file; `start` is the file's first offset in the log. In the log of a DLedger
+    member, `lead` bytes before each record belong to it: the head of its entry. That log ends at byte `limit`
+    of the file at the latest."""
 
     path: str
     start: int
@@ -60,7 +60,7 @@ class Split(NamedTuple):
 
 
 class LogDirectory(NamedTuple):
-    """A folder of a log's files in the store `root`, and the bytes that lie before each record there."""
+    """A folder of a log's files in the store `root`, and the number of bytes before each record there."""
 
     root: str
     path: str
@@ -68,14 +68,14 @@ class LogDirectory(NamedTuple):
 
 
 class FoundRecord(NamedTuple):
-    """A valid record: its place in the log and its bytes."""
+    """A valid record: its position in the log and its bytes."""
 
     position: int
     data: bytes
 
 
 class DamagedBytes(NamedTuple):
-    """Bytes [position, position + size) of the log that are no records, and what is wrong with the first."""
+    """Bytes [position, position + size) of the log that are not records, and the problem of the first."""
 
     position: int
     size: int
@@ -83,7 +83,8 @@ class DamagedBytes(NamedTuple):
 
 
 def log_folders(disk: Disk, store: str) -> list[LogDirectory]:
-    """The folders of the log of a store: the commit log, and that of a DLedger member. Raises `BadOption`."""
+    """Return the log folders of a store: the commit log, and the logs of DLedger members. Raises
+    `BadOption`."""
     store = store.rstrip("/") or "/"
     for root in (store, f"{store}/store"):
         found = [LogDirectory(root, f"{root}/{LOG_FOLDER}")]
@@ -102,7 +103,8 @@ def _has_files(disk: Disk, folder: str) -> bool:
 
 
 def splits(disk: Disk, folder: LogDirectory, split_bytes: int) -> list[Split]:
-    """All files of a folder, cut into splits of about that size; what was never written is left out."""
+    """Return the splits of all files of a folder, each of about `split_bytes`, without bytes never
+    written."""
     found: list[Split] = []
     log_end = _ledger_end(disk, folder.path) if folder.lead else None
     for name in filter(_is_log_file, disk.listdir(folder.path)):
@@ -125,7 +127,7 @@ def splits(disk: Disk, folder: LogDirectory, split_bytes: int) -> list[Split]:
 
 
 def _ledger_end(disk: Disk, folder: str) -> int:
-    """Where a member's log ends: whoever cuts one leaves old entries behind its end."""
+    """Return the end of a member's log: a truncation leaves old entries behind it."""
     member = folder.rpartition("/")[0]
     data, index = _queue_of(disk, folder), _queue_of(disk, f"{member}/{LEDGER_INDEX}")
     return find_end(data, index, read_noted(disk, member).end)
@@ -140,7 +142,7 @@ def _queue_of(disk: Disk, folder: str) -> FileQueue:
 
 
 def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[FoundRecord | DamagedBytes]:
-    """The records and the damage of a split, in order."""
+    """Yield the records and the damage of a split, in order."""
     file = disk.open(split.path)
     try:
         reader = _Reader(file, split, check_crc)
@@ -168,7 +170,7 @@ def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[FoundRecord | Da
 
 
 class _Reader:
-    """Bytes of one file, read in large pieces."""
+    """Bytes of one file, read in large chunks."""
 
     def __init__(self, file: File, split: Split, check_crc: bool) -> None:
         self._file = file
@@ -180,7 +182,7 @@ class _Reader:
         self._at = 0
 
     def record(self, at: int) -> bytes | Invalid:
-        """The record at a byte of the file; `Invalid("")` where the file ends in good order."""
+        """Return the record at a byte of the file; `Invalid("")` at the regular end of the file."""
         if self._lead:
             head = self._head(at)
             if isinstance(head, Invalid):
@@ -200,7 +202,7 @@ class _Reader:
         return bytes(self._data[offset : offset + found])
 
     def _head(self, at: int) -> Head | Invalid:
-        """The head of the entry at a byte of the file, as `record`."""
+        """Return the head of the entry at a byte of the file, as `record`."""
         offset = self._have(at, HEAD_SIZE)
         if len(self._data) - offset < BLANK_SIZE:
             return Invalid("")
@@ -208,8 +210,8 @@ class _Reader:
         return Invalid("") if head is None else head
 
     def search(self, at: int) -> tuple[int, bool]:
-        """The next byte from `at` on where a valid record begins, else the end; and whether there were only
-        zeros before it."""
+        """Return the next byte from `at` at which a valid record begins, or else the end, and True if only
+        zeros precede it."""
         is_zeros = at == 0 or self._is_zero(at - 1)
         while at < self._limit:
             offset = self._have(at, min(CHUNK, self._limit - at))
@@ -231,7 +233,7 @@ class _Reader:
         return self._data[offset] == 0
 
     def _have(self, at: int, size: int) -> int:
-        """Have bytes from `at` on in memory, as far as there are; where they begin in it."""
+        """Load bytes from `at`, as far as there are, and return their index in the buffer."""
         if not self._at <= at or at + size > self._at + len(self._data):
             wanted = min(max(size, CHUNK), self._limit - at)
             self._data = self._file.read(at, wanted)
@@ -240,14 +242,14 @@ class _Reader:
 
 
 class Counts:
-    """What a split had: rows given, damaged places and their bytes."""
+    """Counts of a split: rows, damaged ranges and their bytes."""
 
     def __init__(self) -> None:
         self.rows = self.damages = self.damaged_bytes = 0
 
 
 class Selection(NamedTuple):
-    """Which records are wanted, and what is to be done with damage."""
+    """Records to be returned, and the handling of damage."""
 
     topics: frozenset[str]
     system_topics: bool
@@ -255,14 +257,15 @@ class Selection(NamedTuple):
     corrupt_rows: bool
 
     def has(self, topic: str) -> bool:
-        """Whether records of a topic are wanted."""
+        """Return True if records of a topic are selected."""
         if self.topics:
             return topic in self.topics
         return self.system_topics or not is_system_topic(topic)
 
 
 def add_found(rows: Rows, found: FoundRecord | DamagedBytes, selection: Selection, counts: Counts) -> None:
-    """A record or damage as a row, if it is wanted. Raises `PipelineError` for damage not to be passed."""
+    """Add a record or damage as a row, if it is selected. Raises `PipelineError` for damage unless it is to
+    be skipped."""
     if isinstance(found, DamagedBytes):
         what = f"{found.size} bytes at {found.position} of the log are not a record: {found.what}"
         if not selection.skip_corrupt:

@@ -1,7 +1,7 @@
-"""A folder of small files on any file system that Arrow knows: the driver's own, HDFS, S3 and others.
+"""A folder of small files on any file system that Arrow supports: the driver's own, HDFS, S3 and others.
 
-A file is written aside and renamed: it is there whole or not at all. It is as safe as what Spark itself keeps
-on the same file system.
+A file is written under a temporary name and renamed, so it exists completely or not at all. It is as durable
+as Spark's own files on the same file system.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class ArrowFolder:
-    """The folder of a path or URI. Raises `OSError`, and `ValueError` for a URI of no file system."""
+    """The folder of a path or URI. Raises `OSError`, and `ValueError` for a URI of an unknown file system."""
 
     def __init__(self, path: str) -> None:
         if _URI.match(path):
@@ -26,17 +26,17 @@ class ArrowFolder:
             self._fs, self._path = fs.LocalFileSystem(), os.path.abspath(path)
 
     def names(self) -> list[str]:
-        """The files; none if there is no folder."""
+        """Return the names of the files; none if there is no folder."""
         listed = self._fs.get_file_info(fs.FileSelector(self._path, allow_not_found=True))
         return [one.base_name for one in listed if not one.base_name.endswith(UNFINISHED)]
 
     def read(self, name: str) -> bytes:
-        """What is in a file."""
+        """Return the content of a file."""
         with self._fs.open_input_stream(f"{self._path}/{name}") as file:
             return bytes(file.read())
 
     def write(self, name: str, data: bytes) -> None:
-        """Make a file, and the folder if it is not there."""
+        """Create a file, and the folder if it does not exist."""
         self._fs.create_dir(self._path, recursive=True)
         path = f"{self._path}/{name}"
         with self._fs.open_output_stream(path + UNFINISHED) as file:

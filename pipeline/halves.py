@@ -1,12 +1,12 @@
-"""Sending the rows of a task as half messages: stored, and seen by nobody before the batch is committed.
+"""Sends the rows of a task as half messages: stored, but invisible before the batch is committed.
 
-Brokers take no half messages in batches: each goes by itself, many at a time. Where they lie goes to the
+Brokers take no half messages in batches: each is sent by itself, many in flight. Their positions go to the
 driver, which commits or rolls back the whole batch (`transactions`). A task that fails rolls back its own.
 
-Some are left over: the task was killed, the driver died, an answer was lost and the message sent again. In
-time brokers ask the producer group about them, and whoever of it is there answers from the last batch that
-was committed (`is_left_over`). The answer is never a commit: only the driver commits, place by place, so a
-copy that a broker made of a half message while it was asked about is not seen beside the first one.
+Some remain: the task was killed, the driver died, an answer was lost and the message was sent again. Brokers
+later check them with the producer group, and a connected member answers from the last committed batch
+(`is_left_over`). The answer is never a commit: only the driver commits, position by position. So a copy that
+a broker made of a half message for a check does not become visible beside the first one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, places
 log = logging.getLogger(__name__)
 
 IN_FLIGHT_MAX = 512
-"""Half messages under way at a time, at most."""
+"""Maximum number of half messages in flight."""
 
 
 def is_left_over(mark: str, born_at: int, last: Verdict | None) -> bool:
-    """Whether a half message that is still one, of the transaction `mark` and sent at `born_at` (ms), is
-    needed no more: its batch, or a later one, was committed after it was sent. `last` is what was committed
-    last; the brokers have been told of all its messages."""
+    """Return True if a pending half message of the transaction `mark`, sent at `born_at` (ms), is obsolete.
+
+    It is if its batch, or a later one, was committed after it was sent. `last` is the last committed verdict;
+    only one whose messages are all acknowledged by the brokers (`is_done`) counts.
+    """
     if last is None:
         return False
     query, _, batch = mark.rpartition("/")
@@ -56,17 +58,17 @@ def is_left_over(mark: str, born_at: int, last: Verdict | None) -> bool:
 
 
 class Answers:
-    """What a member of the producer group says when brokers ask; a `TransactionListener`."""
+    """Answers of a group member to the brokers' transaction checks; a `TransactionListener`."""
 
     def __init__(self, last: Verdict | None) -> None:
         self._last = last
 
     def execute(self, message: Message, argument: Any) -> TransactionState:
-        """There is no local work: the driver decides."""
+        """Return UNKNOWN: there is no local work, the driver decides."""
         return TransactionState.UNKNOWN
 
     def check(self, message: ReceivedMessage) -> TransactionState:
-        """Roll back what is left over; of everything else nothing is known here."""
+        """Roll back an obsolete half message; the outcome of any other is unknown here."""
         mark = message.properties.get(SPARK_TRANSACTION, "")
         if is_left_over(mark, message.born_timestamp, self._last):
             log.info("a remaining half message of %s is rolled back", mark)
@@ -75,7 +77,7 @@ class Answers:
 
 
 class HalfSender(TaskSender):
-    """Sends the rows of one task of a transaction. `last` is what was committed last."""
+    """Sends the rows of one task of a transaction. `last` is the last committed verdict."""
 
     def __init__(
         self,
@@ -92,11 +94,12 @@ class HalfSender(TaskSender):
         self._in_flight = min(IN_FLIGHT_MAX, options.sends_in_flight * options.send_batch_size)
 
     def places(self) -> tuple[Places, ...]:
-        """Where the half messages lie that were acknowledged."""
+        """Return the positions of the acknowledged half messages."""
         return tuple(places(queue, *offsets) for queue, offsets in self._found.items())
 
     def take_back(self) -> None:
-        """Roll back what was sent. What cannot be rolled back now is left over."""
+        """Roll back the sent messages. Those that cannot be rolled back now remain for the brokers'
+        checks."""
         for under in self._under:
             try:
                 self._stored([under.outcome.result()])

@@ -2,8 +2,8 @@
 
     {"topic": {"broker-a": {"0": 20, "1": -2}}}
 
-An offset is the next one to read; -2 stands for the earliest there is, -1 for the latest. A `Position` is
-where a query is told to begin or end. Standard: rocketmq-spark's `JsonUtils`, `RocketMQOffsetRangeLimit`.
+An offset is the next one to read; -2 stands for the earliest, -1 for the latest. A `Position` is where a
+query begins or ends. RocketMQ: rocketmq-spark's `JsonUtils`, `RocketMQOffsetRangeLimit`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MILLIS = re.compile(r"[0-9]{1,18}")
 
 
 class PositionKind(StrEnum):
-    """How a position is told."""
+    """Kinds of position."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -41,7 +41,8 @@ class PositionKind(StrEnum):
 
 @dataclass(frozen=True)
 class Position:
-    """Where to begin or end: `offsets` by queue (with -1 and -2), `times` by queue, or one `time`, in ms."""
+    """A begin or an end: `offsets` by queue (with -1 and -2), times by queue in `offsets`, or one `time`, in
+    ms."""
 
     kind: PositionKind
     offsets: Offsets = field(default_factory=dict)
@@ -53,7 +54,7 @@ LATEST_POSITION = Position(PositionKind.LATEST)
 
 
 def as_tree(offsets: Mapping[MessageQueue, int]) -> Tree:
-    """Offsets as Spark keeps them: topic, broker, queue, in order."""
+    """Return offsets in Spark's form: topic, broker, queue, in order."""
     tree: Tree = {}
     for queue in sorted(offsets):
         brokers = tree.setdefault(queue.topic, {})
@@ -62,12 +63,12 @@ def as_tree(offsets: Mapping[MessageQueue, int]) -> Tree:
 
 
 def as_json(offsets: Mapping[MessageQueue, int]) -> str:
-    """The same as text."""
+    """Return the tree of offsets as JSON text."""
     return json.dumps(as_tree(offsets), separators=(",", ":"))
 
 
 def from_tree(tree: Any) -> Offsets:
-    """Offsets out of such a tree. Raises `ValueError` saying what is wrong."""
+    """Return the offsets of such a tree. Raises `ValueError` with the problem."""
     offsets: Offsets = {}
     for topic, brokers in _items(tree, "topics"):
         for broker, queues in _items(brokers, f"brokers of {topic}"):
@@ -89,7 +90,7 @@ def _items(value: Any, what: str) -> Iterable[tuple[str, Any]]:
 
 
 def parse_position(name: str, text: str) -> Position:
-    """`earliest`, `latest` or offsets by queue, as the option `name` has them. Raises `BadOption`."""
+    """Parse `earliest`, `latest` or offsets by queue, the value of the option `name`. Raises `BadOption`."""
     word = text.strip().lower()
     if word == PositionKind.EARLIEST:
         return EARLIEST_POSITION
@@ -99,7 +100,7 @@ def parse_position(name: str, text: str) -> Position:
 
 
 def parse_times(name: str, text: str) -> Position:
-    """Times in ms by queue, in the same JSON. Raises `BadOption`."""
+    """Parse times in ms by queue, in the same JSON. Raises `BadOption`."""
     times = _by_queue(name, text)
     if any(time < 0 for time in times.values()):
         raise BadOption(name, text, "a time is negative", "times are milliseconds since 1970")
@@ -107,7 +108,8 @@ def parse_times(name: str, text: str) -> Position:
 
 
 def parse_time(name: str, text: str) -> Position:
-    """One time for all queues: ms since the epoch, or ISO 8601 (UTC without a zone). Raises `BadOption`."""
+    """Parse one time for all queues: ms since the epoch, or ISO 8601 (UTC without a zone). Raises
+    `BadOption`."""
     text = text.strip()
     if _MILLIS.fullmatch(text):
         return Position(PositionKind.TIME, time=int(text))

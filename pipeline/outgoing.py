@@ -2,19 +2,19 @@
 
 | column      | type                        | meaning                                                     |
 |-------------|-----------------------------|-------------------------------------------------------------|
-| body        | string, binary              | the body; needed, and not null                              |
-| topic       | string                      | where to; the option `topic` goes before it                 |
+| body        | string, binary              | the body; required, not null                                |
+| topic       | string                      | the target; the option `topic` overrides it                 |
 | tags        | string                      | the tag                                                     |
-| keys        | string, array<string>       | keys, of a string those between blanks                      |
+| keys        | string, array<string>       | keys; those in a string are separated by blanks             |
 | properties  | map<string,string>, string  | more properties; a string is a JSON object                  |
-| flag        | int, bigint                 | number of the sender's own                                  |
+| flag        | int, bigint                 | a number for the application's use                          |
 | delayLevel  | int, bigint                 | level of delay, 1 to 18                                     |
 | delayMillis | int, bigint                 | delay in ms                                                 |
-| deliverAt   | timestamp, bigint           | when to deliver; a number is ms since the epoch             |
-| shardingKey | string                      | what is to stay in order, for consumers                     |
+| deliverAt   | timestamp, bigint           | time of delivery; a number is ms since the epoch            |
+| shardingKey | string                      | key of messages that consumers get in order                 |
 
-Other columns are left aside, and so are properties that brokers and clients make themselves: rows that the
-source gave can be written as they are. The stock connector knows body, topic and tags.
+Other columns are ignored, and so are properties that brokers and clients set themselves: rows from the source
+can be written as they are. The stock connector knows body, topic and tags.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from mqgateway.pipeline.errors import BadOption, SinkError
 from mqgateway.pipeline.options import SinkOptions
 
 SPARK_ID = "SPARK_ID"
-"""Property that tells repeats: key, batch, partition, number of the row."""
+"""Property that identifies repeats: key, batch, partition, number of the row."""
 SPARK_TRANSACTION = "SPARK_TRANSACTION"
-"""Property of what was sent in a transaction: query and batch."""
+"""Property of messages sent in a transaction: query and batch."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "body": ("string", "binary"),
@@ -70,7 +70,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "deliverAt": ("timestamp", "bigint"),
     "shardingKey": ("string",),
 }
-"""Columns that the sink makes use of, and the types they may have."""
+"""Columns that the sink uses, and the types they may have."""
 
 _MADE_BY_OTHERS = frozenset(
     {
@@ -101,7 +101,7 @@ _MADE_BY_OTHERS = frozenset(
 
 
 def check_columns(types: Mapping[str, str], options: SinkOptions) -> None:
-    """Refuse what cannot be sent: columns by name with their type in Spark's DDL. Raises `BadOption`."""
+    """Check columns, given by name with their type in Spark's DDL. Raises `BadOption` for unsendable ones."""
     if "body" not in types:
         raise BadOption(
             "columns", ", ".join(types), "there is no column body", "call the column of the payload body"
@@ -119,7 +119,8 @@ def check_columns(types: Mapping[str, str], options: SinkOptions) -> None:
 
 
 def check_transactional(types: Mapping[str, str], options: SinkOptions, folder: str) -> None:
-    """Refuse what cannot be in a transaction, or has no `folder` to note it in. Raises `BadOption`."""
+    """Check that rows can be sent in a transaction, and that there is a `folder` for it. Raises
+    `BadOption`."""
     delays = [name for name in ("delayLevel", "delayMillis", "deliverAt") if name in types]
     if delays:
         right = "drop the column, or write without transactional"
@@ -133,7 +134,7 @@ def check_transactional(types: Mapping[str, str], options: SinkOptions, folder: 
 
 
 def as_message(row: Mapping[str, Any], topic: str) -> Message:
-    """A row as a message; `topic` goes before the row's. Raises `SinkError` for what cannot be sent."""
+    """Return a row as a message; `topic` overrides the row's. Raises `SinkError` for an unsendable row."""
     body = row["body"]
     target = topic or row.get("topic")
     if not target:
@@ -159,7 +160,7 @@ def as_message(row: Mapping[str, Any], topic: str) -> Message:
 
 
 def goes_alone(message: Message) -> bool:
-    """Whether a message cannot be in a batch: it has a delay."""
+    """Return True if a message cannot be in a batch: it has a delay."""
     properties = message.properties
     return any(
         name in properties
@@ -190,7 +191,7 @@ def _properties(given: Any, topic: str) -> dict[str, str]:
 
 
 def as_millis(value: Any) -> int:
-    """A time as ms since the epoch; without a zone it is UTC, nothing is 0."""
+    """Return a time as ms since the epoch; without a zone it is UTC, None is 0."""
     if value is None:
         return 0
     if isinstance(value, datetime):

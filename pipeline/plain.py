@@ -1,9 +1,9 @@
-"""Errors that Spark shows by their sentence first.
+"""Errors of which Spark shows the text first.
 
-An error that leaves one of our methods ends the Python process that Spark called it in, and Spark shows what
-that process formats last: the whole way the error came, above its sentence, unless the variable that stands
-for `spark.sql.execution.pyspark.udf.hideTraceback.enabled` is set there. It is set for errors that are meant
-for users, in a process that ends with them: tracebacks of everybody else stay.
+An error that leaves one of our methods ends the Python process in which Spark called it. Spark shows what
+that process formats last: the traceback above the text, unless the variable behind
+`spark.sql.execution.pyspark.udf.hideTraceback.enabled` is set there. It is set only for errors that are meant
+for users, in a process that ends with them: other errors keep their tracebacks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Let errors of ours, and of the client, leave as a sentence; of faults the way they came is shown."""
+    """Hide the tracebacks of the pipeline's and the client's errors; those of bugs are shown."""
     try:
         yield
     except (PipelineError, ClientError):

@@ -1,13 +1,12 @@
-"""From offsets to what tasks read; pure.
+"""From offsets to the ranges of tasks; pure.
 
-A batch is a begin and an end for every queue. `ranges` makes ranges of them and applies the rule for data
-that is gone; `split` cuts ranges so that there are enough tasks; `limited` ends a micro-batch early;
-`carried` takes queues along that no broker shows at the moment, so that nothing of them is skipped when they
-come back.
+A batch is a begin and an end for every queue. `ranges` makes ranges of them and applies the rule for lost
+data; `split` divides ranges so that there are enough tasks; `limited` ends a micro-batch early; `carried`
+keeps queues that no broker reports at the moment, so that none of their messages is skipped when they return.
 
-The rule of `failOnDataLoss`: what retention removed before it was read, or offsets that went back, fail the
-query; with false the query goes on with the oldest message there is, or at the queue's new end.
-Standard: rocketmq-spark's `RocketMQSource.getBatch`, `rateLimit`.
+The rule of `failOnDataLoss`: messages that retention removed before they were read, or offsets that went
+back, fail the query. With false the query continues at the oldest message, or at the queue's new end.
+RocketMQ: rocketmq-spark's `RocketMQSource.getBatch`, `rateLimit`.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ log = logging.getLogger(__name__)
 
 
 class Bounds(NamedTuple):
-    """The offsets of a queue's oldest message and of the next one that will come."""
+    """The offsets of a queue's oldest message and of its next one."""
 
     low: int
     high: int
 
 
 class Range(NamedTuple):
-    """Offsets [start, end) of a queue: what one task reads."""
+    """Offsets [start, end) of a queue, read by one task."""
 
     queue: MessageQueue
     start: int
@@ -41,12 +40,12 @@ class Range(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets; messages are at most as many."""
+        """The number of offsets; there are at most as many messages."""
         return self.end - self.start
 
 
 def resolved(offsets: Mapping[MessageQueue, int], bounds: Mapping[MessageQueue, Bounds]) -> Offsets:
-    """The same with the earliest and the latest as the numbers they stand for now."""
+    """Return the offsets with the current numbers for the earliest and the latest."""
     found = {}
     for queue, offset in offsets.items():
         if offset == EARLIEST:
@@ -58,7 +57,7 @@ def resolved(offsets: Mapping[MessageQueue, int], bounds: Mapping[MessageQueue, 
 
 
 def carried(start: Mapping[MessageQueue, int], latest: Mapping[MessageQueue, int]) -> Offsets:
-    """The newest offsets, and the old ones of queues that no broker shows now."""
+    """Return the newest offsets, and the old ones of queues that no broker reports now."""
     missing = set(start) - set(latest)
     if missing:
         log.warning("no broker has %s: waiting", ", ".join(map(shown, sorted(missing))))
@@ -66,9 +65,9 @@ def carried(start: Mapping[MessageQueue, int], latest: Mapping[MessageQueue, int
 
 
 def limited(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int], limit: int) -> Offsets:
-    """An earlier end with about `limit` messages, shared among queues by what each has.
+    """Return an earlier end with about `limit` messages, shared among queues in proportion to their messages.
 
-    Queues that are new begin at 0. Less than one message is rounded up, so that no queue starves.
+    New queues begin at 0. Less than one message is rounded up, so that no queue starves.
     """
     sizes = {queue: max(0, high - start.get(queue, 0)) for queue, high in end.items()}
     total = sum(sizes.values())
@@ -91,25 +90,25 @@ def ranges(
     bounds: Mapping[MessageQueue, Bounds],
     fail_on_data_loss: bool,
 ) -> list[Range]:
-    """What there is to read between two points. Queues that `start` does not know began at 0.
+    """Return the ranges between two sets of offsets. Queues missing in `start` began at 0.
 
-    `bounds` may lack queues that cannot be seen now; their ranges are taken as they are. Raises `DataLoss`.
+    `bounds` may lack queues that cannot be reached now; their ranges are used unchanged. Raises `DataLoss`.
     """
     found = []
     for queue in sorted(end):
         low, high = start.get(queue, 0), end[queue]
         if high < low:
-            tell_loss(
+            report_loss(
                 f"{shown(queue)} ends at offset {high}, but was read up to {low} before", fail_on_data_loss
             )
             continue
         known = bounds.get(queue)
         if known is not None and low < known.low and low < high:
             gone = f"{shown(queue)} begins at offset {known.low}, but {low} is to be read"
-            tell_loss(gone, fail_on_data_loss)
+            report_loss(gone, fail_on_data_loss)
             low = min(known.low, high)
         if known is not None and known.high < high:
-            tell_loss(
+            report_loss(
                 f"{shown(queue)} ends at offset {known.high}, but {high} is to be read", fail_on_data_loss
             )
             high = max(low, known.high)
@@ -119,7 +118,7 @@ def ranges(
 
 
 def split(whole: Iterable[Range], tasks: int, per_queue_max: int) -> list[Range]:
-    """Ranges cut so that there are at least about `tasks`, the larger ones in more parts."""
+    """Split ranges so that there are about `tasks` or more, the larger ones into more parts."""
     whole = list(whole)
     total = sum(one.size for one in whole)
     if tasks <= len(whole) or not total:
@@ -132,13 +131,13 @@ def split(whole: Iterable[Range], tasks: int, per_queue_max: int) -> list[Range]
     return parts
 
 
-def tell_loss(what: str, fails: bool) -> None:
-    """Messages are gone: raise `DataLoss`, or say so and go on."""
+def report_loss(what: str, fails: bool) -> None:
+    """Report lost messages: raise `DataLoss`, or log a warning."""
     if fails:
         raise DataLoss(what)
     log.warning("%s; continuing without it", what)
 
 
 def shown(queue: MessageQueue) -> str:
-    """A queue as errors name it."""
+    """Return the name of a queue for errors."""
     return f"queue {queue.queue_id} of {queue.topic} on {queue.broker_name}"

@@ -1,8 +1,8 @@
-"""Spark's filters, as far as they say which queues and offsets are to be read.
+"""Spark's filters, as far as they restrict the queues and offsets to be read.
 
-What is said of topic, broker, queue and offset is kept exactly, so Spark need not look again; what is said of
-the store time narrows the range, by the broker's own search, and is left to Spark as well. Filters come as
-(operator, column, value), so that nothing here knows Spark.
+Conditions on topic, broker, queue and offset are applied exactly, so Spark need not check them again.
+Conditions on the store time narrow the range, by the broker's own search, and Spark checks them as well.
+Filters are given as (operator, column, value), so that this module does not depend on Spark.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _HOUR_MILLIS = 3_600_000
 
 
 class TimeSearch(Protocol):
-    """Finds offsets by store time."""
+    """Search of offsets by store time."""
 
     def offsets_by_time(self, times: dict[MessageQueue, int]) -> Offsets:
-        """Of each queue the first offset stored at a time (ms) or later."""
+        """Return each queue's first offset stored at a time (ms) or later."""
         ...
 
 
 @dataclass
 class Narrowing:
-    """What of all ranges is to be read."""
+    """The part of all ranges that is to be read."""
 
     queues: list[Condition] = field(default_factory=list)
     low: int = 0
@@ -51,7 +51,7 @@ class Narrowing:
     end_millis: int | None = None
 
     def take(self, condition: Condition) -> bool:
-        """Keep to a condition; whether that makes it needless to look at every row."""
+        """Apply a condition; return True if Spark need not check the rows again."""
         name, column, value = condition
         if value is None:
             return False
@@ -66,13 +66,13 @@ class Narrowing:
         return False
 
     def has(self, queue: MessageQueue) -> bool:
-        """Whether anything of a queue is to be read."""
+        """Return True if any of a queue is to be read."""
         return all(
             _COMPARE[name](getattr(queue, _OF_QUEUES[column]), value) for name, column, value in self.queues
         )
 
     def narrowed(self, whole: Iterable[Range], search: TimeSearch) -> list[Range]:
-        """The parts of ranges that are to be read."""
+        """Return the parts of ranges that are to be read."""
         cut = [
             Range(
                 one.queue, max(one.start, self.low), one.end if self.high is None else min(one.end, self.high)
@@ -103,7 +103,7 @@ class Narrowing:
             self.high = high if self.high is None else min(self.high, high)
 
     def _take_time(self, name: str, value: datetime) -> None:
-        """An hour is allowed for clocks that were set back."""
+        """Narrow by a store time, with a margin of an hour for clocks that were set back."""
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         millis = int(moment.timestamp() * 1000)
         if name in (">", ">=", "="):

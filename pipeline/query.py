@@ -1,8 +1,8 @@
-"""A query as its driver sees it: from where, how far, and in which ranges.
+"""A query on the driver's side: begin, end, and ranges.
 
-All offsets are fixed here, once for a batch and once for each micro-batch of a stream, and Spark writes
-them down: whoever repeats a batch reads the same ranges. A stream goes on at the end of its last batch;
-queues that appear later begin at 0, those that disappear keep their place.
+All offsets are fixed here, once for a batch and once for each micro-batch of a stream, and Spark records
+them: a repeated batch reads the same ranges. A stream continues at the end of its last batch. Queues that
+appear later begin at 0; those that disappear keep their offset.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Query:
-    """The questions that a driver has."""
+    """The requests of a driver."""
 
     def __init__(self, request: ReadRequest, brokers: Brokers) -> None:
         self._request = request
@@ -30,7 +30,7 @@ class Query:
         self._frozen: Offsets | None = None
 
     def queues(self) -> list[MessageQueue]:
-        """The queues there are now. Raises `PipelineError` when a topic that is named has none."""
+        """Return the current queues. Raises `PipelineError` if a named topic has none."""
         request = self._request
         if request.pattern is not None:
             return self._brokers.queues(self._brokers.topics(request.has))
@@ -42,7 +42,7 @@ class Query:
         return found
 
     def batch(self, narrowing: Narrowing) -> list[Range]:
-        """What the tasks of a batch read."""
+        """Return the ranges that the tasks of a batch read."""
         request, options = self._request, self._request.options
         queues = self.queues()
         needs_all_queues(request.start, "startingOffsets", queues)
@@ -52,33 +52,34 @@ class Query:
         start = self._offsets(request.start, queues, bounds)
         end = self._offsets(request.end, queues, bounds)
         if request.start.kind in (PositionKind.TIME, PositionKind.TIMES):
-            # Nothing of that time may lie before the end that is asked for: then there is nothing to read.
+            # With no message of that time or later before the given end, there is nothing to read.
             start = {queue: min(offset, end[queue]) for queue, offset in start.items()}
         found = ranges(start, end, bounds, options.fail_on_data_loss)
         found = narrowing.narrowed(found, self._brokers)
         return split(found, options.min_partitions, options.max_partitions_per_queue)
 
     def initial(self) -> Offsets:
-        """Where a stream begins that has no checkpoint."""
+        """Return the offsets at which a stream without a checkpoint begins."""
         queues = self.queues()
         needs_all_queues(self._request.start, "startingOffsets", queues)
         return self._offsets(self._request.start, queues, self._brokers.bounds(queues))
 
     def freeze(self) -> None:
-        """Let the stream end where the queues end now."""
+        """End the stream at the current end of the queues."""
         self._frozen = self.newest()
 
     def newest(self) -> Offsets:
-        """Where the queues end now."""
+        """Return the current end of the queues."""
         return self._brokers.max_offsets(self._present())
 
     def next_end(self, start: Offsets, limit: int) -> Offsets:
-        """Where the next micro-batch ends: `limit` messages on (0: no limit), not beyond what was frozen."""
+        """Return the end of the next micro-batch: `limit` messages further (0: no limit), not beyond the
+        frozen end."""
         end = carried(start, self.newest() if self._frozen is None else self._frozen)
         return limited(start, end, limit) if limit else end
 
     def stream(self, start: Offsets, end: Offsets) -> list[Range]:
-        """What the tasks of a micro-batch read."""
+        """Return the ranges that the tasks of a micro-batch read."""
         options = self._request.options
         moved = {queue: offset for queue, offset in end.items() if offset != start.get(queue, 0)}
         present = set(self._present())
@@ -87,7 +88,7 @@ class Query:
         return split(found, options.min_partitions, options.max_partitions_per_queue)
 
     def _present(self) -> list[MessageQueue]:
-        """The queues there are now, of topics there are now."""
+        """Return the current queues of the current topics."""
         request = self._request
         topics = request.topics or self._brokers.topics(request.has)
         return self._brokers.queues(topics)

@@ -1,8 +1,7 @@
-"""Reading a range of a queue: pulls ahead over one connection, and batches made of what comes.
+"""Reads a range of a queue: prefetches over one connection and makes batches of the replies.
 
-Bodies of replies go as they are into `Rows`; a batch is made when enough rows are together, never one per
-pull.
-What a task holds is bounded: rows up to `taskMemoryBytes`, and `pullsInFlight` replies.
+Bodies of replies go unchanged into `Rows`. A batch is made when enough rows have been collected, not for each
+pull. The memory of a task is bounded: rows up to `taskMemoryBytes`, and `pullsInFlight` replies.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from mqgateway.pipeline.walk import Answer, RangeWalk
 T = TypeVar("T")
 
 NO_SQL = "does not support consumer to filter message by SQL92"
-"""Of the remark with which brokers refuse: their default is not to filter so."""
+"""Part of the remark of a broker that refuses SQL filters, as it does by default."""
 REST_SECONDS = 0.2
-"""Rest before a place is asked again that had no message a moment ago."""
+"""Delay before an offset that had no message is pulled again."""
 
 
 class RangeReader:
@@ -56,13 +55,13 @@ class RangeReader:
         self._brokers.close()
 
     def check_filter(self, ranges: Iterable[Range]) -> None:
-        """Ask each broker for a message, so that one that refuses the filter does it before there are tasks.
-        Raises `PipelineError` and `ClientError`."""
+        """Pull one message from each broker, so that a broker that refuses the filter does so before tasks
+        start. Raises `PipelineError` and `ClientError`."""
         for one in {one.queue.broker_name: one for one in ranges}.values():
             self._begin(one.queue, one.start, 1).result()
 
     def batches(self, range_: Range, make: Callable[[Rows, Place], T]) -> Iterator[T]:
-        """What `make` gives for the rows of a range, many rows at a time."""
+        """Yield the results of `make` for the rows of a range, many rows at a time."""
         options = self._options
         place = Place(range_.queue.topic, range_.queue.broker_name)
         tags = subscription(range_.queue.topic, self._request.wanted, 0).tags_set
@@ -79,7 +78,8 @@ class RangeReader:
             yield make(rows, place)
 
     def replies(self, range_: Range) -> Iterator[tuple[int, Answer]]:
-        """Replies with messages, and the offset each was asked for. Raises `DataLoss` and `ClientError`."""
+        """Yield replies with messages, and the requested offset of each. Raises `DataLoss` and
+        `ClientError`."""
         options = self._options
         walk = RangeWalk(
             range_,
@@ -98,7 +98,7 @@ class RangeReader:
                 answer = outcome.result()
             except ClientError as error:
                 pending.clear()
-                walk.forget_asked()
+                walk.forget_requested()
                 patience.wait(_named(error, range_, asked))
                 self._brokers.refresh(range_.queue.topic)
                 continue
@@ -107,7 +107,7 @@ class RangeReader:
             if walk.epoch != epoch:
                 pending.clear()
             if belongs:
-                # The next ones are on their way while these are made use of.
+                # The next pulls are in flight while these messages are used.
                 self._ask(walk, range_, pending)
                 yield asked, answer
             elif walk.needs_rest:
@@ -161,6 +161,6 @@ class RangeReader:
 
 
 def _named(error: ClientError, range_: Range, offset: int) -> ClientError:
-    """The error, its text saying what was read."""
+    """Return the error with a note of the queue and offset that were read."""
     error.add_note(f"reading {shown(range_.queue)} at offset {offset}")
     return error

@@ -1,8 +1,8 @@
-"""What a query asks of the source, read from its options once and judged as a whole; pure.
+"""The request of a source query, read from its options once and validated as a whole; pure.
 
-Refused are options that exclude one another, and what cannot be meant: a batch that begins at the end or ends
-before it begins, a stream with an end, an expression that no broker could read. `needs_all_queues` keeps the
-stock connector's rule that offsets given as JSON name every queue of a topic.
+Refused are options that exclude one another, and options without a sensible meaning: a batch that begins at
+the end or ends before it begins, a stream with an end, an expression that no broker can parse.
+`needs_all_queues` keeps the stock connector's rule that offsets given as JSON name every queue of a topic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAG, SQL92 = "TAG", "SQL92"
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """What is to be read: topics or a pattern, from where to where, which messages, which columns."""
+    """The data to be read: topics or a pattern, begin and end, filter expression, columns."""
 
     options: SourceOptions
     topics: tuple[str, ...]
@@ -47,17 +47,17 @@ class ReadRequest:
     columns: tuple[str, ...]
 
     def has(self, topic: str) -> bool:
-        """Whether a topic is asked for."""
+        """Return True if a topic is requested."""
         return bool(self.pattern.fullmatch(topic)) if self.pattern is not None else topic in self.topics
 
     @property
     def is_filtered(self) -> bool:
-        """Whether the broker leaves messages out."""
+        """True if the broker filters messages out."""
         return self.wanted != "*"
 
 
 def read_request(given: Mapping[str, str], *, is_stream: bool) -> ReadRequest:
-    """Judge the options of a query. Raises `BadOption`."""
+    """Return the validated request of a query's options. Raises `BadOption`."""
     options = parse(SourceOptions, given)
     check_servers(options, given)
     check_names("consumerGroup", options.consumer_group, [options.consumer_group], is_group=True)
@@ -76,7 +76,7 @@ def read_request(given: Mapping[str, str], *, is_stream: bool) -> ReadRequest:
 
 
 def needs_all_queues(position: Position, name: str, queues: Iterable[MessageQueue]) -> None:
-    """Offsets that are given by queue must name each queue there is, and no other. Raises `BadOption`."""
+    """Check that offsets given by queue name each existing queue, and no other. Raises `BadOption`."""
     if position.kind not in (PositionKind.OFFSETS, PositionKind.TIMES):
         return
     present, named = set(queues), set(position.offsets)

@@ -1,8 +1,8 @@
-"""Raw rows: what a task has read, as tuples of numbers and slices of bytes, before columns are made of them.
+"""Raw rows: the data a task has read, as tuples of numbers and slices of bytes, before it becomes columns.
 
-`Rows.add_reply` cuts the body of a pull reply. For plain records it makes no object but a tuple, a body and a
-slice with the properties; what is compressed, from IPv6 hosts, or several messages in one record takes the
-longer way through `gateway.client.reading`. Offline readers give records one by one to `add`.
+`Rows.add_reply` parses the body of a pull reply. For a plain record it makes no object but a tuple, a body
+and a slice with the properties. Records that are compressed, have IPv6 hosts, or hold several messages take
+the slower path through `gateway.client.reading`. Offline readers pass records one at a time to `add`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SPECIAL = SysFlag.COMPRESSED | SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6 | _
 
 
 class Rows:
-    """Rows that wait to become a batch; `size` is about their bytes.
+    """Rows collected for a batch; `size` is about their bytes.
 
     `topics` is filled only by readers whose rows are of several topics, `notes` only by those that have some.
     """
@@ -60,7 +60,7 @@ class Rows:
         return len(self.heads)
 
     def add(self, head: Head, body: bytes, properties: bytes) -> None:
-        """One row."""
+        """Add one row."""
         self.heads.append(head)
         self.bodies.append(body)
         self.properties.append(properties)
@@ -69,10 +69,10 @@ class Rows:
     def add_reply(
         self, data: bytes, low: int, high: int, broker_name: str = "", tags: Collection[str] = ()
     ) -> int:
-        """The messages of a pull reply with offsets in [low, high); how many were added.
+        """Add the messages of a pull reply with offsets in [low, high), and return their number.
 
-        With `tags` only those with one of them: brokers compare hashes. Raises `PipelineError` for bytes
-        that are no records.
+        With `tags`, only messages with one of the tags are added: brokers compare hashes. Raises
+        `PipelineError` for bytes that are not records.
         """
         before = len(self.heads)
         unpack, add_head = _HEAD.unpack_from, self.heads.append
@@ -110,15 +110,15 @@ class Rows:
                 self.add(head, body, properties)
 
     def renumber(self, first: int, queue_id: int, delta: int) -> None:
-        """Make the rows from `first` on those of this queue, their offsets higher by `delta`: records of a
-        static topic's queue tell where they lie in a broker's queue."""
+        """Set the queue of the rows from `first` on and add `delta` to their offsets: records of a static
+        topic's queue carry their position in a broker's queue."""
         heads = self.heads
         for number in range(first, len(heads)):
             head = heads[number]
             heads[number] = (*head[:3], queue_id, head[4], head[5] + delta, *head[6:])
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all rows."""
         self.heads.clear()
         self.bodies.clear()
         self.properties.clear()
@@ -128,8 +128,8 @@ class Rows:
 
 
 def rows_of(record: bytes, stored: StoredMessage, broker_name: str = "") -> list[tuple[Head, bytes, bytes]]:
-    """The rows of a record, which was decoded to `stored`: several where it is a whole batch. One that cannot
-    be taken apart stays as it is; of a damaged batch of Kafka no row comes."""
+    """Return the rows of a record, decoded as `stored`: several for a batch. A record that cannot be unpacked
+    is one row as it is; a damaged batch of Kafka gives no row."""
     if holds_record_batch(record):
         return [stored_row(decode(one)) for one in expand(record, _report)]
     found: list[ReceivedMessage] = []
@@ -143,7 +143,7 @@ def _report(position: int, what: str) -> None:
 
 
 def as_row(message: ReceivedMessage) -> tuple[Head, bytes, bytes]:
-    """A message that was read the long way, as a row."""
+    """Return a message that was read on the slower path as a row."""
     head = (
         message.store_size,
         MAGIC,
@@ -165,7 +165,7 @@ def as_row(message: ReceivedMessage) -> tuple[Head, bytes, bytes]:
 
 
 def stored_row(stored: StoredMessage) -> tuple[Head, bytes, bytes]:
-    """A record that was decoded, as a row; a body that cannot be made whole stays as it is."""
+    """Return a decoded record as a row; a body that cannot be decompressed stays as it is."""
     try:
         body = decompress(stored.body, stored.sys_flag)
     except ClientError as error:

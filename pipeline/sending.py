@@ -1,8 +1,8 @@
-"""Sending the rows of a task: in batches, several under way, and every one acknowledged before it is done.
+"""Sends the rows of a task: in batches, several in flight, each acknowledged before the task is done.
 
 Without an order each batch goes to the next queue in turn, on another broker if one fails. With an order the
-queue is chosen by the hash of the row's value, as the standard's `SelectMessageQueueByHash` does, and a queue
-has one batch under way at a time. A batch that was not acknowledged is sent again: at least once.
+queue is chosen by the hash of the row's value, as in RocketMQ's `SelectMessageQueueByHash`, and a queue has
+one batch in flight. A batch that was not acknowledged is sent again: at least once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _INT_MAX = 2**31 - 1
 
 @dataclass(slots=True)
 class _Waiting:
-    """Messages that wait to be sent together."""
+    """Messages collected to be sent together."""
 
     messages: list[Message] = field(default_factory=list)
     size: int = 0
@@ -50,7 +50,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class Under:
-    """A batch under way."""
+    """A batch in flight."""
 
     messages: list[Message]
     queue: MessageQueue | None
@@ -58,7 +58,8 @@ class Under:
 
 
 class TaskSender:
-    """Sends the rows of one task. `key` begins the property that tells repeats; None for no such property."""
+    """Sends the rows of one task. `key` begins the property that identifies repeats; None for no such
+    property."""
 
     def __init__(self, options: SinkOptions, tls: TlsOptions, key: str | None = None) -> None:
         self._options = options
@@ -77,12 +78,12 @@ class TaskSender:
         self.count = 0
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Close the producer and the connections."""
         self._loop.call(self._producer.close)
         self._loop.call(self._client.close)
 
     def send(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take rows; what is full goes out. Raises `SinkError`."""
+        """Send rows, each batch when it is full. Raises `SinkError`."""
         options = self._options
         for row in rows:
             message = as_message(row, options.topic)
@@ -106,7 +107,7 @@ class TaskSender:
                 self._flush(target, queue)
 
     def finish(self) -> int:
-        """Send what waits, and wait until everything is acknowledged; how many rows that were."""
+        """Send the remaining rows, wait for all acknowledgements, and return the number of rows."""
         for target in list(self._waiting):
             self._flush(target, target if isinstance(target, MessageQueue) else None)
         while self._under:
@@ -114,20 +115,20 @@ class TaskSender:
         return self.count
 
     def places(self) -> tuple[Places, ...]:
-        """Where half messages lie; there are none."""
+        """Return the positions of half messages: there are none."""
         return ()
 
     def take_back(self) -> None:
-        """The task has failed: what was sent stays sent."""
+        """Do nothing for a failed task: sent messages stay sent."""
 
     def _new_producer(self, settings: dict[str, Any]) -> Producer:
         return Producer(self._options.producer_group, self._loop, client=self._client, **settings)
 
     def _stored(self, results: list[SendResult]) -> None:
-        """These have been acknowledged."""
+        """Do nothing with acknowledged messages; `HalfSender` records them."""
 
     def _keep_pace(self, when: datetime | None) -> None:
-        """Wait until a row of that time is due; what was taken before it goes out first."""
+        """Wait until a row of that time is due; rows before it are sent first."""
         if when is None:
             return
         options = self._options
@@ -138,7 +139,7 @@ class TaskSender:
             self._pause.wait(rest / 1000)
 
     def _look_at(self, topic: str) -> None:
-        """Refuse a static topic: its queues are not the brokers', to which the sends would go."""
+        """Refuse a static topic: its queues are not the brokers', to which the messages would be sent."""
         full = with_namespace(self._options.namespace, topic)
         try:
             self._loop.call(lambda: Deferred.fromCoroutine(self._client.update_route(full)))
@@ -180,7 +181,7 @@ class TaskSender:
         return self._loop.submit(self._producer.send_batch, messages, queue=queue)
 
     def _settle(self, under: Under) -> None:
-        """Wait for an acknowledgement; send again what may succeed later."""
+        """Wait for an acknowledgement; retry after a transient error."""
         patience = Patience(self._options)
         outcome = under.outcome
         while True:
@@ -207,8 +208,8 @@ class TaskSender:
 
 
 def _check_stored(results: list[SendResult]) -> None:
-    """Refuse nothing that is stored, but say that a slave or the disk was late: it may be lost with the
-    broker. Raises `SinkError`."""
+    """Raise `SinkError` for a message that is stored, but less durable than configured, as a slave or the
+    disk was late: it may be lost with the broker."""
     for result in results:
         if result.status is not SendStatus.SEND_OK:
             queue = result.queue

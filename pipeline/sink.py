@@ -1,7 +1,7 @@
-"""The sink of the format `rocketmq`: what Spark calls to write, in tasks and on the driver.
+"""The sink of the format `rocketmq`: the API that Spark calls to write, in tasks and on the driver.
 
-Spark makes the writer anew for every batch, on the driver, and sends a copy to each task; `commit` and
-`abort` are called in a process of their own. So a writer holds options, and what was committed last.
+Spark creates the writer again for every batch, on the driver, and sends a copy to each task; `commit` and
+`abort` are called in a process of their own. So a writer holds options, and the last committed verdict.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FOLDER = "rocketmq-transactions"
 
 
 class SentRows(WriterCommitMessage):
-    """A task is done: how many rows it sent, of which batch, and where they lie if they are half messages."""
+    """The result of a task: number of rows, their batch, and positions if they are half messages."""
 
     def __init__(self, count: int, transaction: Transaction, places: tuple[Places, ...]) -> None:
         self.count = count
@@ -42,7 +42,7 @@ class SentRows(WriterCommitMessage):
 
 
 class _Writer:
-    """What both writers do. `checkpoint` is the query's, if there is one."""
+    """The common part of both writers. `checkpoint` is the query's, if there is one."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType, checkpoint: str = "") -> None:
         self._options = options = parse(SinkOptions, given)
@@ -61,7 +61,7 @@ class _Writer:
 
     @property
     def _query(self) -> str | None:
-        """What transactions belong to, as far as the driver knows."""
+        """The query of the transactions, as far as the driver knows it."""
         return None
 
     def _verdicts(self) -> Verdicts:
@@ -72,7 +72,7 @@ class _Writer:
             raise BadOption("transactionLog", self._folder, str(error), right) from None
 
     def _send(self, batches: Iterator[Any], transaction: Transaction, key: str) -> SentRows:
-        """The rows of a task; `key` begins the property that tells repeats, if it is not empty."""
+        """Send the rows of a task; `key` begins the property that identifies repeats, if it is not empty."""
         options = self._options
         key = f"{key}/{_context().partitionId()}" if key else ""
         sender = (
@@ -92,7 +92,7 @@ class _Writer:
             sender.close()
 
     def _end(self, messages: list[WriterCommitMessage | None], *, commits: bool) -> None:
-        """Commit or roll back what the tasks sent, if it waits for that. Tasks that failed have none."""
+        """Commit or roll back the half messages of the tasks, if there are any. Failed tasks have none."""
         sent = [one for one in messages if isinstance(one, SentRows)]
         if not (self._options.transactional and sent):
             return
@@ -103,7 +103,7 @@ class _Writer:
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
-    """The sink of a batch. Repeats can be told by key, partition and row."""
+    """The sink of a batch. Repeats are identified by key, partition and row."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         super().__init__(given, schema)
@@ -113,7 +113,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
         if self._options.transactional and not key:
             right = "give a name by which a repetition of this batch is known"
             raise BadOption(name, "", "is needed for transactional", right)
-        # Before there are tasks: each of them would wait for servers that are away.
+        # Before tasks start: each of them would wait for unreachable servers.
         with Brokers(self._options, self._tls) as brokers:
             brokers.queues([self._options.topic or DEFAULT_TOPIC])
 
@@ -129,17 +129,17 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
     @plainly()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Every task has waited for its acknowledgements; what was half becomes visible."""
+        """Make half messages visible; every task has waited for its acknowledgements."""
         self._end(messages, commits=True)
 
     @plainly()
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """What is half goes; else what was sent stays sent."""
+        """Roll back half messages; other messages stay sent."""
         self._end(messages, commits=False)
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
-    """The sink of a stream. Repeats can be told by query, batch, partition and row."""
+    """The sink of a stream. Repeats are identified by query, batch, partition and row."""
 
     def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
         checkpoint = next((text for name, text in given.items() if name.lower() == "checkpointlocation"), "")
@@ -155,12 +155,12 @@ class StreamWriter(_Writer, DataSourceStreamArrowWriter):
 
     @plainly()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Every task has waited for its acknowledgements; what was half becomes visible."""
+        """Make half messages visible; every task has waited for its acknowledgements."""
         self._end(messages, commits=True)
 
     @plainly()
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """What is half goes; else what was sent stays sent. Spark repeats the batch."""
+        """Roll back half messages; other messages stay sent. Spark repeats the batch."""
         self._end(messages, commits=False)
 
 

@@ -1,10 +1,10 @@
-"""The data source `rocketmq`: what Spark calls to read; `sink` is what it calls to write.
+"""The data source `rocketmq`: the API that Spark calls to read; `sink` is the one to write.
 
     spark.read.format("rocketmq").option("nameServer", ...).option("topic", ...).load()
     spark.readStream...            frame.write.mode("append")...            frame.writeStream...
 
-Spark makes these objects anew in several processes: in the driver's planning, in one long-lived process for a
-stream, in each task. They hold options only; connections are made where they are used. Neither the last
+Spark creates these objects again in several processes: in the driver's planning, in one long-lived process
+for a stream, in each task. They hold options only; connections are made where they are used. Neither the last
 `commit` nor `stop` of a stream can be relied on: nothing depends on them.
 """
 
@@ -71,36 +71,36 @@ class RocketMQDataSource(DataSource):
 
     @plainly()
     def schema(self) -> str:
-        """The stock connector's columns, or those that are wanted."""
+        """Return the stock connector's columns, or those of the option includeColumns."""
         text = self.options.get("includeColumns") or ""
         return columns.ddl(columns.chosen(text, columns.SOURCE))
 
     @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A batch."""
+        """Return the reader of a batch."""
         given = dict(self.options)
         request = read_request(given, is_stream=False)
         return FilteredReader(given) if request.options.push_down_filters else BatchReader(given)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """A stream."""
+        """Return the reader of a stream."""
         return StreamReader(dict(self.options))
 
     @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """The sink of a batch."""
+        """Return the sink of a batch."""
         if overwrite:
             raise BadOption("mode", "overwrite", "messages cannot be taken back", "use mode append")
         return BatchWriter(dict(self.options), schema)
 
     @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
-        """The sink of a stream."""
+        """Return the sink of a stream."""
         return StreamWriter(dict(self.options), schema)
 
 
 class RangePartition(InputPartition):
-    """What one task reads."""
+    """The range that one task reads."""
 
     def __init__(self, range_: Range) -> None:
         super().__init__(tuple(range_))
@@ -115,7 +115,8 @@ class RangePartition(InputPartition):
 def read_partition(
     given: Mapping[str, str], request: ReadRequest, partition: InputPartition
 ) -> Iterator[Any]:
-    """The record batches of a partition; none of the empty one that Spark makes when there are no others."""
+    """Yield the record batches of a partition; none for the empty one that Spark makes when there are no
+    others."""
     if not isinstance(partition, RangePartition):
         return
     batches = ArrowBatches(request.columns)
@@ -137,7 +138,7 @@ class BatchReader(DataSourceReader):
 
     @plainly()
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each range."""
+        """Return a partition for each range."""
         tls = parse_tls(self._given)
         with Brokers(self._request.options, tls) as brokers:
             ranges = Query(self._request, brokers).batch(self._narrowing)
@@ -150,15 +151,15 @@ class BatchReader(DataSourceReader):
         return [RangePartition(one) for one in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of a range."""
+        """Return the record batches of a range."""
         return read_partition(self._given, self._request, partition)
 
 
 class FilteredReader(BatchReader):
-    """A batch that takes Spark's filters; only given out when they are asked for."""
+    """A batch that accepts Spark's filters; used only with the option pushDownFilters."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        """Take what can be taken; give back what Spark is to look at."""
+        """Apply the filters that can be applied; yield those that Spark must check."""
         for one in filters:
             name = _OPERATORS.get(type(one))
             attribute: tuple[str, ...] = getattr(one, "attribute", ())
@@ -168,15 +169,15 @@ class FilteredReader(BatchReader):
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream: its offsets are the stock connector's JSON. The options are judged when it is first asked:
-    of what the making of a reader raises, Spark shows an error of its own instead."""
+    """A stream, with offsets as the stock connector's JSON. The options are validated at the first call:
+    Spark replaces an error raised by the constructor with one of its own."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
         self._query_made: Query | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without connections: tasks get this object as well."""
+        """Return the state without connections, as tasks get this object too."""
         return {**self.__dict__, "_query_made": None}
 
     @cached_property
@@ -192,43 +193,43 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @plainly()
     def initialOffset(self) -> dict[str, Any]:
-        """Where to begin without a checkpoint."""
+        """Return the offsets at which a stream without a checkpoint begins."""
         return dict(as_tree(self._query.initial()))
 
     @plainly()
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The limit of a micro-batch, if one is set."""
+        """Return the limit of a micro-batch, if one is set."""
         limit = self._request.options.limit_per_trigger
         return ReadMaxRows(limit) if limit else ReadAllAvailable()
 
     @plainly()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Where the next micro-batch ends."""
+        """Return the end of the next micro-batch."""
         count = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         return dict(as_tree(self._query.next_end(from_tree(start), count)))
 
     @plainly()
     def reportLatestOffset(self) -> Tree | None:
-        """Where the queues end, for the progress that Spark reports."""
+        """Return the end of the queues, for the progress that Spark reports."""
         return as_tree(self._query.newest())
 
     @plainly()
     def prepareForTriggerAvailableNow(self) -> None:
-        """What comes from now on is left for the next run."""
+        """Leave later messages for the next run."""
         self._query.freeze()
 
     @plainly()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """One for each range of a micro-batch."""
+        """Return a partition for each range of a micro-batch."""
         ranges = self._query.stream(from_tree(start), from_tree(end))
         return [RangePartition(one) for one in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of a range."""
+        """Return the record batches of a range."""
         return read_partition(self._given, self._request, partition)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Spark's checkpoint has it; nothing else is kept."""
+        """Do nothing: the end is in Spark's checkpoint, and no other state is kept."""
 
     def stop(self) -> None:
-        """The process ends with the query, and its connections with it."""
+        """Do nothing: the process ends with the query, and its connections with it."""

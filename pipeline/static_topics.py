@@ -1,9 +1,9 @@
-"""Queues of static topics: which there are, and whom to ask about one.
+"""Queues of static topics: their list, and the broker that leads each.
 
 Such a queue keeps its number and offsets while it moves from broker to broker. Clients call its broker
-`__syslo__global__` and ask the one that leads it now, which the topic's route says. Offsets in answers are
-the queue's own; records are as they lie in a broker's queue, and the answer says how far that is away.
-Standard: `MQClientInstance.topicRouteData2EndpointsForStaticTopic`, `TopicQueueMappingUtils`.
+`__syslo__global__` and send requests to its current leader, according to the topic's route. Offsets in
+answers are the queue's own. Records carry their position in a broker's queue, and the answer has the
+difference. RocketMQ: `MQClientInstance.topicRouteData2EndpointsForStaticTopic`, `TopicQueueMappingUtils`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GLOBAL_SCOPE = "__global__"
 
 
 class _Info(NamedTuple):
-    """What a broker told of a static topic: the name that stands for all brokers, and the queues it leads."""
+    """A broker's report on a static topic: the name that stands for all brokers, and the queues it leads."""
 
     broker_name: str
     stands_for: str
@@ -32,19 +32,20 @@ class _Info(NamedTuple):
 
 
 def is_static(queue: MessageQueue) -> bool:
-    """Whether a queue is one of a static topic."""
+    """Return True if a queue belongs to a static topic."""
     return queue.broker_name.startswith(PREFIX)
 
 
 def static_queues(topic: str, route: TopicRouteData) -> set[MessageQueue]:
-    """The queues of a static topic; none if it is none."""
+    """Return the queues of a static topic; none if the topic is not static."""
     return {
         MessageQueue(topic, info.stands_for, number) for info in _infos(route) for number in range(info.total)
     }
 
 
 def leader(queue: MessageQueue, route: TopicRouteData) -> str | None:
-    """The broker that leads a queue, as the newest of those says that claim to; None if none does."""
+    """Return the broker that leads a queue, by the newest report of those that claim to; None if none
+    does."""
     claims = [
         info
         for info in _infos(route)
@@ -68,7 +69,7 @@ def _infos(route: TopicRouteData) -> Iterator[_Info]:
 
 
 class QueueDirectory:
-    """Where brokers are, for queues of either kind; a `gateway.client.calls.Directory`."""
+    """Addresses of brokers, for queues of either kind; a `gateway.client.calls.Directory`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -76,7 +77,7 @@ class QueueDirectory:
     async def place_of(
         self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
     ) -> Endpoint:
-        """The broker to ask about a queue. Raises `NoBroker`."""
+        """Return the endpoint for requests about a queue. Raises `NoBroker`."""
         if not is_static(queue):
             return await self._client.place_of(queue, broker_id, only_this)
         name = self._leader(queue)
@@ -88,9 +89,9 @@ class QueueDirectory:
         real = MessageQueue(queue.topic, name, queue.queue_id)
         return await self._client.place_of(real, broker_id, only_this)
 
-    async def somebody(self, topic: str) -> str:
-        """A broker of a topic. Raises `NoBroker`."""
-        return await self._client.somebody(topic)
+    async def any_broker(self, topic: str) -> str:
+        """Return the address of a broker of a topic. Raises `NoBroker`."""
+        return await self._client.any_broker(topic)
 
     def _leader(self, queue: MessageQueue) -> str | None:
         route = self._client.routes.route(queue.topic)

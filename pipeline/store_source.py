@@ -2,8 +2,8 @@
 
     spark.read.format("rocketmq-store").option("storeDir", "/data/store").load()
 
-It may be that of a member of a DLedger group. Every task reads a part of a file; the folder must be the same
-for driver and executors.
+The store may belong to a member of a DLedger group. Every task reads a part of a file; the folder must be the
+same for driver and executors.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class StoreDataSource(DataSource):
 
     @plainly()
     def schema(self) -> str:
-        """The columns."""
+        """Return the columns."""
         options = _options(dict(self.options))
         return columns.ddl(_columns(options))
 
     @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A batch; there is nothing else."""
+        """Return the reader of a batch; streams are not supported."""
         return StoreReader(dict(self.options))
 
 
 class SplitPartition(InputPartition):
-    """What one task reads."""
+    """The split that one task reads."""
 
     def __init__(self, split: Split) -> None:
         super().__init__(tuple(split))
@@ -63,7 +63,7 @@ class StoreReader(DataSourceReader):
 
     @plainly()
     def partitions(self) -> Sequence[InputPartition]:
-        """One for each split."""
+        """Return a partition for each split."""
         disk = ReadOnlyDisk()
         return [
             SplitPartition(one)
@@ -72,7 +72,7 @@ class StoreReader(DataSourceReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of a split."""
+        """Yield the record batches of a split."""
         if not isinstance(partition, SplitPartition):
             return
         options = self._options
@@ -102,7 +102,7 @@ class StoreReader(DataSourceReader):
 
 
 def _options(given: Mapping[str, str]) -> StoreReadOptions:
-    """The options; what `load(path)` names is the store's folder."""
+    """Parse the options; the path of `load(path)` is the store's folder."""
     chosen = dict(given)
     path = chosen.pop("path", "")
     if path:

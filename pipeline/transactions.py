@@ -1,14 +1,14 @@
-"""The driver's side of transactional batches: commit when Spark commits, roll back when it gives up.
+"""The driver's side of transactional batches: commit when Spark commits, roll back when it aborts.
 
-    tasks end  ->  verdict written  ->  brokers told  ->  verdict done  ->  Spark notes the batch
+    tasks end  ->  verdict written  ->  brokers notified  ->  verdict done  ->  Spark records the batch
 
-Whoever dies leaves one of these behind, and Spark repeats a batch that it has not noted:
+A driver that dies leaves one of these states, and Spark repeats a batch that it has not recorded:
 
-- no verdict: nobody has seen anything. The repeated batch sends its rows anew, and those are committed; what
-  the first try left is left over (`halves`).
-- a verdict that is open: the messages it names are the rows, some may be visible. They are committed to the
-  end, and what the repeated batch sent is rolled back.
-- a verdict that is done: what the repeated batch sent is rolled back.
+- no verdict: no message is visible. The repeated batch sends its rows again, and those are committed; half
+  messages of the first attempt remain for the brokers' checks (`halves`).
+- an open verdict: the messages it names are the rows, and some may be visible. Their commit is completed, and
+  the messages of the repeated batch are rolled back.
+- a verdict that is done: the messages of the repeated batch are rolled back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Transactions:
-    """Commits and rolls back the batches of a query for its driver; to be closed."""
+    """Commits and rolls back the batches of a query for its driver; must be closed."""
 
     def __init__(self, options: SinkOptions, tls: TlsOptions, verdicts: Verdicts, query: str) -> None:
         self._verdicts = verdicts
@@ -39,7 +39,7 @@ class Transactions:
         self._clock: Clock = self._loop.clock
         self._client = new_producer_client(options, tls)
         answers = Answers(verdicts.newest_done(query))
-        # A member of the group, so that brokers may ask while the ends are told.
+        # A member of the group, so that brokers can check transactions while outcomes are sent.
         self._producer = self._loop.do(
             lambda: TransactionProducer(
                 options.producer_group, self._loop, answers, client=self._client, **client_settings(options)
@@ -55,12 +55,12 @@ class Transactions:
         self.close()
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Close the producer and the connections."""
         self._loop.call(self._producer.close)
         self._loop.call(self._client.close)
 
     def commit(self, transaction: Transaction, places: Iterable[Places]) -> None:
-        """Spark commits: these are the rows, unless others were before. Raises `SinkError`."""
+        """Commit these rows, unless others of the transaction were committed before. Raises `SinkError`."""
         for before in self._verdicts.open_ones(transaction.query):
             log.warning("transaction %s was not completed: continuing", before.transaction.mark)
             self._finish(before, again=True)
@@ -77,7 +77,8 @@ class Transactions:
         self._finish(verdict, again=False)
 
     def abort(self, transaction: Transaction, places: Iterable[Places]) -> None:
-        """Spark gives the batch up. What is to be committed stays: the batch that Spark repeats goes on."""
+        """Roll back a batch that Spark aborts. One with a verdict stays: Spark's repetition completes its
+        commit."""
         if self._verdicts.read(transaction) is not None:
             log.warning("transaction %s is to be committed: it continues with the query", transaction.mark)
             return

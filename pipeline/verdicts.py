@@ -1,14 +1,14 @@
-"""What is to become of a transactional batch, written down before a broker is told of any of its messages.
+"""The outcome of a transactional batch, recorded before a broker is notified of any of its messages.
 
-The rows of the batch lie with the brokers as half messages, which nobody sees; `Places` say where, in a few
-bytes a row. When Spark commits the batch its `Verdict` is written, and from then on these messages and no
-others are its rows, whatever dies: who comes later tells the brokers the rest. `Verdicts` keeps them in a
-folder, by default below Spark's checkpoint:
+The rows of the batch are stored at the brokers as invisible half messages; `Places` has their positions, in a
+few bytes a row. When Spark commits the batch its `Verdict` is written. From then on these messages and no
+others are its rows, after any failure: a later process notifies the brokers of the rest. `Verdicts` keeps
+them in a folder, by default below Spark's checkpoint:
 
-    QUERY.BATCH.open    to be committed; brokers may have been told of some of the messages, or of all
-    QUERY.BATCH.done    the brokers have been told of all
+    QUERY.BATCH.open    to be committed; brokers may have been notified of some or all of the messages
+    QUERY.BATCH.done    the brokers have acknowledged the commit of all messages
 
-No file is ever changed. Nothing here knows brokers or Spark.
+No file is ever changed. This module depends on neither brokers nor Spark.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Transaction(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What each of its messages carries as a property."""
+        """The property value that each of its messages carries."""
         return f"{self.query}/{self.batch}"
 
 
 class Half(NamedTuple):
-    """Where a half message lies: its offset in its broker's half queue, and in the broker's log."""
+    """The position of a half message: its offsets in its broker's half queue and in the broker's log."""
 
     queue_offset: int
     physical_offset: int
@@ -59,11 +59,11 @@ class Places(NamedTuple):
 
     @property
     def queue(self) -> MessageQueue:
-        """The queue that they become visible in."""
+        """The queue in which they become visible."""
         return MessageQueue(self.topic, self.broker_name, self.queue_id)
 
     def halves(self) -> Iterator[Half]:
-        """Where each lies. Raises `PipelineError` for bytes that do not say it."""
+        """Yield the position of each. Raises `PipelineError` for invalid bytes."""
         try:
             steps = struct.unpack(f"<{2 * self.rows}q", zlib.decompress(self.packed))
         except (struct.error, zlib.error) as error:
@@ -72,7 +72,7 @@ class Places(NamedTuple):
 
 
 def places(queue: MessageQueue, queue_offsets: Iterable[int], physical_offsets: Iterable[int]) -> Places:
-    """Places packed: distances are much alike, so little is left of them."""
+    """Return packed positions: distances are much alike, so they compress well."""
     steps = [*_steps(queue_offsets), *_steps(physical_offsets)]
     packed = zlib.compress(struct.pack(f"<{len(steps)}q", *steps))
     return Places(queue.topic, queue.broker_name, queue.queue_id, len(steps) // 2, packed)
@@ -87,8 +87,8 @@ def _steps(numbers: Iterable[int]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A transaction that is to be committed: its messages, of which producer group, and when that was decided
-    (ms). One that `is_done` names no messages any more."""
+    """A transaction to be committed: its messages, their producer group, and the time of the decision (ms).
+    One that `is_done` names no messages any more."""
 
     transaction: Transaction
     group: str
@@ -97,7 +97,7 @@ class Verdict:
     is_done: bool = False
 
     def encode(self) -> bytes:
-        """As it is in the file."""
+        """Return the content of the file."""
         query, batch = self.transaction
         listed = [{**one._asdict(), "packed": base64.b64encode(one.packed).decode()} for one in self.places]
         told = {
@@ -111,7 +111,7 @@ class Verdict:
 
     @classmethod
     def decode(cls, data: bytes, is_done: bool) -> Verdict:
-        """The same, back. Raises `ValueError`, `KeyError` or `TypeError`."""
+        """Return the verdict of a file's content. Raises `ValueError`, `KeyError` or `TypeError`."""
         told = json.loads(data)
         listed = [
             Places(**{**one, "packed": base64.b64decode(one["packed"], validate=True)})
@@ -121,23 +121,23 @@ class Verdict:
         return cls(transaction, str(told["group"]), int(told["decidedAt"]), tuple(listed), is_done)
 
     def done(self) -> Verdict:
-        """The brokers have been told."""
+        """Return the verdict after the brokers have acknowledged its commit."""
         return replace(self, places=(), is_done=True)
 
 
 class Folder(Protocol):
-    """Where the files are. A file that is written is there whole or not at all."""
+    """The folder of the files. A written file exists completely or not at all."""
 
     def names(self) -> list[str]:
-        """The files."""
+        """Return the names of the files."""
         ...
 
     def read(self, name: str) -> bytes:
-        """What is in a file."""
+        """Return the content of a file."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
-        """Make a file."""
+        """Create a file."""
         ...
 
     def delete(self, name: str) -> None:
@@ -146,13 +146,13 @@ class Folder(Protocol):
 
 
 class Verdicts:
-    """The files of a folder. Raises `PipelineError` for what is no verdict, and what the folder raises."""
+    """The verdicts in a folder. Raises `PipelineError` for an invalid file, and the folder's errors."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
 
     def read(self, transaction: Transaction) -> Verdict | None:
-        """The verdict on a transaction, if there is one."""
+        """Return the verdict on a transaction, if there is one."""
         names = self._names()
         for state in (DONE, OPEN):
             if _name(transaction, state) in names:
@@ -160,7 +160,7 @@ class Verdicts:
         return None
 
     def open_ones(self, query: str) -> list[Verdict]:
-        """What is to be committed, of one query, the oldest first."""
+        """Return the verdicts of a query that are still to be committed, the oldest first."""
         names = self._names()
         found = [
             self._read(name)
@@ -170,21 +170,22 @@ class Verdicts:
         return sorted(found, key=lambda one: one.transaction.batch)
 
     def newest_done(self, query: str | None = None) -> Verdict | None:
-        """What was committed last: of this query, or of whichever."""
+        """Return the last committed verdict: of this query, or of any."""
         wanted = None if query is None else _quoted(query)
         names = [name for name, state in self._names().items() if state == DONE]
         done = [self._read(name) for name in names if wanted is None or _query(name) == wanted]
         return max(done, key=lambda one: one.decided_at, default=None)
 
     def write(self, verdict: Verdict) -> None:
-        """Write it down. When it is done, what was open goes, and what is older than the batch before it."""
+        """Write a verdict. One that is done replaces the open one and removes those before the previous
+        batch."""
         state = DONE if verdict.is_done else OPEN
         self._folder.write(_name(verdict.transaction, state), verdict.encode())
         if verdict.is_done:
             self.clear(verdict.transaction)
 
     def clear(self, transaction: Transaction) -> None:
-        """Remove what nobody needs any more now that this transaction is done; harmless to do again."""
+        """Remove the files that are obsolete once this transaction is done; idempotent."""
         query, batch = transaction
         for name, state_of in self._names().items():
             number = int(name.split(".")[-2])
@@ -193,7 +194,7 @@ class Verdicts:
                 self._folder.delete(name)
 
     def _names(self) -> dict[str, str]:
-        """The files of verdicts, and their states."""
+        """Return the files of verdicts, and their states."""
         parts = {name: name.rsplit(".", 2) for name in self._folder.names()}
         return {
             name: part[2]

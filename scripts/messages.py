@@ -3,7 +3,7 @@
 
     .venv/bin/python scripts/messages.py
 
-Needs grpcio-tools (of the extra `test`). What comes out does not depend on its version: comments and all
+Needs grpcio-tools (of the extra `test`). The output does not depend on its version: comments and all else
 that is not needed to read and write messages is left out, and the types are written here.
 """
 
@@ -26,7 +26,7 @@ PACKAGES = {
     "grpc.health.v1": "health_v1",
     "grpc.reflection.v1": "reflection_v1",
 }
-"""Which module has the messages of a package."""
+"""The module with the messages of each package."""
 SCALARS = {
     FieldDescriptorProto.TYPE_BOOL: "bool",
     FieldDescriptorProto.TYPE_BYTES: "bytes",
@@ -34,7 +34,7 @@ SCALARS = {
     FieldDescriptorProto.TYPE_FLOAT: "float",
     FieldDescriptorProto.TYPE_STRING: "str",
 }
-"""The other scalars are numbers."""
+"""Python types of scalars; the others are numbers."""
 HEAD = """# Made by scripts/messages.py from the .proto files; do not edit.
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
@@ -58,7 +58,7 @@ class _Enum(int):
 
 
 def descriptors() -> FileDescriptorSet:
-    """What protoc makes of the files, with those they import, in the order of their names."""
+    """Return protoc's descriptors of the files and of those they import, in the order of their names."""
     protos = ROOM / "protos"
     well_known = Path(grpc_tools.__file__).parent / "_proto"
     names = sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
@@ -75,7 +75,7 @@ def descriptors() -> FileDescriptorSet:
 
 
 def types(described: FileDescriptorSet, package: str) -> str:
-    """The text of a stub file for the messages of a package."""
+    """Return the text of a stub file for the messages of a package."""
     lines = [HEAD]
     for file in described.file:
         if file.package == package:
@@ -87,7 +87,8 @@ def types(described: FileDescriptorSet, package: str) -> str:
 
 
 def enum_lines(enum: EnumDescriptorProto, outer: str = "") -> Iterator[str]:
-    """An enumeration, whose values are numbers; `outer` is the message it stands in, with a dot."""
+    """Yield the lines of an enumeration, whose values are numbers; `outer` is the message around it, with a
+    dot."""
     name = outer + enum.name
     yield f"class {enum.name}(_Enum):"
     yield "    @classmethod"
@@ -100,7 +101,7 @@ def enum_lines(enum: EnumDescriptorProto, outer: str = "") -> Iterator[str]:
 
 
 def message_lines(message: DescriptorProto, package: str, indent: str = "", outer: str = "") -> Iterator[str]:
-    """A message: what its fields are, and what may be asked of them by name."""
+    """Yield the lines of a message: its fields, and the methods that take their names."""
     entries = {one.name: one for one in message.nested_type if one.options.map_entry}
     yield f"{indent}class {message.name}(_Message):"
     inner = indent + "    "
@@ -132,7 +133,7 @@ def message_lines(message: DescriptorProto, package: str, indent: str = "", oute
 
 
 def presence_lines(message: DescriptorProto, inner: str) -> Iterator[str]:
-    """`HasField` and `WhichOneof`, with the names that they take."""
+    """Yield `HasField` and `WhichOneof`, with the names that they take."""
     repeated = FieldDescriptorProto.LABEL_REPEATED
     singular = [one for one in message.field if one.label != repeated]
     present = [
@@ -156,14 +157,14 @@ def presence_lines(message: DescriptorProto, inner: str) -> Iterator[str]:
 
 
 def literal(names: list[str]) -> str:
-    """One of these names, as a type."""
+    """Return the type of one of these names."""
     return f"Literal[{', '.join(repr(name) for name in names)}]".replace("'", '"')
 
 
 def field_types(
     field: FieldDescriptorProto, package: str, entries: dict[str, DescriptorProto]
 ) -> tuple[str, str]:
-    """What reading a field gives, and what may be given for it when a message is made."""
+    """Return the type that reading a field gives, and the type that the constructor takes for it."""
     is_message = field.type == FieldDescriptorProto.TYPE_MESSAGE
     one = SCALARS.get(field.type, "int")
     if field.type_name:
@@ -179,7 +180,7 @@ def field_types(
 
 
 def files() -> dict[Path, bytes]:
-    """What is to be written where."""
+    """Return the content of each file to be written."""
     described = descriptors()
     stubs = {
         ROOM / f"{module}.pyi": types(described, package).encode() for package, module in PACKAGES.items()

@@ -3,9 +3,9 @@
 
     scripts/wheels [--pure] [--check] [--with-dependencies] [FOLDER]
 
-`--pure` leaves out the compiled wheel. `--check` builds everything once more, from another folder, with other
-hashes, in another time zone and with another umask, and compares. `--with-dependencies` adds the wheels of
-what is needed, so that `pip install --no-index --find-links FOLDER mqgateway` asks nobody. pip takes the
+`--pure` leaves out the compiled wheel. `--check` builds everything a second time, from another folder, with
+another hash seed, time zone and umask, and compares. `--with-dependencies` adds the wheels of the
+dependencies, so that `pip install --no-index --find-links FOLDER mqgateway` needs no index. pip takes the
 compiled wheel where it fits, the pure one elsewhere. Times are SOURCE_DATE_EPOCH, else the last commit's.
 """
 
@@ -36,16 +36,16 @@ SHIPPED = (
     "setup.cfg",
     "setup.py",
 )
-"""What a distribution is built from; links are followed."""
+"""Files and folders of a distribution; links are followed."""
 EARLIEST = 315_532_800
-"""1980, before which a zip file has no times."""
+"""The first second of 1980, the earliest time that a zip file can have."""
 BUILD = (
     "import sys; from setuptools import build_meta; getattr(build_meta, 'build_' + sys.argv[1])(sys.argv[2])"
 )
 
 
 def epoch() -> int:
-    """The time that all files get, in s."""
+    """Return the time of all files, in s."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given is None:
         command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
@@ -54,7 +54,7 @@ def epoch() -> int:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of what is shipped, with the modes of a fresh clone whatever the umask."""
+    """Return a copy of the shipped files, with the modes of a fresh clone whatever the umask."""
     ignored = shutil.ignore_patterns("__pycache__", "*.so")
     for name in SHIPPED:
         if (ROOT / name).is_dir():
@@ -67,7 +67,7 @@ def copied(folder: Path) -> Path:
 
 
 def build(out: Path, time: int, *, compiled: bool, variables: dict[str, str] | None = None) -> None:
-    """Build into a folder: a wheel that is compiled, or the pure wheel and the source distribution."""
+    """Build into a folder: a compiled wheel, or the pure wheel and the source distribution."""
     env = {**os.environ, "SOURCE_DATE_EPOCH": str(time), **(variables or {})}
     env["MQGATEWAY_COMPILE"] = "1" if compiled else "0"
     for kind in ("wheel",) if compiled else ("wheel", "sdist"):
@@ -90,7 +90,7 @@ def build(out: Path, time: int, *, compiled: bool, variables: dict[str, str] | N
 
 
 def normalise(archive: Path, time: int) -> None:
-    """Pack a source distribution anew, in the order of names, with one time and nobody's files."""
+    """Pack a source distribution again: members in the order of their names, with one time and no owner."""
     with tarfile.open(archive) as packed:
         members = sorted(packed.getmembers(), key=lambda member: member.name)
         contents = [(member, packed.extractfile(member)) for member in members]
@@ -108,13 +108,13 @@ def normalise(archive: Path, time: int) -> None:
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of what is ours in a folder."""
+    """Return the SHA-256 of our own distributions in a folder."""
     found = sorted(folder.glob("mqgateway-*"))
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
 def build_otherwise(out: Path, time: int, *, compiled: bool) -> None:
-    """The same, but for all that must not matter."""
+    """Build with another hash seed, time zone and umask, which must not change the result."""
     before = os.umask(0o027)
     try:
         build(out, time, compiled=compiled, variables={"PYTHONHASHSEED": "42", "TZ": "Asia/Shanghai"})
@@ -123,7 +123,7 @@ def build_otherwise(out: Path, time: int, *, compiled: bool) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """The command; gives its exit code."""
+    """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="scripts/wheels")
     parser.add_argument("folder", nargs="?", default=ROOT / "dist", type=Path)
     parser.add_argument("--pure", action="store_true", help="no compiled wheel")

@@ -1,4 +1,4 @@
-"""Servers that want TLS or signatures, and clients that want to know whom they speak to."""
+"""Servers that require TLS or signatures, and clients that verify the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def safe(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Broker]:
-    """A server that speaks TLS with a certificate of its own, and in clear to who asks so."""
+    """A server that accepts TLS with a certificate of its own, and plain connections."""
     with pytest.MonkeyPatch.context() as environment:
         # Variables hold for name server and broker both.
         environment.setenv("MQGATEWAY_TLS_TEST_MODE_ENABLE", "false")
@@ -71,7 +71,7 @@ def test_a_server_with_a_strange_certificate_is_not_believed(
         spark.read.format("rocketmq").options(**options).load().count()
 
 
-def test_what_cannot_be_meant_is_refused_when_it_is_planned(spark: SparkSession, safe: Broker) -> None:
+def test_contradictory_options_are_refused_in_planning(spark: SparkSession, safe: Broker) -> None:
     options = {"nameServer": safe.namesrv, "topic": "t"}
     for more, said in (
         ({"tls.client.authServer": "true"}, "set useTLS to true"),
@@ -97,7 +97,7 @@ TOPIC = {
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name server of one that asks who somebody is, with a topic and a user who may read and write it."""
+    """Run a server that authenticates requests, with a topic and its user; yield the name server."""
     server = GuardedServer("ours", tmp_path_factory.mktemp("guarded")).start()
     subject = f"User:{LOAD.access_key}"
     policies = {"subject": subject, "policies": [{"policyType": "Custom", "entries": [GROUPS]}]}

@@ -21,9 +21,9 @@ def test_archive_and_replay(spark: SparkSession, broker: Broker, tmp_path: Path)
     options = {"nameServer": broker.namesrv, "topic": one}
     target, lines = str(tmp_path / "archive"), []
     broker.send(one, [f"{number:03}" for number in range(60)], tags="T", keys="k")
-    first = archive(spark, options, target, tell=lines.append)
+    first = archive(spark, options, target, notify=lines.append)
     broker.send(one, [f"{number:03}" for number in range(60, 100)], tags="T", keys="k")
-    second = archive(spark, options, target, tell=lines.append)
+    second = archive(spark, options, target, notify=lines.append)
     assert (first.rows, second.rows) == (60, 40)
     assert next(line for line in lines if line.startswith("batch")).startswith("batch 0: 60 rows in ")
     [folder] = (tmp_path / "archive").glob(f"topic={one}/day=*")
@@ -44,7 +44,7 @@ def test_a_replay_with_a_name_is_done_once(spark: SparkSession, broker: Broker, 
     one, two = broker.topic("named", 2), broker.topic("named_again", 2)
     target, once = str(tmp_path / "archive"), {"transactional": "true", "transactionLog": f"{tmp_path}/log"}
     broker.send(one, [f"{number:03}" for number in range(60)])
-    archive(spark, {"nameServer": broker.namesrv, "topic": one}, target, tell=lambda line: None)
+    archive(spark, {"nameServer": broker.namesrv, "topic": one}, target, notify=lambda line: None)
     for _ in range(2):
         options = {"nameServer": broker.namesrv, "topic": two, "idempotenceKey": "a name", **once}
         assert replay(spark, target, options).rows == 60
@@ -61,7 +61,7 @@ def test_replay_in_time(spark: SparkSession, broker: Broker, tmp_path: Path) -> 
         broker.send(one, [str(number)])
         time.sleep(1.0)
     target = str(tmp_path / "archive")
-    archive(spark, {"nameServer": broker.namesrv, "topic": one}, target, tell=lambda line: None)
+    archive(spark, {"nameServer": broker.namesrv, "topic": one}, target, notify=lambda line: None)
 
     def times(topic: str) -> list[float]:
         frame = spark.read.format("rocketmq").options(nameServer=broker.namesrv, topic=topic).load()
@@ -84,7 +84,7 @@ def test_orders_by_minute(spark: SparkSession, broker: Broker, tmp_path: Path) -
 
     def run() -> None:
         target = str(tmp_path / "stats")
-        count_orders(spark, options, target, stats, rejects_topic=bad, tell=lambda line: None)
+        count_orders(spark, options, target, stats, rejects_topic=bad, notify=lambda line: None)
 
     broker.send(orders, [order("north", 2.5, 0), order("north", 4, 0), order("south", 1, 1), "no order"])
     run()

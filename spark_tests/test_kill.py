@@ -52,7 +52,7 @@ def test_every_message_is_archived_once(spark: SparkSession, broker: Broker, tmp
         kill_in_a_batch(command, target / "_checkpoint", tmp_path / "driver.log") for _ in range(KILLS)
     ]
     assert all(open_batches), "the driver was killed between batches"
-    archive(spark, {"nameServer": broker.namesrv, "topic": topic}, str(target), tell=lambda line: None)
+    archive(spark, {"nameServer": broker.namesrv, "topic": topic}, str(target), notify=lambda line: None)
     rows = spark.read.parquet(str(target)).select("body", "queueId", "queueOffset").collect()
     assert sorted(row.body.decode() for row in rows) == sent
     assert len({(row.queueId, row.queueOffset) for row in rows}) == MESSAGES

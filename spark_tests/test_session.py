@@ -1,4 +1,4 @@
-"""Sessions of every making find the formats, whatever `python3` is; errors come with their sentence first."""
+"""Sessions made in any way find the formats with any `python3`; errors start with their own sentence."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ print("rows", frame.where("queueOffset < 3").count())
 assert mqgateway_spark.session().sparkContext is spark.sparkContext
 """
 AWAY_SECONDS = 40
-"""More than the time for servers that never answered, on a busy machine; less than for those that did."""
+"""Above the time limit for servers that never answered, on a busy machine; below that for others."""
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """That of somebody who set nothing, and whose `python3` cannot load anything."""
+    """Return the environment of a user without settings, whose `python3` cannot load any module."""
     python = folder / "python3"
     python.write_text("#!/bin/sh\necho this python3 has nothing >&2\nexit 1\n")
     python.chmod(0o755)
@@ -45,7 +45,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def test_a_session_made_elsewhere(broker: Broker, tmp_path: Path) -> None:
-    """It began with the wrong interpreter; what it runs from now on is the right one."""
+    """The session starts with the wrong interpreter, and uses the right one from then on."""
     topic = broker.topic("elsewhere", 1)
     broker.send(topic, [f"{number}" for number in range(5)])
     command = [sys.executable, "-c", PROGRAM, broker.namesrv, topic]
@@ -97,7 +97,7 @@ def stream(spark: SparkSession, given: dict[str, str]) -> None:
 
 
 def first_line(act: Callable[[SparkSession, dict[str, str]], None], spark: SparkSession, **given: str) -> str:
-    """What is seen at once of the error."""
+    """Return the first line of the error of an action."""
     with pytest.raises(Exception) as caught:
         act(spark, given)
     lines = str(caught.value).splitlines()
@@ -106,7 +106,7 @@ def first_line(act: Callable[[SparkSession, dict[str, str]], None], spark: Spark
 
 @pytest.mark.parametrize("act", [read, write, stream])
 def test_a_server_that_is_away(spark: SparkSession, act: Callable[..., None]) -> None:
-    """With all options as they are by default."""
+    """All options have their default values."""
     begin = time.monotonic()
     said = first_line(act, spark, nameServer=f"127.0.0.1:{free_ports()}", topic="t")
     assert "no name server answers" in said and "correct the option nameServer" in said
@@ -121,7 +121,7 @@ def test_a_wrong_option(spark: SparkSession, broker: Broker, act: Callable[..., 
 
 
 @pytest.mark.parametrize("act", [read, stream])
-def test_a_topic_that_nobody_has(spark: SparkSession, broker: Broker, act: Callable[..., None]) -> None:
+def test_unknown_topic(spark: SparkSession, broker: Broker, act: Callable[..., None]) -> None:
     given = {"nameServer": broker.namesrv, "topic": "nowhere", "startingOffsets": "earliest"}
     assert "no broker has the topic nowhere" in first_line(act, spark, **given)
 
@@ -136,7 +136,7 @@ def test_a_broker_that_knows_no_sql(spark: SparkSession, broker: Broker, act: Ca
 
 
 def test_filters_that_are_not_to_be_pushed_down(spark: SparkSession, broker: Broker) -> None:
-    """Whoever takes the setting back is told which it was; that line is Spark's own."""
+    """The error names the setting that was turned off; that line is Spark's own."""
     topic = broker.topic("unpushed", 1)
     spark.conf.set(PUSH_DOWN, "false")
     try:

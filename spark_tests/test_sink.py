@@ -31,8 +31,8 @@ def test_rows_become_messages(spark: SparkSession, broker: Broker) -> None:
     assert message.properties["p"] == number
 
 
-def test_what_was_read_can_be_written_in_order(spark: SparkSession, broker: Broker) -> None:
-    """Nine columns in, nine columns out; each source queue in one queue and in order."""
+def test_read_rows_can_be_written_in_order(spark: SparkSession, broker: Broker) -> None:
+    """Nine columns are read and written; each source queue goes to one queue and in order."""
     one, two = broker.topic("copy_from", 3), broker.topic("copy_to", 2)
     broker.send(one, [f"{number:03}" for number in range(90)], tags="T", keys="k")
     given = {"nameServer": broker.namesrv}
@@ -48,8 +48,8 @@ def test_what_was_read_can_be_written_in_order(spark: SparkSession, broker: Brok
             assert own == sorted(own)
 
 
-def test_a_stream_to_a_topic_can_tell_repeats(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    """A batch that is done twice gives the same numbers, so that readers can drop what is the same."""
+def test_readers_can_drop_duplicates_of_a_stream(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """A repeated batch has the same ids, so that readers can drop duplicates."""
     one, two = broker.topic("ids_from", 2), broker.topic("ids_to", 2)
     broker.send(one, [f"{number:03}" for number in range(60)])
     given = {"nameServer": broker.namesrv}

@@ -1,4 +1,4 @@
-"""Static topics: their queues move to another broker, and neither a batch nor a stream notices."""
+"""Static topics: a queue moves to another broker without effect on batches and streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERYWHERE = "__syslo__global__"
 
 
 class Moving:
-    """A static topic with one queue, which begins on broker-a as the queue 1 there."""
+    """A static topic with one queue, which begins on broker-a as queue 1 of that broker."""
 
     def __init__(self, addresses: dict[str, str]) -> None:
         self._addresses = addresses
@@ -31,13 +31,13 @@ class Moving:
         self._tell()
 
     def move(self, to: str) -> None:
-        """What `mqadmin remappingStaticTopic` does."""
+        """Move the queue as `mqadmin remappingStaticTopic` does."""
         last = self._pieces[-1]
         self._pieces.append(Piece(last.gen + 1, 1, to, last.logic_offset + BLOCK))
         self._tell()
 
     def send(self, *bodies: str) -> None:
-        """To the broker that leads."""
+        """Send to the leading broker."""
         fields = {"a": "fillers", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}
         with RawConnection(self._addresses[self._pieces[-1].broker_name]) as connection:
             for body in bodies:

@@ -29,7 +29,7 @@ def to_parquet(frame: DataFrame, folder: Path) -> Any:
 
 
 def once(frame: DataFrame, folder: Path) -> list[dict[str, Any]]:
-    """Run until everything there is has been read; the progress of the batches with rows."""
+    """Run until all messages have been read; return the progress of the batches with rows."""
     query = to_parquet(frame, folder).trigger(availableNow=True).start()
     query.awaitTermination(SECONDS)
     progress = [json.loads(one.json) for one in query.recentProgress]
@@ -58,10 +58,8 @@ def test_available_now_reads_everything_in_limited_batches(
     assert end == {topic: {"broker-a": {"0": 50, "1": 50}}}
 
 
-def test_a_query_goes_on_where_its_checkpoint_says(
-    spark: SparkSession, broker: Broker, tmp_path: Path
-) -> None:
-    """Also when the topic has got more queues meanwhile; the checkpoint has the stock connector's JSON."""
+def test_query_resumes_from_its_checkpoint(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """The topic may have more queues than before; the checkpoint has the stock connector's JSON."""
     topic = broker.topic("again", 2)
     broker.send(topic, numbers(0, 50))
     once(stream(spark, broker, topic), tmp_path)
@@ -102,5 +100,5 @@ def test_a_query_lives_through_a_new_queue_and_a_restart_of_the_broker(
 
 
 def bodies_so_far(spark: SparkSession, folder: Path) -> list[str]:
-    """What is there before the first batch is done: nothing."""
+    """Return the bodies so far; none before the first batch is done."""
     return bodies(spark, folder) if (folder / "out" / "_spark_metadata" / "0").exists() else []

@@ -1,4 +1,4 @@
-"""What Sphinx is told: the site of `website.build`, which calls it."""
+"""Configuration of Sphinx for the site that `website.build` builds."""
 
 project = "mqgateway"
 extensions = ["myst_parser"]

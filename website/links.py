@@ -1,4 +1,4 @@
-"""Where the links of a page of Markdown lead, and what on it they can lead to; pure."""
+"""Links of a page of Markdown, and the anchors in it that links can lead to; pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNFIT = re.compile(r"[^\w\- ]")
 
 
 def links(page: str) -> Iterator[str]:
-    """The targets of all links and pictures, in order; those in examples are none."""
+    """Return the targets of all links and pictures, in order, without those in examples."""
     for pattern in (_FENCE, _INDENTED):
         page = pattern.sub("", page)
     page = _CODE.sub("code", page)
@@ -22,7 +22,7 @@ def links(page: str) -> Iterator[str]:
 
 
 def anchors(page: str) -> set[str]:
-    """The names of its headings, as GitHub and the site make them."""
+    """Return the anchors of the page's headings, as GitHub and the site make them."""
     names: dict[str, int] = {}
     found = set()
     for heading in _HEADING.findall(_FENCE.sub("", page)):
@@ -34,7 +34,7 @@ def anchors(page: str) -> set[str]:
 
 
 def without_links(page: str, leads_out: re.Pattern[str]) -> str:
-    """The page with the text only of links that match: what they lead to is not on the site."""
+    """Return the page with only the text of links that match: their targets are not on the site."""
 
     def kept(link: re.Match[str]) -> str:
         return link[1] if leads_out.match(link[2]) else link[0]

@@ -1,4 +1,4 @@
-"""Transactions of Kafka's clients: commit, abort, fencing, time-outs, offsets, and a broker that is killed."""
+"""Transactions of Kafka's clients: commit, abort, fencing, time-outs, offsets, and a killed broker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.kafka.support.builds import KAFKA
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.transactional import CLIENTS, TransactionalProgram
 from compat_tests.kafka.support.wire import create_topic, wait_for_coordinator
@@ -15,6 +16,7 @@ from compat_tests.support.driver import ClientError
 from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.support.runtime import LocalRuntime
+from compat_tests.support.selection import KAFKA_CLIENTS
 
 FENCED = (22, 47, 48, 90, -144)
 """Codes with which clients say that a newer producer has their id; librdkafka has one of its own."""
@@ -23,7 +25,10 @@ ROUNDS = 5
 TIMEOUT_SECONDS = 40
 
 
-@pytest.fixture(scope="module", params=list(CLIENTS))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=() if name in KAFKA_CLIENTS else pytest.mark.long) for name in CLIENTS],
+)
 def program(request: pytest.FixtureRequest, peers: Peers, work: Path) -> Iterator[TransactionalProgram]:
     """A client program."""
     program = TransactionalProgram(request.param, peers.runtime, LocalRuntime(work))
@@ -53,9 +58,10 @@ def test_readers_of_committed_records_see_whole_transactions_only(
     seen, _ = program.read(server.address, topic, 0, UNCOMMITTED)
     assert seen == values("open")[::2]
     producer.commit()
-    for partition in range(2):
-        wait_until(lambda: program.read(server.address, topic, partition)[0], 20, "the commit is seen")
-        assert program.read(server.address, topic, partition) == (values("open")[partition::2], 6)
+    wait_until(lambda: program.read(server.address, topic)[1] == 6, 20, "the commit is seen")
+    assert program.read(server.address, topic) == (values("open")[::2], 6)
+    wait_until(lambda: program.read(server.address, topic, 1)[1] == 6, 20, "the commit is seen")
+    assert program.read(server.address, topic, 1) == (values("open")[1::2], 6)
     producer.close()
 
 
@@ -145,6 +151,27 @@ def test_offsets_are_committed_with_the_records_that_were_written(
     assert sorted(written()) == sorted([*values("v", 20), "late"])
     producer.close()
     source.close()
+
+
+@pytest.mark.parametrize("program", [f"java-{KAFKA}"], indirect=True)
+def test_administrators_see_transactions(
+    program: TransactionalProgram, server: KafkaServer, topic: str
+) -> None:
+    producer = program.producer(server.address, topic)
+    empty = program.describe(server.address, topic)
+    assert empty == {"listed": "Empty", "state": "Empty", "timeout": 60_000, "partitions": []}
+    producer.begin()
+    producer.send(topic, values("open"), 2)
+    open_one = program.describe(server.address, topic)
+    assert (open_one["listed"], open_one["state"]) == ("Ongoing", "Ongoing")
+    assert open_one["partitions"] == [f"{topic}-0", f"{topic}-1"]
+    producer.abort()
+
+    def is_complete() -> bool:
+        return bool(program.describe(server.address, topic)["state"] == "CompleteAbort")
+
+    wait_until(is_complete, 20, "the abort is complete")
+    producer.close()
 
 
 def test_transactions_survive_a_server_that_is_killed(

@@ -29,7 +29,7 @@ DOCKERFILE = Path(__file__).parent / "docker" / "Dockerfile"
 
 
 class NoEngine(RuntimeError):
-    """No Docker engine runs here and none could be started."""
+    """No Docker engine runs here and none could be started, or it cannot make the image of the clients."""
 
 
 class DockerRuntime:
@@ -42,7 +42,7 @@ class DockerRuntime:
         self._name = f"mqgateway-compat-{os.getpid()}"
         self.title = f"Docker {self._engine.version}"
         try:
-            _ensure_image(self._engine)
+            ensure_image(self._engine)
             cache = cache_folder()
             command = ["run", "--detach", "--rm", "--init", "--network", "host", "--name", self._name]
             command += ["--volume", f"{cache}:{cache}:ro", "--volume", f"{work}:{work}", IMAGE]
@@ -106,6 +106,8 @@ class Engine:
         self._arguments: list[str] = []
         self._started: subprocess.Popen[bytes] | None = None
         self._exec_root: str | None = None
+        self.started_at = ""
+        """Address of an engine that was started here, as in DOCKER_HOST."""
         if shutil.which("docker") is None:
             raise NoEngine("there is no docker command")
         if not self._answers():
@@ -154,6 +156,7 @@ class Engine:
         command += ["-H", socket, "--pidfile", f"{self._exec_root}/docker.pid"]
         self._started = start_logged(command, work / "dockerd.log", start_new_session=True)
         self._arguments = ["-H", socket]
+        self.started_at = socket
         try:
             wait_until(lambda: self._dead() or self._answers(), 60, "the Docker engine answers")
         except TimeoutError as failure:
@@ -168,7 +171,15 @@ class Engine:
         return self._started is not None and self._started.poll() is not None
 
 
-def _ensure_image(engine: Engine) -> None:
+def ensure_image(engine: Engine) -> None:
+    """Build the image of the clients unless the engine has it. Raises `NoEngine` if it cannot be built."""
+    try:
+        _make_image(engine)
+    except (RuntimeError, subprocess.TimeoutExpired) as failure:
+        raise NoEngine(f"the image of the clients cannot be made: {failure}") from failure
+
+
+def _make_image(engine: Engine) -> None:
     if engine.has_image(IMAGE):
         return
     if not engine.has_image(LOCAL_BASE):

@@ -170,7 +170,11 @@ PAGES: Mapping[str, Page] = {
     ),
     "docs/kafka.md": Page(
         before={"mqgateway store convert": "mkdir -p DIR/commitlog"},
-        excepted={"$ kafka-console-producer.sh": JAVA, "from kafka import": INTERNET},
+        excepted={
+            "$ kafka-console-producer.sh": JAVA,
+            "from kafka import": INTERNET,
+            "from confluent_kafka import": INTERNET,
+        },
     ),
     "docs/metrics.md": Page(
         is_served=True, settings=("metricsExporterType=PROM", "metricsPromExporterPort=5557")

@@ -16,7 +16,7 @@ import pytest
 
 from compat_tests.support.peers import Peers
 
-THREADS = 6
+THREADS = 8
 """Scenarios about one server share it, and wait nearly all the time."""
 GROUPS = 4
 """Scenarios about both start servers of their own: more of them at a time are too much for two cores."""

@@ -3,7 +3,7 @@
 Apache's server does not change, so a scenario that passed on it once passes again as long as its own code,
 its helpers and its client programs are the same. The record beside the suite has a digest of those for each
 scenario that was run, with the date and the result; a scenario with another digest, or none, is run. Comments
-and docstrings are not in the digest, so that rewording them makes nothing stale.
+and docstrings are not in the digest, so that rewording them makes no entry stale.
 
 Only scenarios about Apache's server alone are taken from that record. Every other scenario depends on this
 project too: its digest (`our_digest_of`) covers the product and the installed packages as well, and its
@@ -31,9 +31,11 @@ PASSED, FAILED = "passed", "failed"
 
 EVERYWHERE = ("conftest",)
 """Modules that every scenario depends on."""
-BOOKKEEPING = ("support.record", "support.selection", "official")
-"""What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
-Apache's server here."""
+BOOKKEEPING = ("support.record", "support.selection", "support.workers", "official")
+"""Modules that only `conftest` needs, to select and report scenarios.
+
+No scenario uses them: Apache's own tests are not about Apache's server here.
+"""
 PROGRAMS = {
     "support.artifacts": ("support/java",),
     "support.golang": ("support/go",),
@@ -45,16 +47,16 @@ PROGRAMS = {
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official", "__pycache__")
-"""Below the folders of client programs: what no scenario uses, and what Python writes there in a run."""
+"""Folders below those of client programs that no scenario uses, and what Python writes there in a run."""
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
-"""Packages of the product that stand beside a server; the others are read for names and layouts only."""
+"""Packages of the product used beside a server; the others are imported for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
 SERVED = ("engine", "gateway", "mqgateway")
 """Folders of the product that every scenario depends on: servers import much of them by name, at run time."""
 
 
 class Outcome(NamedTuple):
-    """What came of a scenario: with which digest, on which day, `passed` or `failed`."""
+    """Outcome of a scenario: the digest it ran with, the day, and `passed` or `failed`."""
 
     digest: str
     date: str
@@ -70,14 +72,14 @@ class Record:
 
     @classmethod
     def load(cls, version: str, path: Path = RECORD) -> Record:
-        """What was recorded; nothing of another version, nor where there is no record yet."""
+        """Load the record; it is empty if the file is missing or about another version."""
         told = json.loads(path.read_text()) if path.exists() else {}
         if told.get("version") != version:
             return cls(version)
         return cls(version, {name: Outcome(**one) for name, one in told["scenarios"].items()})
 
     def save(self, path: Path = RECORD) -> None:
-        """Write it, a line for each scenario; whoever reads meanwhile sees the old one or the new one."""
+        """Write the record, one line per scenario. Readers see the old or the new file, never a part."""
         lines = [
             f"  {json.dumps(name)}: {json.dumps(one._asdict())}"
             for name, one in sorted(self.outcomes.items())
@@ -88,20 +90,23 @@ class Record:
         aside.replace(path)
 
     def has_passed(self, name: str, digest: str) -> bool:
-        """Whether a scenario has passed with this digest."""
+        """Return True if a scenario has passed with this digest."""
         one = self.outcomes.get(name)
         return one is not None and (one.digest, one.result) == (digest, PASSED)
 
     def merge(self, came: Mapping[str, Outcome], digests: Mapping[str, str]) -> None:
-        """Take what came of a run, which need not have been about all scenarios. Others stay as long as
-        their file has the digest that they were run with; `digests` are those of all files."""
+        """Add the outcomes of a run, which may cover only some scenarios, and drop stale ones.
+
+        An outcome is kept as long as its file still has the digest it ran with; `digests` has those of all
+        files.
+        """
         self.outcomes |= came
         for name, one in list(self.outcomes.items()):
             if digests.get(file_of(name)) != one.digest:
                 del self.outcomes[name]
 
     def dates(self, names: Iterable[str]) -> tuple[str, str]:
-        """The first and the last day on which these were run."""
+        """Return the first and the last day on which these scenarios ran."""
         days = [self.outcomes[name].date for name in names]
         return min(days), max(days)
 
@@ -112,7 +117,7 @@ def file_of(name: str) -> str:
 
 
 def digest_of(stem: str, folder: Path = FOLDER) -> str:
-    """Return the digest of what scenarios of a file depend on beside the product: code, helpers, programs."""
+    """Return the digest of the code, helpers and programs that scenarios of a file use beside the product."""
     found = hashlib.sha256()
     modules = sorted(helpers(stem, folder))
     for module in modules:
@@ -138,7 +143,7 @@ def our_digest_of(stem: str, folder: Path = FOLDER) -> str:
 
 @cache
 def product_digest(root: Path, folders: tuple[str, ...] = SERVED) -> str:
-    """Return the digest of all files of these folders, but for what Python and compilers write there."""
+    """Return the digest of all files of these folders, except those that Python and compilers write."""
     found = hashlib.sha256()
     for path in sorted(path for name in folders for path in (root / name).rglob("*") if path.is_file()):
         if "__pycache__" not in path.parts and path.suffix != ".so":
@@ -154,7 +159,7 @@ def installed_digest() -> str:
 
 
 def helpers(stem: str, folder: Path = FOLDER) -> set[str]:
-    """The modules of the suite that a file imports, and those that these import, itself among them."""
+    """Return the modules of the suite that a file imports, directly or not, including itself."""
     known: set[str] = set()
     packages = stem.split(".")[:-1]
     waiting = [stem, *EVERYWHERE, *(".".join([*packages, one]) for one in EVERYWHERE)]
@@ -168,7 +173,7 @@ def helpers(stem: str, folder: Path = FOLDER) -> set[str]:
 
 
 def has_our_part(stem: str, folder: Path = FOLDER) -> bool:
-    """Whether something of this project takes part beside the server."""
+    """Return True if a part of this project is used beside the server."""
     for module in helpers(stem, folder):
         for package, rest in imports(_path(module, folder)):
             is_face = package == "mqgateway" and rest.partition(".")[0] not in PRODUCT
@@ -179,7 +184,7 @@ def has_our_part(stem: str, folder: Path = FOLDER) -> bool:
 
 @cache
 def imports(path: Path) -> frozenset[tuple[str, str]]:
-    """Package and module of every import of a file. From a package both it and each name may be modules."""
+    """Return package and module of every import of a file. A name from a package may be a module too."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -68,6 +68,11 @@ def choose(wish: str, work: Path) -> Runtime:
     try:
         return containers.DockerRuntime(work)
     except containers.NoEngine:
-        if wish == "docker" or os.environ.get("CI") == "true":
+        if must_be_docker(wish):
             raise
         return LocalRuntime(work)
+
+
+def must_be_docker(wish: str) -> bool:
+    """Return True if a run may not continue without Docker."""
+    return wish == "docker" or os.environ.get("CI") == "true"

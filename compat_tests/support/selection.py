@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -146,6 +146,20 @@ class Selection:
                 self._outcomes[side.option][item.nodeid] = Outcome(
                     side.digest(file_of(item.nodeid)), today, result
                 )
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a worker hands over to the main process, as simple values."""
+        outcomes = {
+            side: {name: [*one] for name, one in found.items()} for side, found in self._outcomes.items()
+        }
+        return {"outcomes": outcomes, "proven": [(side.option, names) for side, names in self._proven]}
+
+    def merge(self, kept: dict[str, Any]) -> None:
+        """Add what a worker handed over. All workers leave out the same scenarios."""
+        for side, found in kept["outcomes"].items():
+            self._outcomes[side] |= {name: Outcome(*one) for name, one in found.items()}
+        by_option = {side.option: side for side in SIDES}
+        self._proven = [(by_option[option], names) for option, names in kept["proven"]]
 
     def finish(self, session: pytest.Session) -> None:
         """Write down what came of the run; a run that has nothing left to prove is no failure."""

@@ -73,25 +73,25 @@ class Controller:
         self.counts = ControllerCounts()
         self._liveness = Liveness()
         self._waiting: deque[Callable[[], None]] = deque()
-        self._is_busy = self._is_going_on = self._is_stopping = False
+        self._is_busy = self._is_running = self._is_stopping = False
 
     # Requests of brokers and administrators.
 
-    def decide(self, decide: Decide[A], told: Decided[A]) -> None:
+    def decide(self, decide: Decide[A], report: Decided[A]) -> None:
         """Make a decision after all earlier ones, and report it when it is agreed.
 
         Reports `NotLeading`, `TooManyWaiting`, or the reason why it could not be agreed.
         """
         if not self.state.is_leader:
-            told(NotLeading("The controller is not in leader state"))
+            report(NotLeading("The controller is not in leader state"))
         elif len(self._waiting) >= WAITING_MAX:
-            told(TooManyWaiting(f"{WAITING_MAX} requests wait already"))
+            report(TooManyWaiting(f"{WAITING_MAX} requests wait already"))
         else:
-            self._waiting.append(partial(self._carry_out, decide, told))
-            self._go_on()
+            self._waiting.append(partial(self._carry_out, decide, report))
+            self._run_waiting()
 
     def elect(
-        self, name: str, broker_id: int | None, designate: bool, told: Decided[BrokerSet | None]
+        self, name: str, broker_id: int | None, designate: bool, report: Decided[BrokerSet | None]
     ) -> None:
         """Elect a master if needed, as `decide`; brokers are notified of a new one."""
 
@@ -102,8 +102,8 @@ class Controller:
                 and outcome.refusal is None
                 and outcome.answer is not None
             ):
-                self._tell_brokers(outcome.answer)
-            told(outcome)
+                self._notify_brokers(outcome.answer)
+            report(outcome)
 
         self.decide(lambda world: elect_master(world, name, broker_id, designate), elected)
 
@@ -126,10 +126,10 @@ class Controller:
         """Depose no masters from now on: connections end because this controller closes them."""
         self._is_stopping = True
 
-    def hear(self, key: ReplicaKey, beat: ReplicaHeartbeat, peer: object) -> None:
+    def hear(self, key: ReplicaKey, heartbeat: ReplicaHeartbeat, peer: object) -> None:
         """Process a heartbeat on a connection. Raises `TooManyBrokers`."""
         now = elapsed_millis(self._clock)
-        self._liveness.hear(key, beat, peer, now, self.options.max_brokers)
+        self._liveness.hear(key, heartbeat, peer, now, self.options.max_brokers)
 
     def connection_lost(self, peer: object) -> None:
         """Remove the brokers last heard from on a connection that has ended."""
@@ -177,16 +177,16 @@ class Controller:
             self._elect_again(key.name, self.options.elect_master_max_retry_count)
 
     def _elect_again(self, name: str, tries: int) -> None:
-        def told(outcome: ControllerDecision[BrokerSet | None] | Exception) -> None:
+        def report(outcome: ControllerDecision[BrokerSet | None] | Exception) -> None:
             if isinstance(outcome, ControllerDecision):
                 return
             log.error("no master could be elected for %s: %s", name, outcome)
             if tries > 1 and self.state.is_leader:
                 self._elect_again(name, tries - 1)
 
-        self.elect(name, None, False, told)
+        self.elect(name, None, False, report)
 
-    def _tell_brokers(self, after: BrokerSet) -> None:
+    def _notify_brokers(self, after: BrokerSet) -> None:
         if not self.options.notify_broker_role_changed:
             return
         receivers = [
@@ -208,32 +208,32 @@ class Controller:
             most_replicas=self.options.max_brokers,
         )
 
-    def _go_on(self) -> None:
-        if self._is_going_on:
+    def _run_waiting(self) -> None:
+        if self._is_running:
             return
-        self._is_going_on = True
+        self._is_running = True
         try:
             while self._waiting and not self._is_busy:
                 self._is_busy = True
                 self._waiting.popleft()()
         finally:
-            self._is_going_on = False
+            self._is_running = False
 
-    def _carry_out(self, decide: Decide[A], told: Decided[A]) -> None:
+    def _carry_out(self, decide: Decide[A], report: Decided[A]) -> None:
         if not self.state.is_leader:
-            self._finish(told, NotLeading("The controller is not in leader state"))
+            self._finish(report, NotLeading("The controller is not in leader state"))
             return
         try:
             decision = decide(self._world())
         except Exception as error:
-            self._finish(told, error)
+            self._finish(report, error)
             return
         if decision.refusal is not None:
             log.warning("%s", decision.refusal.remark)
 
         def agreed(error: Exception | None) -> None:
-            self._finish(told, decision if error is None else error)
-            self._go_on()
+            self._finish(report, decision if error is None else error)
+            self._run_waiting()
 
         if decision.event is None:
             self.state.confirm(agreed)
@@ -250,9 +250,9 @@ class Controller:
 
         self.state.propose(event, counted)
 
-    def _finish(self, told: Callable[[Any], None], outcome: Any) -> None:
+    def _finish(self, report: Callable[[Any], None], outcome: Any) -> None:
         self._is_busy = False
-        told(outcome)
+        report(outcome)
 
 
 def _result(outcome: ControllerDecision[BrokerSet | None] | Exception) -> str:

@@ -178,20 +178,20 @@ def elect_master(
     found = world.sets.get(name)
     if found is None:
         return _refused(None, ControllerReason.BROKER_NEED_TO_BE_REGISTERED, "Broker hasn't been registered")
-    asker = None if broker_id == -1 else broker_id
-    if not found.had_master and asker is not None:
-        winner = asker if asker in found.replicas else None
+    candidate = None if broker_id == -1 else broker_id
+    if not found.had_master and candidate is not None:
+        winner = candidate if candidate in found.replicas else None
     else:
         winner = elect(
             found.sync_state_set,
             found.replicas if world.unclean else (),
             old=found.master,
-            designated=asker if designate else None,
+            designated=candidate if designate else None,
             is_alive=lambda number: world.has(found, number),
             said=lambda number: world.said(ReplicaKey(found.cluster, name, number)),
         )
     if winner is None:
-        return _nobody_elected(found, asker)
+        return _no_winner(found, candidate)
     if winner == found.master:
         remark = f"The old master {winner} is still alive, not need to elect new master for broker {name}"
         return _refused(found, ControllerReason.MASTER_STILL_EXIST, remark)
@@ -199,8 +199,8 @@ def elect_master(
     return ControllerDecision(changed(found, event), event)
 
 
-def _nobody_elected(found: BrokerSet, asker: int | None) -> ControllerDecision[BrokerSet | None]:
-    if asker is not None:
+def _no_winner(found: BrokerSet, candidate: int | None) -> ControllerDecision[BrokerSet | None]:
+    if candidate is not None:
         return _refused(None, ControllerReason.ELECT_MASTER_FAILED, "Failed to elect a new master")
     remark = "Old master has down and failed to elect a new broker master"
     # The loss of a master is recorded once. RocketMQ raises the epoch with each try; before the first

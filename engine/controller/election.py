@@ -43,7 +43,7 @@ def _elect_among(alive: list[int], old: int | None, designated: int | None, said
         return old
 
     def rank(number: int) -> tuple[int, int, int, int]:
-        beat = said(number)
-        return -beat.epoch, -beat.max_offset, beat.priority, number
+        heartbeat = said(number)
+        return -heartbeat.epoch, -heartbeat.max_offset, heartbeat.priority, number
 
     return min(alive, key=rank, default=None)

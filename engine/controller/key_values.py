@@ -90,14 +90,14 @@ class KeyValues(Protocol):
     need not be.
     """
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
         """Run a transaction."""
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
         """Create a lease; it may last longer than requested."""
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         """Renew a lease."""
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
         """End a lease, and delete its keys."""

@@ -46,7 +46,7 @@ class TooManyBrokers(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    beat: ReplicaHeartbeat
+    heartbeat: ReplicaHeartbeat
     peer: object
     at: int
 
@@ -68,14 +68,14 @@ class Liveness:
     def __iter__(self) -> Iterator[ReplicaKey]:
         return iter(self._heard)
 
-    def hear(self, key: ReplicaKey, beat: ReplicaHeartbeat, peer: object, now: int, most: int) -> None:
+    def hear(self, key: ReplicaKey, heartbeat: ReplicaHeartbeat, peer: object, now: int, most: int) -> None:
         """Record a heartbeat. Raises `TooManyBrokers` for a new broker beyond `most`."""
         before = self._heard.get(key)
         if before is None and len(self._heard) >= most:
             raise TooManyBrokers(f"{most} brokers are heard of, as many as maxBrokers allows")
         if before is not None and before.peer is not peer:
             self._unbind(key, before.peer)
-        self._heard[key] = _Heard(beat, peer, now)
+        self._heard[key] = _Heard(heartbeat, peer, now)
         self._by_peer.setdefault(peer, set()).add(key)
         self._ended.pop(key, None)
 
@@ -93,12 +93,12 @@ class Liveness:
     def is_alive(self, key: ReplicaKey, now: int) -> bool:
         """Return True if a broker is live."""
         heard = self._heard.get(key)
-        return heard is not None and now - heard.at <= heard.beat.timeout
+        return heard is not None and now - heard.at <= heard.heartbeat.timeout
 
     def said(self, key: ReplicaKey) -> ReplicaHeartbeat:
         """Return the last heartbeat of a broker; an empty one if there is none."""
         heard = self._heard.get(key)
-        return ReplicaHeartbeat() if heard is None else heard.beat
+        return ReplicaHeartbeat() if heard is None else heard.heartbeat
 
     def lost(self, peer: object) -> list[ReplicaKey]:
         """Remove and return the brokers of a connection that has ended."""
@@ -120,7 +120,7 @@ class Liveness:
 
     def next_end(self) -> int | None:
         """Return the earliest timeout; None if there are no brokers."""
-        return min((heard.at + heard.beat.timeout for heard in self._heard.values()), default=None)
+        return min((heard.at + heard.heartbeat.timeout for heard in self._heard.values()), default=None)
 
     def _unbind(self, key: ReplicaKey, peer: object) -> None:
         keys = self._by_peer.get(peer)

@@ -74,10 +74,10 @@ class LocalState:
         """Number of starts of this controller."""
         return self._term
 
-    def propose(self, event: Event, told: OnAgreed) -> None:
+    def propose(self, event: Event, on_agreed: OnAgreed) -> None:
         """See `State.propose`; fails with `NotLeading` or `OSError`."""
         if not self._is_durable:
-            told(self._not_leading())
+            on_agreed(self._not_leading())
             return
         name = event.broker_name
         after = changed(self._sets.get(name), event)
@@ -86,42 +86,42 @@ class LocalState:
             self._file.append(change)
         except OSError as error:
             self._failed()
-            told(error)
+            on_agreed(error)
             return
         if after is None:
             self._sets.pop(name, None)
         else:
             self._sets[name] = after
-        self._proceed(told)
+        self._proceed(on_agreed)
 
-    def confirm(self, told: OnAgreed) -> None:
+    def confirm(self, on_agreed: OnAgreed) -> None:
         """See `State.confirm`."""
-        told(None if self._is_durable else self._not_leading())
+        on_agreed(None if self._is_durable else self._not_leading())
 
     def start(self, leads: Callable[[], None]) -> None:
         """See `State.start`: a single controller leads at once."""
         leads()
 
-    def beat(self) -> None:
-        """Write the file if it lacks changes; see `State.beat`."""
+    def tick(self) -> None:
+        """Write the file if it lacks changes; see `State.tick`."""
         if self._is_durable:
             self._file.retry(self._pieces)
         else:
             self._file.save(self._pieces, at_once=True)
             self._file.when_durable(self._mended)
 
-    def close(self, told: Callable[[], None]) -> None:
+    def close(self, on_closed: Callable[[], None]) -> None:
         """Write the file synchronously if it lacks changes; see `State.close`."""
         self._file.close(self._pieces)
-        told()
+        on_closed()
 
-    def _proceed(self, told: OnAgreed) -> None:
+    def _proceed(self, on_agreed: OnAgreed) -> None:
         self._file.proceed(self._pieces)
 
         def durable(error: OSError | None) -> None:
             if error is not None:
                 self._failed()
-            told(error)
+            on_agreed(error)
 
         self._file.when_durable(durable)
 

@@ -65,7 +65,7 @@ class SharedState:
         self._is_asking = self._is_over = False
         self._complaint = ""
         self._term = self._lease = self._until = 0
-        self._is_read = self._is_told = False
+        self._is_read = self._is_announced = False
         self._sets: dict[str, BrokerSet] = {}
         self._revisions: dict[str, int] = {}
 
@@ -97,9 +97,9 @@ class SharedState:
     def start(self, leads: Callable[[], None]) -> None:
         """See `State.start`."""
         self._leads = leads
-        self.beat()
+        self.tick()
 
-    def beat(self) -> None:
+    def tick(self) -> None:
         """Check the leader: renew the lease, or campaign if there is none; to be called each second."""
         if self._is_asking or self._is_over:
             return
@@ -123,10 +123,10 @@ class SharedState:
 
         self._place.transact(Transaction({}, [KeyRange(self._leader_key)]), looked)
 
-    def propose(self, event: Event, told: OnAgreed) -> None:
+    def propose(self, event: Event, on_agreed: OnAgreed) -> None:
         """See `State.propose`; fails with `NotLeading`, or the reason why there was no answer."""
         if not self.is_leader:
-            told(NotLeading("the lease of this controller is over"))
+            on_agreed(NotLeading("the lease of this controller is over"))
             return
         name, term = event.broker_name, self._term
         key = self._sets_prefix + name
@@ -136,51 +136,51 @@ class SharedState:
 
         def done(outcome: Outcome | Exception) -> None:
             if term != self._term or not self._is_read:
-                told(NotLeading(f"the term {term} is over; the change may have been agreed"))
+                on_agreed(NotLeading(f"the term {term} is over; the change may have been agreed"))
             elif isinstance(outcome, Exception):
                 log.error("no answer to a change of %s: %s", name, outcome)
                 self._read_again()
-                told(outcome)
+                on_agreed(outcome)
             elif outcome.succeeded:
                 self._apply(name, after, outcome.revision)
-                told(None if self.is_leader else NotLeading("agreed, but the lease is over by now"))
+                on_agreed(None if self.is_leader else NotLeading("agreed, but the lease is over by now"))
             else:
                 self._refused(name, _first(outcome))
-                told(NotLeading(f"{key} or {self._leader_key} was changed by another"))
+                on_agreed(NotLeading(f"{key} or {self._leader_key} was changed by another"))
 
         self._place.transact(Transaction(compare, [change], [KeyRange(self._leader_key)]), done)
 
-    def confirm(self, told: OnAgreed) -> None:
+    def confirm(self, on_agreed: OnAgreed) -> None:
         """See `State.confirm`.
 
         A lease alone would not suffice: servers of etcd have ended leases too early (etcd
         issue 15247).
         """
         if not self.is_leader:
-            told(NotLeading("the lease of this controller is over"))
+            on_agreed(NotLeading("the lease of this controller is over"))
             return
         term, look = self._term, [KeyRange(self._leader_key)]
 
         def done(outcome: Outcome | Exception) -> None:
             if isinstance(outcome, Exception):
-                told(NotLeading(f"not known: {outcome}"))
+                on_agreed(NotLeading(f"not known: {outcome}"))
                 return
             if term == self._term and not outcome.succeeded:
                 self._lose()
             is_so = term == self._term and self.is_leader
-            told(None if is_so else NotLeading(f"the term {term} is over"))
+            on_agreed(None if is_so else NotLeading(f"the term {term} is over"))
 
         self._place.transact(Transaction({self._leader_key: term}, look, look), done)
 
-    def close(self, told: Callable[[], None]) -> None:
+    def close(self, on_closed: Callable[[], None]) -> None:
         """See `State.close`: another controller may lead at once."""
         self._is_over = True
         lease = self._lease
         self._lose()
         if lease:
-            self._place.revoke(lease, lambda _: told())
+            self._place.revoke(lease, lambda _: on_closed())
         else:
-            told()
+            on_closed()
 
     # Steps of a check; each ends with `_is_asking` False.
 
@@ -268,8 +268,8 @@ class SharedState:
         """End a check; call back once if this controller leads."""
         self._is_asking = False
         self._complaint = ""
-        if self.is_leader and not self._is_told:
-            self._is_told = True
+        if self.is_leader and not self._is_announced:
+            self._is_announced = True
             log.info("this controller leads in term %d, with %d broker sets", self._term, len(self._sets))
             self._leads()
 
@@ -297,8 +297,8 @@ class SharedState:
 
     def _read_again(self) -> None:
         """Read the sets again: memory may differ from what was agreed."""
-        self._is_read = self._is_told = False
-        self.beat()
+        self._is_read = self._is_announced = False
+        self.tick()
 
     def _follow(self, found: KeyValue) -> None:
         """Follow another leader."""
@@ -306,8 +306,8 @@ class SharedState:
         self._is_asking = False
         self._seen_at, self._seen = self._now(), None
         try:
-            told: Any = loads(found.value)
-            seen = Leader(str(told["id"]), str(told["address"]))
+            fields: Any = loads(found.value)
+            seen = Leader(str(fields["id"]), str(fields["address"]))
         except UNREADABLE as error:
             self._fail(f"{self._leader_key} was not written by a controller", error)
             return
@@ -315,13 +315,13 @@ class SharedState:
         self._seen = None if seen.peer_id == self._me.peer_id else seen
 
     def _lose(self) -> None:
-        if self._is_told:
+        if self._is_announced:
             log.warning("this controller is no longer the leader; its term was %d", self._term)
         self._forget()
 
     def _forget(self) -> None:
         self._term = self._lease = self._until = 0
-        self._is_read = self._is_told = False
+        self._is_read = self._is_announced = False
         self._sets, self._revisions = {}, {}
 
     def _fail(self, what: str, why: object) -> None:

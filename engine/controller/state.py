@@ -47,13 +47,13 @@ class ControllerState(Protocol):
     def term(self) -> int:
         """The number of this leadership; each has a greater one."""
 
-    def propose(self, event: Event, told: OnAgreed) -> None:
+    def propose(self, event: Event, on_agreed: OnAgreed) -> None:
         """Apply an event once it is agreed, then call back with None; else with the reason.
 
         After an error it may still be agreed. One at a time.
         """
 
-    def confirm(self, told: OnAgreed) -> None:
+    def confirm(self, on_agreed: OnAgreed) -> None:
         """Call back with None if this controller leads, and `sets` are agreed, at some moment from now on.
 
         Else calls back with the reason why that is unknown. Not while an event is proposed.
@@ -62,8 +62,8 @@ class ControllerState(Protocol):
     def start(self, leads: Callable[[], None]) -> None:
         """Take part; `leads` is called each time that this controller becomes leader."""
 
-    def beat(self) -> None:
+    def tick(self) -> None:
         """Run periodic work; to be called each second."""
 
-    def close(self, told: Callable[[], None]) -> None:
+    def close(self, on_closed: Callable[[], None]) -> None:
         """Stop taking part, then call back."""

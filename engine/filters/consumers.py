@@ -37,13 +37,24 @@ class Subscribed(Protocol):
     """The fields used of a subscription; `sub_version` is in ms since the epoch."""
 
     @property
-    def topic(self) -> str: ...
+    def topic(self) -> str:
+        """Topic of the subscription."""
+        ...
+
     @property
-    def sub_string(self) -> str | None: ...
+    def sub_string(self) -> str | None:
+        """Expression, or tags; None for all messages."""
+        ...
+
     @property
-    def expression_type(self) -> str | None: ...
+    def expression_type(self) -> str | None:
+        """Language of the expression; None for tags."""
+        ...
+
     @property
-    def sub_version(self) -> int: ...
+    def sub_version(self) -> int:
+        """Version: time of the subscription, in ms."""
+        ...
 
 
 @dataclass(slots=True)

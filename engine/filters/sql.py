@@ -92,7 +92,7 @@ class _Parser:
         return self._next
 
     def whole(self) -> Node:
-        return self._condition(*self._placed(self._any_of))
+        return self._condition(*self._with_span(self._any_of))
 
     def _any_of(self) -> Node:
         return self._chain("OR", self._all_of, Or)
@@ -101,12 +101,12 @@ class _Parser:
         return self._chain("AND", self._equality, And)
 
     def _chain(self, word: str, part: Callable[[], Node], joined: Callable[[tuple[Node, ...]], Node]) -> Node:
-        first, where = self._placed(part)
+        first, where = self._with_span(part)
         if self.token.kind != word:
             return first
         operands: list[Node] = []
         while self._skip(word):
-            right, right_where = self._placed(part)
+            right, right_where = self._with_span(part)
             if not operands:
                 operands.append(self._condition(first, where))
             operands.append(self._condition(right, right_where))
@@ -122,7 +122,7 @@ class _Parser:
         text = f"Expression will not result in a boolean value: {self._source[start:end]}"
         raise self._refusal(text, start, tokens.SYNTAX)
 
-    def _placed(self, part: Callable[[], Node]) -> tuple[Node, TextSpan]:
+    def _with_span(self, part: Callable[[], Node]) -> tuple[Node, TextSpan]:
         start = self.token.start
         node = part()
         return node, (start, self._end)
@@ -178,15 +178,15 @@ class _Parser:
         return left
 
     def _ordered(self, sign: str, left: Node, where: TextSpan) -> Node:
-        right, right_where = self._placed(self._sign)
+        right, right_where = self._with_span(self._sign)
         self._check_size(left, where)
         self._check_size(right, right_where)
         return OrderComparison(sign, left, right)
 
     def _between(self, value: Node, where: TextSpan, is_not: bool) -> Node:
-        low, low_where = self._placed(self._sign)
+        low, low_where = self._with_span(self._sign)
         self._expect("AND")
-        high, high_where = self._placed(self._sign)
+        high, high_where = self._with_span(self._sign)
         if not is_not and isinstance(low, Constant) and isinstance(high, Constant):
             self._check_range(low, high, low_where[0])
         for node, at in ((value, where), (low, low_where), (high, high_where)):
@@ -235,7 +235,7 @@ class _Parser:
             return self._primary()
         self._take()
         self._deeper()
-        operand, where = self._placed(self._sign)
+        operand, where = self._with_span(self._sign)
         self._depth -= 1
         if kind == "+":
             return operand

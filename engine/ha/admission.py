@@ -28,7 +28,7 @@ TICKET_MILLIS = 10_000
 """Validity of a ticket."""
 TICKETS_MAX = 64
 """Maximum of valid tickets; the oldest is dropped for a new one."""
-ASKED_MILLIS = 60_000
+LOG_REQUEST_MILLIS = 60_000
 """Time for which an address is accepted after it requested the master's log address; name servers lag."""
 REFUSED_MILLIS = 3000
 """Time for which the refusal of an unknown address is cached; slaves reconnect every 5 s."""
@@ -82,34 +82,34 @@ def shown_ticket(text: str) -> bytes:
 
 
 class SlaveAdmission:
-    """Checks the connections of slaves. With `asks_who` members need tickets.
+    """Checks the connections of slaves. With `requires_tickets` members need tickets.
 
     Raises `ConfigError` if `allowed`, a setting, is invalid.
     """
 
-    def __init__(self, allowed: str, *, asks_who: bool) -> None:
+    def __init__(self, allowed: str, *, requires_tickets: bool) -> None:
         self._allowed = networks_of(allowed)
-        self._asks_who = asks_who
+        self._requires_tickets = requires_tickets
         self._tickets: dict[bytes, int] = {}
         self._members: Collection[str] = ()
-        self._asked: dict[str, int] = {}
+        self._log_requests: dict[str, int] = {}
         self._refused: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._tickets) + len(self._members) + len(self._asked) + len(self._refused)
+        return len(self._tickets) + len(self._members) + len(self._log_requests) + len(self._refused)
 
     def issue(self, now: int) -> bytes:
         """Return a ticket for an authorized slave; empty if none is needed."""
-        if not self._asks_who:
+        if not self._requires_tickets:
             return b""
         ticket = secrets.token_bytes(TICKET_SIZE)
         _remember(self._tickets, ticket, now, TICKETS_MAX)
         return ticket
 
-    def asked(self, host: str, now: int) -> None:
+    def log_requested(self, host: str, now: int) -> None:
         """Note that a future slave at `host` has requested the log address."""
-        if not self._asks_who:
-            _remember(self._asked, host, now, ADDRESSES_MAX)
+        if not self._requires_tickets:
+            _remember(self._log_requests, host, now, ADDRESSES_MAX)
 
     def members_are(self, hosts: Collection[str], host: str, now: int) -> None:
         """Set the members' addresses from name servers, queried because of a connection from `host`."""
@@ -121,12 +121,12 @@ class SlaveAdmission:
         """Decide whether a connection from `host` with this ticket, or b"", is a slave."""
         if any(_ip(host) in network for network in self._allowed):
             return AdmissionOutcome.OPEN
-        if self._asks_who:
+        if self._requires_tickets:
             issued = self._tickets.pop(ticket, None)
             return (
                 AdmissionOutcome.OPEN if _is_recent(issued, now, TICKET_MILLIS) else AdmissionOutcome.CLOSED
             )
-        if host in self._members or _is_recent(self._asked.get(host), now, ASKED_MILLIS):
+        if host in self._members or _is_recent(self._log_requests.get(host), now, LOG_REQUEST_MILLIS):
             return AdmissionOutcome.OPEN
         is_refused = _is_recent(self._refused.get(host), now, REFUSED_MILLIS)
         return AdmissionOutcome.CLOSED if is_refused else AdmissionOutcome.UNKNOWN
@@ -134,7 +134,7 @@ class SlaveAdmission:
     @property
     def reason(self) -> str:
         """Reason for a refusal, and its remedy."""
-        if self._asks_who:
+        if self._requires_tickets:
             return (
                 "it has no ticket (innerClientAuthenticationCredentials); a slave of Apache's is taken by "
                 "its address, named in haAllowedSlaves"

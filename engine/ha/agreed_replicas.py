@@ -19,7 +19,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.log import Agreement
 from mqgateway.engine.store.results import PutStatus
 
-EVERYBODY = 1 << 30
+ALL_IN_SYNC = 1 << 30
 """Stands for the number of replicas in sync."""
 
 
@@ -40,7 +40,7 @@ class AgreedReplicas(Replicas):
     @property
     def wanted(self) -> int:
         """Number of replicas that must hold a send, by the settings."""
-        return EVERYBODY if self._options.all_ack_in_sync_state_set else super().wanted
+        return ALL_IN_SYNC if self._options.all_ack_in_sync_state_set else super().wanted
 
     @property
     def confirmed(self) -> int:
@@ -88,14 +88,14 @@ class AgreedReplicas(Replicas):
         if there < options.min_in_sync_replicas:
             return None
         if options.all_ack_in_sync_state_set:
-            return EVERYBODY
+            return ALL_IN_SYNC
         if options.enable_auto_in_sync_replicas:
             return max(min(super().wanted, there), options.min_in_sync_replicas)
         return super().wanted
 
     def high_water_mark(self, need: int) -> int:
         """Return the offset that at least `need` logs have, including this one; only members count."""
-        return self.confirmed if need >= EVERYBODY else super().high_water_mark(need)
+        return self.confirmed if need >= ALL_IN_SYNC else super().high_water_mark(need)
 
     def wait(self, end: int, now: int, need: int, done: Done) -> None:
         """Call `done` once `need` logs have everything before `end`, or after `slaveTimeout`."""

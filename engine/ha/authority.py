@@ -52,11 +52,11 @@ class Authority:
             self.timeout, self._shortened = timeout, now
             self._until = min(self._until, now + self.lease)
 
-    def heard(self, asked: int, timeout: int) -> None:
-        """Renew the lease: the active controller has confirmed the timeout, announced at `asked`."""
-        if timeout > self.timeout and asked > self._shortened:
+    def heard(self, sent_at: int, timeout: int) -> None:
+        """Renew the lease: the active controller has confirmed the timeout, announced at `sent_at`."""
+        if timeout > self.timeout and sent_at > self._shortened:
             self.timeout = timeout
-        self._until = max(self._until, asked + self.lease)
+        self._until = max(self._until, sent_at + self.lease)
 
     def holds(self, now: int, in_sync: Iterable[int | None]) -> bool:
         """Return True if this broker is certainly the master.

@@ -54,7 +54,7 @@ class EpochFeed(Feed):
         self._hellos = SlaveCutter()
         self._hello: Hello | None = None
         self._answer = b""
-        self._told = -1
+        self._sent_confirmed = -1
         self.since = now
         # Its offset is unknown before its first report.
         self.caught_up = NEVER
@@ -107,7 +107,7 @@ class EpochFeed(Feed):
     def _has_news(self, now: int) -> bool:
         """Return True if the confirm offset has moved beyond what the slave and its readers know."""
         is_time = self.next_offset >= 0 and now - self._last_write >= NEWS_MILLIS
-        return is_time and self._confirmed() > self._told
+        return is_time and self._confirmed() > self._sent_confirmed
 
     def _border(self) -> int:
         return self._epochs.at(self.next_offset)[1]
@@ -118,8 +118,8 @@ class EpochFeed(Feed):
             answer, self._answer = self._answer, b""
             return answer
         epoch, _ = self._epochs.at(outgoing.offset)
-        self._told = self._confirmed()
-        return encode_epoch_header(*outgoing, epoch, self._told)
+        self._sent_confirmed = self._confirmed()
+        return encode_epoch_header(*outgoing, epoch, self._sent_confirmed)
 
     def is_in_sync(self) -> bool:
         """Return True if the slave is in sync."""

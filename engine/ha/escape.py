@@ -44,7 +44,7 @@ _Key = tuple[str, int, int, int, bytes, frozenset[tuple[str, str]]]
 
 
 class _State(Enum):
-    UNDER_WAY = auto()
+    IN_FLIGHT = auto()
     ARRIVED = auto()
 
 
@@ -75,7 +75,7 @@ class Escape:
         """Return the state of a message; send it if it is not in flight."""
         key = _key(message)
         if key not in self._states and self._takes:
-            self._states[key] = _State.UNDER_WAY
+            self._states[key] = _State.IN_FLIGHT
             states = self._states
             self._send(as_sent(message), lambda is_stored: self._ended(states, key, is_stored))
         if self._states.get(key) is not _State.ARRIVED:
@@ -147,15 +147,7 @@ def as_sent(message: Message) -> Message:
         elif out_time:
             # The other broker computes the same slot from it.
             properties[PROPERTY_TIMER_DELIVER_MS] = str(int(out_time) + 1)
-    return Message(
-        topic,
-        message.queue_id,
-        message.body,
-        properties,
-        message.born_timestamp,
-        message.born_host,
-        message.store_host,
-        message.flag,
-        sys_flag,
-        message.reconsume_times,
-    )
+    sent = message.copy_to(topic, message.queue_id, properties)
+    sent.sys_flag = sys_flag
+    sent.prepared_transaction_offset = 0
+    return sent

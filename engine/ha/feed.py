@@ -23,13 +23,19 @@ class LogEnds(Protocol):
     """The log's begin and end, and the length of its files."""
 
     @property
-    def min_offset(self) -> int: ...
+    def min_offset(self) -> int:
+        """Offset of the first byte that is still stored."""
+        ...
 
     @property
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """End of the log."""
+        ...
 
     @property
-    def file_size(self) -> int: ...
+    def file_size(self) -> int:
+        """Size of a file of the log in bytes."""
+        ...
 
 
 class OutgoingTransfer(NamedTuple):

@@ -26,7 +26,9 @@ class TransferLog(Protocol):
     """The log that transfers are appended to."""
 
     @property
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """End of the log, where the next transfer is appended."""
+        ...
 
     def append(self, offset: int, data: bytes) -> None:
         """Append bytes. Raises `StreamBroken` or `OSError`; then nothing was appended."""

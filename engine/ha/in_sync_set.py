@@ -22,10 +22,14 @@ class ConnectedReplica(Protocol):
     caught_up: int
     since: int
 
-    def is_silent(self, patience: int, now: int) -> bool: ...
+    def is_silent(self, patience: int, now: int) -> bool:
+        """Return True if a prompt replica was silent for longer than `patience`."""
+        ...
 
     @property
-    def is_learner(self) -> bool: ...
+    def is_learner(self) -> bool:
+        """True if the replica must not count as in sync, or has not identified itself."""
+        ...
 
 
 class InSyncSet:
@@ -37,14 +41,14 @@ class InSyncSet:
         self.epoch = 0
         self.members = self.ids
         """All replicas that may be in the set now, or will be requested."""
-        self._asked: frozenset[int] = frozenset()
+        self._requested: frozenset[int] = frozenset()
         self._is_open = False
 
     def begin(self, own_id: int, ids: Iterable[int], epoch: int) -> None:
         """Adopt the set as new master; earlier requests are void."""
         self.own_id = own_id
         self.ids, self.epoch = frozenset(ids) | {own_id}, epoch
-        self._asked, self._is_open = frozenset(), False
+        self._requested, self._is_open = frozenset(), False
         self.members = self.ids
 
     def take(self, ids: Iterable[int], epoch: int) -> bool:
@@ -60,11 +64,11 @@ class InSyncSet:
     @property
     def size(self) -> int:
         """Number of replicas in sync; the larger one while a change is requested. RocketMQ does the same."""
-        return max(len(self.ids), len(self._asked))
+        return max(len(self.ids), len(self._requested))
 
     def ask(self, wanted: frozenset[int]) -> None:
         """Note a request for another set."""
-        self._asked |= wanted
+        self._requested |= wanted
         self.members |= wanted
 
     def refused(self) -> None:
@@ -73,7 +77,7 @@ class InSyncSet:
         It is settled only if no earlier request is unanswered.
         """
         if not self._is_open:
-            self._asked = frozenset()
+            self._requested = frozenset()
             self.members = self.ids
 
     def unanswered(self) -> None:
@@ -105,5 +109,5 @@ class InSyncSet:
                     wanted.add(one.replica_id)
             elif one.caught_up >= limit and not one.is_learner:
                 (wanted if one.ack_offset >= place else waited_for).add(one.replica_id)
-        self.members = self.ids | self._asked | waited_for
+        self.members = self.ids | self._requested | waited_for
         return None if wanted == self.ids else frozenset(wanted)

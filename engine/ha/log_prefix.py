@@ -41,7 +41,7 @@ def why_not(own: Own, master: Masters) -> str:
     if own.start < master.first:
         return (
             f"our log ends at {own.end}, the master's begins at {master.first}: the data between is deleted. "
-            "This store must be removed, to be copied anew"
+            "This store must be removed, to be copied again"
         )
     how = "has no record" if master.record is None else "has another record"
     return (

@@ -47,7 +47,7 @@ class Replicas:
 
         None if they are not queried; they are where slaves may act for their master.
         """
-        self._came: dict[Feed, int] = {}
+        self._connected_at: dict[Feed, int] = {}
         self._waiting: dict[int, deque[_Waiter]] = {}
 
     @property
@@ -68,12 +68,12 @@ class Replicas:
     def add(self, feed: Feed, now: int) -> None:
         """Add a connected slave."""
         self.feeds.append(feed)
-        self._came[feed] = now
+        self._connected_at[feed] = now
 
     def remove(self, feed: Feed) -> None:
         """Remove a disconnected slave."""
         self.feeds.remove(feed)
-        del self._came[feed]
+        del self._connected_at[feed]
 
     def in_sync(self) -> int:
         """Return the number of logs that keep up, including ours.
@@ -151,11 +151,11 @@ class Replicas:
         """Return the connections that stand for different logs, by the heuristic above."""
         newest: dict[str, int] = {}
         for feed in self.feeds:
-            newest[_host(feed)] = max(newest.get(_host(feed), 0), self._came[feed])
+            newest[_host(feed)] = max(newest.get(_host(feed), 0), self._connected_at[feed])
         return [
             feed
             for feed in self.feeds
-            if self._came[feed] == newest[_host(feed)] or feed.heard > newest[_host(feed)]
+            if self._connected_at[feed] == newest[_host(feed)] or feed.heard > newest[_host(feed)]
         ]
 
 

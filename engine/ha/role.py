@@ -64,12 +64,12 @@ class ReplicationRole:
         self._set(RoleState(kind, broker_id, epoch))
 
     @staticmethod
-    def initial(configured: BrokerRole, broker_id: int, *, is_told: bool = False) -> ReplicationRole:
+    def initial(configured: BrokerRole, broker_id: int, *, is_assigned: bool = False) -> ReplicationRole:
         """Return the role at the start, from `brokerRole` and `brokerId`.
 
-        With `is_told` a controller or an election decides, and there is neither role nor id yet.
+        With `is_assigned` a controller or an election decides, and there is neither role nor id yet.
         """
-        if is_told:
+        if is_assigned:
             return ReplicationRole(RoleKind.FENCED, UNKNOWN_ID)
         kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
         return ReplicationRole(kind, broker_id)
@@ -107,9 +107,9 @@ class ReplicationRole:
         self._set(after)
         self._changes.append((before, after))
         if len(self._changes) == 1:
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         log.warning("the role is now: %s, id %d, epoch %d", *_in_words(self.state))
         while self._changes:
             before, after = self._changes[0]

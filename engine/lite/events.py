@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from mqgateway.engine.clock import Clock, elapsed_millis
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
 from mqgateway.engine.options import BrokerOptions
@@ -34,17 +34,17 @@ SHORTEST_DELAY_MILLIS = 50
 
 
 class ClientEvents:
-    """Events of one client. `popped` is the wall time of its last pop, `asked_at` that of the monotonic
+    """Events of one client. `popped` is the wall time of its last pop, `popped_elapsed` that of the monotonic
     clock; both in ms.
     """
 
-    __slots__ = ("asked_at", "group", "most", "popped", "queues")
+    __slots__ = ("group", "most", "popped", "popped_elapsed", "queues")
 
     def __init__(self, group: str, most: int, now: int, elapsed: int) -> None:
         self.group = group
         self.most = most
         self.popped = now
-        self.asked_at = elapsed
+        self.popped_elapsed = elapsed
         self.queues: dict[str, None] = {}
 
     def offer(self, queue: str) -> bool:
@@ -56,7 +56,7 @@ class ClientEvents:
 
     def is_silent(self, elapsed: int) -> bool:
         """Return True if the client seems to have stopped popping."""
-        silence = elapsed - self.asked_at
+        silence = elapsed - self.popped_elapsed
         return silence > SILENCE_MILLIS or (bool(self.queues) and silence > SILENCE_WITH_EVENTS_MILLIS)
 
 
@@ -113,7 +113,7 @@ class Events:
 
         A client id is only what a request says: queues of another parent are left for one that names it.
         """
-        prefix = light_queue(parent, "")
+        prefix = lmq_name(parent, "")
         if not self._options.enable_lite_event_mode:
             own = self._subscriptions.of(client_id)
             yield from () if own is None else [one for one in own.queues if one.startswith(prefix)]
@@ -121,7 +121,7 @@ class Events:
         waiting = self._waiting.get(client_id)
         if waiting is None:
             return
-        waiting.popped, waiting.asked_at = self._clock.millis(), elapsed_millis(self._clock)
+        waiting.popped, waiting.popped_elapsed = self._clock.millis(), elapsed_millis(self._clock)
         for queue in list(waiting.queues):
             if queue in waiting.queues and queue.startswith(prefix):
                 del waiting.queues[queue]
@@ -182,7 +182,7 @@ class Events:
         start = self._chance(len(readers))
         in_turn = readers[start:] + readers[:start]
         is_wildcard = self._rules.is_wildcard(group)
-        last = [each for each in in_turn if self._comes_last(each, without)]
+        last = [each for each in in_turn if self._is_last(each, without)]
         first = [each for each in in_turn if each not in last]
         if is_wildcard:
             last = [each for each in last if each.client_id == without]
@@ -197,7 +197,7 @@ class Events:
             self._schedule(Subscriber("", group), delay)
         return False
 
-    def _comes_last(self, subscriber: Subscriber, without: str) -> bool:
+    def _is_last(self, subscriber: Subscriber, without: str) -> bool:
         return subscriber.client_id == without or subscriber.client_id in self._avoided
 
     def _dispatch_wildcard(self, group: str) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from mqgateway.engine.lite.names import light_queue, split_name
+from mqgateway.engine.lite.names import lmq_name, split_name
 from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import MessageStore
@@ -25,7 +25,7 @@ class Lifetimes:
 
     def queues_of(self, parent: str) -> list[str]:
         """Return the LMQ queues of all lite topics of a parent."""
-        begin = light_queue(parent, "")
+        begin = lmq_name(parent, "")
         return [queue for queue in self._store.queues() if queue.startswith(begin)]
 
     def expired(self, now: int) -> list[str]:

@@ -16,7 +16,7 @@ _FACTOR = 2862933555777941757
 _MASK = (1 << 64) - 1
 
 
-def light_queue(parent: str, lite: str) -> str:
+def lmq_name(parent: str, lite: str) -> str:
     """Return the LMQ queue of a lite topic."""
     return f"{LITE_PREFIX}{parent}{SEPARATOR}{lite}"
 

@@ -25,7 +25,7 @@ class MessageLocation(NamedTuple):
 class Missing(Enum):
     """Reason why there is no message."""
 
-    UNDER_WAY = auto()
+    IN_FLIGHT = auto()
     """The fetch is in flight."""
     GONE = auto()
     """Its broker does not have it."""
@@ -56,10 +56,10 @@ class ForeignMessages:
         """Return the message, or the reason why there is none yet."""
         if place not in self._found:
             if len(self._found) >= self._limit:
-                return Missing.UNDER_WAY
-            self._found[place] = Missing.UNDER_WAY
+                return Missing.IN_FLIGHT
+            self._found[place] = Missing.IN_FLIGHT
             self._ask(place, lambda found: self._found.update({place: found}))
         found = self._found[place]
-        if found is not Missing.UNDER_WAY:
+        if found is not Missing.IN_FLIGHT:
             del self._found[place]
         return found

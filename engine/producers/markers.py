@@ -12,7 +12,14 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from mqgateway.engine.record_batches.batches import CONTROL, HEADER_SIZE, TRANSACTIONAL, Batch, build_batch
+from mqgateway.engine.record_batches.batches import (
+    CONTROL,
+    FLAGS_AT,
+    HEADER_SIZE,
+    TRANSACTIONAL,
+    Batch,
+    build_batch,
+)
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.records import Record
 
@@ -22,8 +29,6 @@ VERSION: Final = 0
 
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
-_ATTRIBUTES_END: Final = 22
-"""Position of the byte of a header that has the flags."""
 
 
 class Marker(NamedTuple):
@@ -55,7 +60,7 @@ def control_batch(marker: Marker, now: int) -> bytes:
 
 def marker_of(data: bytes | bytearray | memoryview) -> Marker | None:
     """Return the marker that a batch is; None for any other batch, other control batches among them."""
-    if len(data) <= HEADER_SIZE or not data[_ATTRIBUTES_END] & CONTROL:
+    if len(data) <= HEADER_SIZE or not data[FLAGS_AT] & CONTROL:
         return None
     try:
         batch = Batch(memoryview(data))

@@ -201,8 +201,18 @@ class KafkaTransactions:
         """Forget the records that were to be dispatched."""
         self._expected.clear()
 
+    def take(
+        self, topic: str, queue_id: int, produced: Produced | None, queue_offset: int, end: int, stored: int
+    ) -> bool:
+        """Take a record of the log, whatever it is; return True if it changes the state."""
+        has_changed = self.follow(topic, queue_id, queue_offset)
+        if produced is None:
+            return has_changed
+        first = first_offset_of(produced, queue_offset)
+        return self.add(topic, queue_id, produced, first, end, stored) or has_changed
+
     def follow(self, topic: str, queue_id: int, first_offset: int) -> bool:
-        """Take a record of the log, whatever it is; return True if it changes the state.
+        """Take note of the offset of a record; return True if that changes the state.
 
         A record before the end of what is known shows that the queue began again, as its topic was deleted.
         What it had is forgotten then.
@@ -306,6 +316,11 @@ class KafkaTransactions:
             if name == topic and not self.is_expired(known, now):
                 found.setdefault(queue_id, {})[producer_id] = known
         return found
+
+
+def first_offset_of(produced: Produced, queue_offset: int) -> int:
+    """Return the offset of the first message of a batch or marker, whose record is at `queue_offset`."""
+    return produced.first_offset if isinstance(produced, ProducerBatch) else queue_offset
 
 
 def begins(produced: Produced) -> bool:

@@ -59,7 +59,7 @@ class EntryDispatcher:
             return
         if self._term != self._state.term:
             self._term = self._state.term
-            self._begin_anew(now)
+            self._restart(now)
         try:
             if self._appends:
                 self._append(now)
@@ -67,9 +67,9 @@ class EntryDispatcher:
                 self._compare(now)
         except (OSError, StoreError) as error:
             log.error("%s cannot read its log for %s: %s", self._state.self_id, self._peer, error)
-            self._begin_anew(now + self._settings.push_pause)
+            self._restart(now + self._settings.push_pause)
 
-    def _begin_anew(self, when: int) -> None:
+    def _restart(self, when: int) -> None:
         """Compare, at `when`."""
         self._turn += 1
         self._appends = self._is_waiting = False
@@ -105,10 +105,10 @@ class EntryDispatcher:
             return
         self._is_waiting = False
         if answer is not None and answer.code is Code.SUCCESS and answer.end_index == index:
-            self._go_on_behind(index)
+            self._append_after(index)
             return
         if answer is None or answer.code not in (Code.SUCCESS, Code.INCONSISTENT_STATE):
-            self._begin_anew(now + self._settings.push_pause)
+            self._restart(now + self._settings.push_pause)
             return
         begin = self._log.begin_index
         cut_behind = self._judge(index, answer)
@@ -118,12 +118,12 @@ class EntryDispatcher:
             if cut_behind is None:
                 self._compare(now)
             elif cut_behind < begin:  # deleted meanwhile
-                self._begin_anew(now)
+                self._restart(now)
             else:
                 self._ask(PushType.TRUNCATE, cut_behind)
         except (OSError, StoreError) as error:
             log.error("%s cannot read its log for %s: %s", self._state.self_id, self._peer, error)
-            self._begin_anew(now + self._settings.push_pause)
+            self._restart(now + self._settings.push_pause)
 
     def _judge(self, index: int, answer: PushAnswer) -> int | None:
         """Behind which entry the follower is to be cut; None: compare at `_compare_index`, which is set."""
@@ -140,11 +140,11 @@ class EntryDispatcher:
         if not self._is_current(turn):
             return
         if answer is not None and answer.code is Code.SUCCESS:
-            self._go_on_behind(index)
+            self._append_after(index)
         else:
-            self._begin_anew(now + self._settings.push_pause)
+            self._restart(now + self._settings.push_pause)
 
-    def _go_on_behind(self, index: int) -> None:
+    def _append_after(self, index: int) -> None:
         self._appends, self._is_waiting = True, False
         self._next_index = index + 1
         self._quorum.had(self._peer, index)
@@ -153,7 +153,7 @@ class EntryDispatcher:
 
     def _append(self, now: int) -> None:
         if self._next_index < self._log.begin_index:
-            self._begin_anew(now)
+            self._restart(now)
             return
         settings = self._settings
         while (
@@ -189,11 +189,11 @@ class EntryDispatcher:
         if first is None or now - self._pending[first].sent_at <= self._settings.push_timeout:
             return
         if first < self._log.begin_index:
-            self._begin_anew(now)
+            self._restart(now)
             return
         last = self._pending[first].last_index
         if self._send_from(first, now) <= last:  # fewer than before: what is left is as if it was not sent
-            self._begin_anew(now)
+            self._restart(now)
 
     def _appended(self, turn: int, answer: PushAnswer | None, now: int) -> None:
         if not self._is_current(turn) or answer is None:
@@ -205,7 +205,7 @@ class EntryDispatcher:
                 self._pending_bytes -= self._pending.pop(next(iter(self._pending))).size
             self._quorum.had(self._peer, last)
         elif answer.code in (Code.INCONSISTENT_STATE, Code.NOT_FOLLOWER, Code.INCONSISTENT_LEADER):
-            self._begin_anew(now)
+            self._restart(now)
 
 
 def _unheeded(_answer: PushAnswer | None, _now: int) -> None:

@@ -31,7 +31,7 @@ from mqgateway.engine.raft.state import MemberState, RaftRole
 
 log = logging.getLogger(__name__)
 
-_BEAT_SETTLES = 10
+_ROUND_SETTLES = 10
 """Time in ms in which answers after those of a quorum are still taken into account."""
 
 
@@ -102,7 +102,7 @@ class VoteTally:
 
 
 @dataclass(slots=True)
-class _Beat:
+class _HeartbeatRound:
     """The answers to one heartbeat."""
 
     term: int
@@ -127,8 +127,8 @@ class Elector:
         self._last_outcome = VoteOutcome.WAIT_TO_VOTE_NEXT if has_stood else VoteOutcome.WAIT_TO_REVOTE
         self._must_raise = False
         self._tally: VoteTally | None = None
-        self._beat: _Beat | None = None
-        self._last_beat = self._heard_leader = self._heard_quorum = 0
+        self._round: _HeartbeatRound | None = None
+        self._last_heartbeat = self._heard_leader = self._heard_quorum = 0
         self.live: dict[str, bool] = {}
         """Of a leader: the members that answer heartbeats."""
         state.on_change.append(self._role_changed)
@@ -149,11 +149,11 @@ class Elector:
             self._state.stand_for_election(self._state.term, now)
 
     def _role_changed(self, now: int) -> None:
-        self._tally = self._beat = None
+        self._tally = self._round = None
         role = self._state.role
         if role is RaftRole.LEADER:
             self.live.clear()
-            self._last_beat = now - self._settings.heart_beat_interval - 1
+            self._last_heartbeat = now - self._settings.heart_beat_interval - 1
             self._heard_quorum = now
         elif role is RaftRole.FOLLOWER:
             self._last_outcome = VoteOutcome.WAIT_TO_REVOTE
@@ -291,45 +291,49 @@ class Elector:
     # As a leader.
 
     def _tick_leader(self, now: int) -> None:
-        if self._beat is not None and now >= self._beat.ends_at:
-            self._settle_beat(self._beat, now)
-        if self._state.is_leader and now - self._last_beat > self._settings.heart_beat_interval:
-            self._send_beat(now)
+        if self._round is not None and now >= self._round.ends_at:
+            self._settle_round(self._round, now)
+        if self._state.is_leader and now - self._last_heartbeat > self._settings.heart_beat_interval:
+            self._send_heartbeats(now)
 
-    def _send_beat(self, now: int) -> None:
+    def _send_heartbeats(self, now: int) -> None:
         state = self._state
-        self._last_beat = now
-        self._beat = beat = _Beat(state.term, now + self._settings.heart_beat_interval)
+        self._last_heartbeat = now
+        self._round = sent = _HeartbeatRound(state.term, now + self._settings.heart_beat_interval)
         for peer in self.others:
-            self._effects.send(peer, HeartBeat(state.self_id, state.term), partial(self._beaten, beat, peer))
+            self._effects.send(
+                peer, HeartBeat(state.self_id, state.term), partial(self._heartbeat_answered, sent, peer)
+            )
         if not self.others:
             self._heard_quorum = now
 
-    def _beaten(self, beat: _Beat, peer: str, answer: HeartBeatAnswer | None, now: int) -> None:
-        if not self._state.is_leader or beat.term != self._state.term:
+    def _heartbeat_answered(
+        self, sent: _HeartbeatRound, peer: str, answer: HeartBeatAnswer | None, now: int
+    ) -> None:
+        if not self._state.is_leader or sent.term != self._state.term:
             return
         self.live[peer] = answer is not None
-        beat.answered += 1
+        sent.answered += 1
         if answer is not None:
-            beat.succeeded += answer.code is Code.SUCCESS
-            beat.not_ready += answer.code is Code.TERM_NOT_READY
-            beat.is_inconsistent |= answer.code is Code.INCONSISTENT_LEADER
+            sent.succeeded += answer.code is Code.SUCCESS
+            sent.not_ready += answer.code is Code.TERM_NOT_READY
+            sent.is_inconsistent |= answer.code is Code.INCONSISTENT_LEADER
             if answer.code is Code.EXPIRED_TERM:
-                beat.term_max = max(beat.term_max, answer.term)
-        if self._settings.is_quorum(beat.succeeded + beat.not_ready) or (
-            beat.answered == len(self._settings.peers)
+                sent.term_max = max(sent.term_max, answer.term)
+        if self._settings.is_quorum(sent.succeeded + sent.not_ready) or (
+            sent.answered == len(self._settings.peers)
         ):
-            beat.ends_at = min(beat.ends_at, now + _BEAT_SETTLES)
+            sent.ends_at = min(sent.ends_at, now + _ROUND_SETTLES)
 
-    def _settle_beat(self, beat: _Beat, now: int) -> None:
-        self._beat = None
+    def _settle_round(self, sent: _HeartbeatRound, now: int) -> None:
+        self._round = None
         state, settings = self._state, self._settings
-        if beat.term_max > state.term:
+        if sent.term_max > state.term:
             # In the old term it would be elected again, and find the same member in the newer one.
-            self.newer_term(beat.term_max, now)
-        elif settings.is_quorum(beat.succeeded):
+            self.newer_term(sent.term_max, now)
+        elif settings.is_quorum(sent.succeeded):
             self._heard_quorum = now
-        elif settings.is_quorum(beat.succeeded + beat.not_ready):
-            self._last_beat = now - settings.heart_beat_interval - 1
-        elif beat.is_inconsistent or now - self._heard_quorum > settings.leader_patience:
+        elif settings.is_quorum(sent.succeeded + sent.not_ready):
+            self._last_heartbeat = now - settings.heart_beat_interval - 1
+        elif sent.is_inconsistent or now - self._heard_quorum > settings.leader_patience:
             state.stand_for_election(state.term, now)

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 class _Early(NamedTuple):
     push: Push
     token: object
-    came_at: int
+    received_at: int
 
 
 class _Unsynced(NamedTuple):
@@ -84,7 +84,7 @@ class Follower:
     def tick(self, now: int) -> None:
         """Reject the early entries if those before the first one have not arrived in time."""
         first = min(self._early, default=None)
-        if first is not None and now - self._early[first].came_at > self._settings.push_timeout:
+        if first is not None and now - self._early[first].received_at > self._settings.push_timeout:
             early = self._take_early(first)
             assert early is not None
             self._reply(early.push, early.token, Code.INCONSISTENT_STATE)
@@ -182,7 +182,7 @@ class Follower:
         else:
             # The leader's log begins after the end of this one, or before its beginning: take all of it.
             log.warning("%s starts a new log at entry %d", self._state.self_id, index)
-            self._log.begin_anew(index, entry.position)
+            self._log.reset(index, entry.position)
         self._log.append_entry(entry)
         return True
 

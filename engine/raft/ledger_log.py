@@ -56,9 +56,9 @@ class LedgerLog(LogOnFiles):
         "appender",
         "committed",
         "entries",
-        "on_anew",
         "on_cut",
         "on_record",
+        "on_reset",
         "on_synced",
     )
 
@@ -73,15 +73,15 @@ class LedgerLog(LogOnFiles):
         self._older = older
         self.syncs_itself = True
         self.committed = 0
-        self.on_record: Callable[[int], None] = _nobody
-        self.on_cut: Callable[[int], None] = _nobody
-        self.on_anew: Callable[[], None] = lambda: None
+        self.on_record: Callable[[int], None] = _ignore
+        self.on_cut: Callable[[int], None] = _ignore
+        self.on_reset: Callable[[], None] = lambda: None
         self.on_synced: Callable[[], None] = lambda: None
 
     def serve(self, store: MessageStore) -> None:
         """Notify this store of changes to the log."""
-        self.on_record, self.on_cut = store.raw.take, store.raw.retreat
-        self.on_anew, self.on_synced = store.begin_anew, store.log_synced
+        self.on_record, self.on_cut = store.raw.take, store.raw.rewind
+        self.on_reset, self.on_synced = store.reset, store.log_synced
 
     def load(self, clean: bool) -> None:
         """Open the entries: bytes after them are cleared, and records from there on that were not noted as
@@ -147,7 +147,7 @@ class LedgerLog(LogOnFiles):
         self.files.pool.clear()
 
 
-def _nobody(_offset: int) -> None:
+def _ignore(_offset: int) -> None:
     return
 
 
@@ -182,12 +182,12 @@ class BrokerEntries(FileLog):
         finally:
             self._ends_at(self.end_position)
 
-    def begin_anew(self, index: int, position: int) -> None:
+    def reset(self, index: int, position: int) -> None:
         """See `FileLog`."""
-        super().begin_anew(index, position)
+        super().reset(index, position)
         owner = self._owner
         owner.end_offset = owner.committed = owner.flushed_offset = position
-        owner.on_anew()
+        owner.on_reset()
 
     def _ends_at(self, position: int) -> None:
         owner = self._owner

@@ -114,7 +114,7 @@ class RaftLog(Protocol):
         `committed_index` is `index` at most afterwards. Raises `OSError`.
         """
 
-    def begin_anew(self, index: int, position: int) -> None:
+    def reset(self, index: int, position: int) -> None:
         """Drop all entries; the next one has this index and this position, at the start of a file or not.
         Raises `OSError`.
         """

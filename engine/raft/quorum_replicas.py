@@ -54,7 +54,7 @@ class QuorumReplicas(Replicas):
     def wait(self, end: int, now: int, need: int, done: Done) -> None:
         """Call `done` once a majority has everything before `end`, or it has taken too long."""
 
-        def told(status: PutStatus) -> None:
+        def report(status: PutStatus) -> None:
             done(status if status is PutStatus.PUT_OK else PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH)
 
-        super().wait(end, now, need, told)
+        super().wait(end, now, need, report)

@@ -20,7 +20,7 @@ from mqgateway.engine.raft.state import NO_TERM, MemberState, RaftRole
 
 log = logging.getLogger(__name__)
 
-Told = Callable[[TransferAnswer], None]
+OnTransferred = Callable[[TransferAnswer], None]
 
 
 class _TakingOver(NamedTuple):
@@ -90,7 +90,7 @@ class Transfers:
     def _behind(self, member_id: str) -> int:
         return self._state.log.end_index - self._quorum.mark(member_id)
 
-    def _hand_over(self, transferee: str, now: int, told: Told) -> None:
+    def _hand_over(self, transferee: str, now: int, on_transferred: OnTransferred) -> None:
         state, term = self._state, self._state.term
         log.info("%s transfers leadership to %s", state.self_id, transferee)
         state.transferee = transferee
@@ -98,7 +98,7 @@ class Transfers:
         def answered(answer: TransferAnswer | None, _now: int) -> None:
             if state.is_leader and state.term == term:
                 state.transferee = ""
-            told(TransferAnswer(Code.NETWORK_ERROR) if answer is None else answer)
+            on_transferred(TransferAnswer(Code.NETWORK_ERROR) if answer is None else answer)
 
         request = LeadershipTransfer(state.self_id, transferee, term, state.log.end_index)
         self._effects.send(transferee, request, answered)

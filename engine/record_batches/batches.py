@@ -35,6 +35,8 @@ CRC_AT: Final = 17
 LENGTH_AT: Final = 8
 EPOCH_AT: Final = 12
 MAGIC_AT: Final = 16
+FLAGS_AT: Final = 22
+"""The byte of the attributes that has the flags."""
 
 
 class Batch:

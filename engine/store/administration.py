@@ -72,9 +72,9 @@ class StoreAdministration:
         self._durability = durability
         self._retention = retention
 
-    def watch_syncs(self, told: Callable[[float, int], None]) -> None:
-        """Call `told` after each sync of the log with its duration in seconds and the bytes it covered."""
-        self._durability.on_synced = told
+    def watch_syncs(self, on_sync: Callable[[float, int], None]) -> None:
+        """Call `on_sync` after each sync of the log with its duration in seconds and the bytes it covered."""
+        self._durability.on_synced = on_sync
 
     @property
     def queue_count(self) -> int:

@@ -88,7 +88,7 @@ class BatchConsumeQueue(UnitQueue):
             number = self.number_of(base_offset)
             place = self.place(number)
             if (place is None or place[0] != physical_offset) and 0 < number <= self.first:
-                self.begin_anew()
+                self.reset()
             elif place is None or place[0] != physical_offset:
                 self.cut_units(number)
         self.cut_places_after(physical_offset, self.number_of(base_offset))
@@ -181,7 +181,7 @@ class BatchConsumeQueue(UnitQueue):
         data = self.read(number, 1, may_wait)
         return BatchUnit(*BATCH_UNIT.unpack(data)) if len(data) == BATCH_UNIT_SIZE else None
 
-    def _ends_anew(self) -> None:
+    def _adjust_ends(self) -> None:
         self._numbers.clear()
         last = self._unit(self.end - 1) if self.end > self.first else None
         self.max_offset = self.next_offset = 0 if last is None else last.end_offset

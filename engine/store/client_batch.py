@@ -22,6 +22,7 @@ from mqgateway.engine.store.client_elements import (
     element_ends,
     element_with_room_for_crc,
     encode_batch,
+    encode_element,
     sealed_batch,
     split_batch,
 )
@@ -29,8 +30,6 @@ from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
 from mqgateway.engine.store.record import encode, record_size
 from mqgateway.engine.unique_keys import lone_unique_keys
 
-_LENGTH: Final = struct.Struct(">h")
-_ELEMENT: Final = struct.Struct(">iiiii")
 _PRODUCER: Final = PROPERTY_KAFKA_PRODUCER.encode() + b"\1"
 
 
@@ -209,13 +208,12 @@ def _without_producers(elements: bytes) -> bytes:
     """Return a batch body without the property `__KPID`."""
     parts: list[bytes] = []
     for flag, body, tail in split_batch(elements):
-        text = tail[_LENGTH.size :]
+        text = tail[2:]
         if _PRODUCER in text:
             properties = parse_properties(text.decode("utf-8", "replace"))
             properties.pop(PROPERTY_KAFKA_PRODUCER, None)
             text = properties_text(properties)
-        parts.append(_ELEMENT.pack(ELEMENT_SIZE_MIN + len(body) + len(text), 0, 0, flag, len(body)))
-        parts += (body, _LENGTH.pack(len(text)), text)
+        parts.append(encode_element(body, flag, text))
     return b"".join(parts)
 
 
@@ -234,7 +232,7 @@ def _cut_evenly(elements: bytes) -> EvenBatch | None:
     body_length, properties_length = body_end + 2 - ELEMENT_SIZE_MIN, size - body_end - 2
     rows = struct.iter_unpack(f">12x4si{body_length}s2s{properties_length}s", elements)
     flags, body_lengths, bodies, properties_lengths, properties = zip(*rows, strict=True)
-    flag, length, number = flags[0], _LENGTH.pack(properties_length), len(bodies)
+    flag, length, number = flags[0], properties_length.to_bytes(2, "big", signed=True), len(bodies)
     if not (
         flags.count(flag) == body_lengths.count(body_length) == properties_lengths.count(length) == number
     ):

@@ -1,4 +1,4 @@
-"""The messages of a client's batch as bytes: split into elements, and encoded as records.
+"""The messages of a client's batch as bytes: as elements and split again, and encoded as records.
 
     element     = size i4, magic i4, crc i4, flag i4, body-length i4, body, properties
 
@@ -28,10 +28,12 @@ from mqgateway.engine.store.record import (
 
 _I2: Final = struct.Struct(">h")
 _I4: Final = struct.Struct(">i")
-_ELEMENT_SIZE: Final = 20  # size, magic, checksum, flag and body length of a message in a client's batch
+_ELEMENT_HEAD: Final = struct.Struct(">iiiii")
+_ELEMENT_SIZE: Final = _ELEMENT_HEAD.size
 _ELEMENT_FLAG_AT: Final = 12
 _BODY_LENGTH: Final = struct.Struct(">16xi")
 ELEMENT_SIZE_MIN: Final = _ELEMENT_SIZE + _I2.size
+"""Bytes of an element besides its body and properties."""
 _PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
 """From the queue offset to the store timestamp: both offsets, the fields known before, the time."""
 BATCH_PIECES: Final = 4
@@ -40,6 +42,12 @@ _QUEUE_OFFSET_AT: Final = 20
 Element = tuple[int, bytes, bytes]
 """One message of a client's batch: flag, body, and the properties as a record ends with them, behind their
 length. Topic, queue and times are those of the request."""
+
+
+def encode_element(body: bytes, flag: int, properties: bytes) -> bytes:
+    """Encode a message as an element; `properties` is text of at most `PROPERTIES_LENGTH_MAX` bytes."""
+    head = _ELEMENT_HEAD.pack(ELEMENT_SIZE_MIN + len(body) + len(properties), 0, 0, flag, len(body))
+    return b"".join((head, body, _I2.pack(len(properties)), properties))
 
 
 def element_with_room_for_crc(element: Element) -> Element:

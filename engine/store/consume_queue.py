@@ -122,7 +122,7 @@ class ConsumeQueue(UnitQueue):
         """See `UnitQueue`."""
         return offset
 
-    def _ends_anew(self) -> None:
+    def _adjust_ends(self) -> None:
         self.next_offset = self.max_offset
         self.start = min(self.start, self.next_offset)
         self.min_offset = min(self.min_offset, self.next_offset)

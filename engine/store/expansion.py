@@ -30,7 +30,7 @@ from mqgateway.engine.message import (
     tags_code,
 )
 from mqgateway.engine.producers.batch import of_header
-from mqgateway.engine.record_batches.batches import HEADER_SIZE, TRANSACTIONAL, Batch
+from mqgateway.engine.record_batches.batches import FLAGS_AT, HEADER_SIZE, TRANSACTIONAL, Batch
 from mqgateway.engine.record_batches.compression import compression_of, decompress
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import message_of
@@ -71,8 +71,6 @@ _WRITTEN_SIZE: Final = len(_WRITTEN)
 _OFFSET_DIGITS: Final = 16
 _IDENTITY_SIZE: Final = 88
 """Bytes of a record's head, in which no two records of a log are equal."""
-_FLAGS_AT: Final = 22
-"""Position of the byte of a batch that has its flags."""
 _UNIQUE_KEY: Final = re.compile("K([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{16})")
 
 TOGETHER_MAX: Final = 32
@@ -299,7 +297,7 @@ class Expansion:
 
     def _is_of_aborted(self, record: bytes) -> bool:
         """Return True if a record's batch was part of a transaction that was aborted."""
-        flags_at = HEADS[int(_SYS_FLAG.unpack_from(record)[0]) & _HOSTS].size + _FLAGS_AT
+        flags_at = HEADS[int(_SYS_FLAG.unpack_from(record)[0]) & _HOSTS].size + FLAGS_AT
         if len(record) <= flags_at or not record[flags_at] & TRANSACTIONAL:
             return False
         stored = decode(record)

@@ -169,9 +169,9 @@ class LogFlusher:
         is_busy = is_syncing or self._is_repairing
         return not is_busy and all(view.is_idle for view in self._views)
 
-    def retreat(self, end: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
+    def rewind(self, end: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """Adjust to a log truncated at `end`, given its newest dispatched record."""
-        self.commit.retreat(end)
+        self.commit.rewind(end)
         self.dispatched_offset, self.dispatched_timestamp = dispatched_offset, dispatched_timestamp
         self._round_offset = min(self._round_offset, dispatched_offset)
 

@@ -62,7 +62,7 @@ class GroupCommit:
             self.flushed = self.target
         self.target = None
 
-    def retreat(self, end: int) -> None:
+    def rewind(self, end: int) -> None:
         """Follow a truncation of the log to `end`."""
         self.flushed = min(self.flushed, end)
         if self.target is not None:

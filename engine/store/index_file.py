@@ -286,11 +286,11 @@ class ColdEntries(ColdRead):
     ) -> None:
         super().__init__(cold.position, cold.pieces)
         self._files = files
-        self._asked = key_hash, begin, end, limit
+        self._query = key_hash, begin, end, limit
 
     def bring(self, *, ahead: bool = True) -> None:
         """Search for the entries, which are scattered, once for their pages only."""
-        key_hash, begin, end, limit = self._asked
+        key_hash, begin, end, limit = self._query
         for file in reversed(self._files):
             if file.may_have(begin, end):
                 limit -= len(file.find(key_hash, begin, end, limit))

@@ -74,7 +74,7 @@ class LostUnits:
             message = decode(data, at)
             if self._is_lacking(message):
                 if not self.found:
-                    self._tell(begin)
+                    self._report(begin)
                     rewind(self._checkpoint, self._files, begin)
                 self._view.repeat(message)
                 self._view.settle(0)
@@ -109,7 +109,7 @@ class LostUnits:
                     return True
         return False
 
-    def _tell(self, begin: int) -> None:
+    def _report(self, begin: int) -> None:
         names = [queue.directory for queue in self._doubts]
         more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
         log.warning(

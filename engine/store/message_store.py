@@ -372,7 +372,7 @@ class MessageStore(StoreReading):
         """
         self._durability.wait(end_offset, done)
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Drop all queues: the group restarted its log after the end of this one. Queues begin with new
         messages."""
         self._dispatch.waiting.clear()

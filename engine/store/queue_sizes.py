@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import struct
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 
+T = TypeVar("T")
+
 _UNITS_A_STEP: Final = 4096
 """Units whose sizes are added up at a time."""
+
+
+class ColdReading(Protocol):
+    """A task that returns the outcome of `attempt(may_wait)` once the bytes that it reads are in memory.
+
+    An attempt that may not wait for the disk raises `ColdRead`; then it is repeated.
+    """
+
+    def __call__(self, attempt: Callable[[bool], T], /) -> Steps[T]: ...
 
 
 class _Counted(NamedTuple):
@@ -29,16 +41,16 @@ class QueueSizes:
         self._queues = queues
         self._counted: dict[tuple[str, int], _Counted] = {}
 
-    def start_for(self, topic: str, queue_id: int, size: int) -> Steps[int]:
+    def start_for(self, topic: str, queue_id: int, size: int, reading: ColdReading) -> Steps[int]:
         """Return the offset from which on a queue has at least `size` bytes of records, but not more by a
-        whole record; 0 for an unknown queue. Raises `OSError`."""
+        whole record; 0 for an unknown queue. Old units are read by `reading`. Raises `OSError`."""
         queue = self._queues.get(topic, queue_id)
         if queue is None:
             return 0
-        counted = yield from self._count(queue)
+        counted = yield from self._count(queue, reading)
         number, total = counted.first, counted.total
         while number < counted.end and total > size:
-            sizes = _sizes(queue, number, min(_UNITS_A_STEP, counted.end - number))
+            sizes = yield from _sizes(queue, number, counted.end, reading)
             for one in sizes:
                 if total - one < size:
                     break
@@ -56,9 +68,10 @@ class QueueSizes:
         """Forget the sizes of all other topics."""
         self._counted = {key: value for key, value in self._counted.items() if key[0] in topics}
 
-    def _count(self, queue: AnyQueue) -> Steps[_Counted]:
+    def _count(self, queue: AnyQueue, reading: ColdReading) -> Steps[_Counted]:
         """Return the size of all that a queue has now."""
-        first, end = queue.number_of(queue.min_offset), queue.end
+        first = yield from reading(lambda may_wait: queue.number_of(queue.min_offset, may_wait))
+        end = queue.end
         counted = self._counted.pop((queue.topic, queue.queue_id), None)
         is_usable = (
             counted is not None
@@ -67,15 +80,15 @@ class QueueSizes:
         )
         if counted is None or not is_usable:
             counted = _Counted(queue, first, first, 0)
-        gone = yield from _total(queue, counted.first, first)
-        more = yield from _total(queue, counted.end, end)
+        gone = yield from _total(queue, counted.first, first, reading)
+        more = yield from _total(queue, counted.end, end, reading)
         return _Counted(queue, first, end, counted.total - gone + more)
 
 
-def _total(queue: AnyQueue, number: int, end: int) -> Steps[int]:
+def _total(queue: AnyQueue, number: int, end: int, reading: ColdReading) -> Steps[int]:
     total = 0
     while number < end:
-        sizes = _sizes(queue, number, min(_UNITS_A_STEP, end - number))
+        sizes = yield from _sizes(queue, number, end, reading)
         if not sizes:
             break
         total += sum(sizes)
@@ -84,9 +97,9 @@ def _total(queue: AnyQueue, number: int, end: int) -> Steps[int]:
     return total
 
 
-def _sizes(queue: AnyQueue, number: int, count: int) -> list[int]:
-    """Return the sizes of the records of up to `count` units; those of lost records are 0."""
-    size = queue.unit_size
-    data = queue.read(number, count)
+def _sizes(queue: AnyQueue, number: int, end: int, reading: ColdReading) -> Steps[list[int]]:
+    """Return the sizes of the records of the next units before `end`; those of lost records are 0."""
+    size, count = queue.unit_size, min(_UNITS_A_STEP, end - number)
+    data = yield from reading(lambda may_wait: queue.read(number, count, may_wait))
     rows = struct.iter_unpack(f"{PLACE.format}{size - PLACE.size}x", data[: len(data) - len(data) % size])
     return [0 if length == BLANK_PLACE[1] else length for _, length in rows]

@@ -143,7 +143,7 @@ class RawLog:
             end = self._log.end_offset - len(self._rest)
             self._log.cut(end)
             self._rest = b""
-            self._commit.retreat(end)
+            self._commit.rewind(end)
 
     def forget_end(self) -> None:
         """Drop cached state about the last records, as the log was truncated at the end of a record."""
@@ -163,7 +163,7 @@ class RawLog:
         message = decode(record)
         self._take(request_of(message, None), message.queue_id)
 
-    def retreat(self, end: int) -> None:
+    def rewind(self, end: int) -> None:
         """Adjust to a log truncated at `end` by its group; the rest was not confirmed.
 
         Its queue offsets are assigned again.
@@ -176,7 +176,7 @@ class RawLog:
         for request in waiting:
             self._expect(request)
         self._dispatch.expect_again()
-        self._commit.retreat(end)
+        self._commit.rewind(end)
         self.forget_end()
 
     def _expect(self, request: DispatchRequest) -> None:

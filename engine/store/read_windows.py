@@ -26,7 +26,7 @@ class _Window:
     def __init__(self, part: MappedRegion | None) -> None:
         self.part = part
         self.size = 0
-        self.asked = 0.0
+        self.read_at = 0.0
 
 
 class ReadWindows:
@@ -56,9 +56,9 @@ class ReadWindows:
         if window.part is None:
             return None
         now, size = self._now(), min(length - begin, PART_SIZE)
-        if now - window.asked > FRESH_SECONDS or offset - begin >= window.size > 0:
+        if now - window.read_at > FRESH_SECONDS or offset - begin >= window.size > 0:
             window.size = size if window.part.is_ready(size) else 0
-            window.asked = now
+            window.read_at = now
         return (window.part.buffer, begin, begin + window.size) if window.size else None
 
     def forget(self, directory: str, start: int) -> None:

@@ -43,7 +43,7 @@ class Removals:
     def add(self, path: str) -> None:
         """Queue a file for deletion."""
         self._waiting.append(path)
-        self._go_on()
+        self._remove_waiting()
 
     def is_hanging(self, directory: str) -> bool:
         """Return True if a file of a directory could not be deleted."""
@@ -55,7 +55,7 @@ class Removals:
             for paths in self._hanging.values():
                 self._waiting.extend(paths)
             self._hanging.clear()
-        self._go_on()
+        self._remove_waiting()
 
     def finish(self) -> None:
         """Delete all queued files synchronously, as the store stops.
@@ -78,7 +78,7 @@ class Removals:
                 stuck.add(directory)
                 log.error("%s cannot be removed: %s", path, error)
 
-    def _go_on(self) -> None:
+    def _remove_waiting(self) -> None:
         while self._waiting and not self._running:
             path = self._waiting.popleft()
             directory = path.rpartition("/")[0]
@@ -99,7 +99,7 @@ class Removals:
             self._next_retry = elapsed_millis(self._clock) + interval
         else:
             log.info("%s removed", path)
-        self._go_on()
+        self._remove_waiting()
 
 
 def remove(disk: Disk, path: str) -> None:

@@ -92,7 +92,7 @@ class Retention:
             self._swept_to = self._log.min_offset
             self._sweep = self._deletions(self._swept_to)
         if self._sweep is not None:
-            self._go_on_sweeping()
+            self._continue_sweep()
 
     def delete_now(self) -> None:
         """Delete with the next checks at any hour. RocketMQ: `executeDeleteFilesManually`."""
@@ -179,7 +179,7 @@ class Retention:
         self._to_delete -= 1
         self._log.drop_first_file()
 
-    def _go_on_sweeping(self) -> None:
+    def _continue_sweep(self) -> None:
         """Delete from the views what the log no longer contains, some topics at a time."""
         assert self._sweep is not None
         until = self._clock.monotonic() + SWEEP_SECONDS

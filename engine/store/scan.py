@@ -41,13 +41,13 @@ def logged(clock: Clock) -> Progress:
     """Return a `Progress` that logs periodically."""
     next_time = clock.monotonic() + PROGRESS_SECONDS
 
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal next_time
         if clock.monotonic() >= next_time:
             next_time = clock.monotonic() + PROGRESS_SECONDS
             log.info("recovering: %s of at most %s read", in_words(done), in_words(total))
 
-    return tell
+    return report
 
 
 class DamagedRange(NamedTuple):

@@ -67,7 +67,7 @@ class Truncation:
         self._dispatch.last_start = newest
         self._dispatch.last_timestamp = max(store_time(self._log, newest), 0)
         self._log.last_timestamp = self._dispatch.last_timestamp
-        self._durability.retreat(offset, newest, self._dispatch.last_timestamp)
+        self._durability.rewind(offset, newest, self._dispatch.last_timestamp)
         return True
 
     def _promise_only(self, first: int, offset: int) -> None:

@@ -259,7 +259,7 @@ class UnitQueue:
         if low >= page and rest == bytes(len(rest)):
             # Zeros follow already, and truncation would only write them again.
             self.tail_start = low
-            self._ends_anew()
+            self._adjust_ends()
         else:
             self.is_holed = any(counts(number) for number in range(max(low + 1, page), used))
             self.cut_units(low)
@@ -286,18 +286,18 @@ class UnitQueue:
             self._files.cut(number * self.unit_size)
             self.tail_start = number
             self.was_cut = True
-        self._ends_anew()
+        self._adjust_ends()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Drop all units, and number the next ones from 0."""
         while self._files.starts:
             self._files.remove_last()
         self.tail.clear()
         self.tail_start = 0
         self.was_cut = True
-        self._ends_anew()
+        self._adjust_ends()
 
-    def _ends_anew(self) -> None:
+    def _adjust_ends(self) -> None:
         """Adjust the queue offsets to the units, whose end has moved."""
         raise NotImplementedError
 

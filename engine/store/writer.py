@@ -149,7 +149,7 @@ class Writer:
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         except LmqQuotaExceeded:
-            return self._refuse(PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, "there are too many light queues")
+            return self._refuse(PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED, "there are too many LMQ queues")
         result = self.put(message, refusal)
         if result.status is _PUT_OK:
             for queue in queues:

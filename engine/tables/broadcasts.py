@@ -72,7 +72,7 @@ class BroadcastOffsets:
         self,
         key: ClientKey,
         queue_id: int,
-        asked: int,
+        requested: int,
         from_proxy: bool,
         elsewhere: Callable[[], int],
     ) -> int:
@@ -82,10 +82,10 @@ class BroadcastOffsets:
         none.
         """
         if key[:2] not in self._topics:
-            return elsewhere() if from_proxy and asked < 0 else UNKNOWN
+            return elsewhere() if from_proxy and requested < 0 else UNKNOWN
         reader = self._readers.get(key)
         was_proxy = from_proxy if reader is None else reader.from_proxy
-        if was_proxy == from_proxy and not (was_proxy and asked < 0):
+        if was_proxy == from_proxy and not (was_proxy and requested < 0):
             return UNKNOWN
         known = UNKNOWN if reader is None else reader.offsets.get(queue_id, UNKNOWN)
         return known if known >= 0 else elsewhere()

@@ -206,7 +206,7 @@ class JournaledFile:
                 self._fail(outcome)
                 return
             self._is_named |= self._used == journals
-            self._tell(number, None)
+            self._report(number, None)
             if self._number > number:
                 self._sync_soon()
 
@@ -215,9 +215,9 @@ class JournaledFile:
     def _fail(self, error: Exception) -> None:
         self._failed = True
         log.error("%s could not be written: %s", self.path, error)
-        self._tell(self._number, error if isinstance(error, OSError) else OSError(str(error)))
+        self._report(self._number, error if isinstance(error, OSError) else OSError(str(error)))
 
-    def _tell(self, number: int, outcome: OSError | None) -> None:
+    def _report(self, number: int, outcome: OSError | None) -> None:
         reached = [one for one in self._waiting if one[0] <= number]
         self._waiting = [one for one in self._waiting if one[0] > number]
         for _, tell in reached:
@@ -275,7 +275,7 @@ class JournaledFile:
                 return
             self._used = self._needed = [new]
             self._base, self._written, self._failed, self._is_named = outcome, number, False, True
-            self._tell(number, None)
+            self._report(number, None)
             if self.is_behind:
                 self._write_if_due(take)
                 self._sync_soon()

@@ -33,9 +33,9 @@ _MEANINGS = {
     "topics.json": "Topics that have messages come back with their queues; other topics, permissions and "
     "attributes must be set again",
     "subscriptionGroup.json": "Groups come back as their members connect; their settings must be made again",
-    "consumerOffset.json": "Groups begin anew where their consumers say: messages may come again, or be "
+    "consumerOffset.json": "Groups begin again where their consumers say: messages may come again, or be "
     "left out",
-    "lmqConsumerOffset.json": "Groups of light queues begin anew, where their consumers say",
+    "lmqConsumerOffset.json": "Groups of LMQ queues begin again, where their consumers say",
     "delayOffset.json": "Delayed messages that are still in the log are delivered again",
     "consumerFilter.json": "Filters come back as the members of their groups connect",
     "consumerOrderInfo.json": "Messages popped in order and not acknowledged come again",

@@ -38,10 +38,12 @@ class MemoryRaftLog(RaftLog):
 
     @property
     def end_index(self) -> int:  # type: ignore[override]
+        """See `RaftLog`."""
         return self.begin_index + len(self._entries) - 1
 
     @property
     def end_term(self) -> int:  # type: ignore[override]
+        """See `RaftLog`."""
         return self._entries[-1].term if self._entries else -1
 
     def keep_vote(self, term: int, vote: str) -> None:
@@ -95,7 +97,7 @@ class MemoryRaftLog(RaftLog):
         self._cut_to = min(self._cut_to, index)
         self.committed_index = min(self.committed_index, index)
 
-    def begin_anew(self, index: int, position: int) -> None:
+    def reset(self, index: int, position: int) -> None:
         self.check()
         self._entries.clear()
         self.begin_index = index

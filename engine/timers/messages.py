@@ -150,19 +150,9 @@ def _copy(stored: StoredMessage, written: int, now: int) -> Message:
     properties = dict(stored.properties)
     properties[PROPERTY_TIMER_ENQUEUE_MS] = str(written)
     properties[PROPERTY_TIMER_DEQUEUE_MS] = str(now)
-    return Message(
-        stored.topic,
-        stored.queue_id,
-        stored.body,
-        properties,
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        stored.sys_flag,
-        stored.reconsume_times,
-        stored.physical_offset,
-    )
+    message = stored.copy_to(stored.topic, stored.queue_id, properties)
+    message.prepared_transaction_offset = stored.physical_offset
+    return message
 
 
 def delete_keys(stored: Message) -> tuple[tuple[str, str], tuple[str, str]]:

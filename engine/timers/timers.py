@@ -206,7 +206,7 @@ class Timers:
         if reason := self._lost_units():
             log.warning("%s: timers are rebuilt from their topic", reason)
             progress = TimerProgress(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
-            yield from self._read_anew(progress, now)
+            yield from self._rebuild(progress, now)
         elif checkpoint.precision not in (0, self.precision):
             yield from self._open(checkpoint.precision, now)
             if self.pending or self.enqueue.behind:
@@ -219,7 +219,7 @@ class Timers:
             yield from self._open(self.precision, now)
         checkpoint.precision = self.precision
         checkpoint.is_clean = False
-        self._go_on_in_time()
+        self._advance_time()
         self._is_loaded = True
         self._save()
         if self.wheel.is_new:
@@ -260,9 +260,9 @@ class Timers:
             return
         now, checkpoint = self._store.steady.now(), self.checkpoint
         checkpoint.load()
-        yield from self._read_anew(progress or TimerProgress(0, 0, checkpoint.data_version), now)
+        yield from self._rebuild(progress or TimerProgress(0, 0, checkpoint.data_version), now)
 
-    def _read_anew(self, progress: TimerProgress, now: int) -> Steps[None]:
+    def _rebuild(self, progress: TimerProgress, now: int) -> Steps[None]:
         """Rebuild wheel and timer log from all timers in the topic that can still wait."""
         checkpoint = self.checkpoint
         # Timers that arrive at the last moment are linked into a later slot.
@@ -287,7 +287,7 @@ class Timers:
         yield from self._open(self.precision, now)
         self.enqueue.window = (self.wheel.slots // 2 - BLANK_SLOTS) * self.precision
         checkpoint.precision = self.precision
-        self._go_on_in_time()
+        self._advance_time()
         self._is_loaded = True
         self._save()
 
@@ -340,12 +340,12 @@ class Timers:
             self._caught_up_offset = self.enqueue.queue_offset + self.enqueue.behind
         checkpoint.stable = stable
 
-    def _go_on_in_time(self) -> None:
+    def _advance_time(self) -> None:
         """Advance steady time if the clock was set back while the process was down, so that timers are not
         late."""
         if self.pending or self.enqueue.behind:
             checkpoint = self.checkpoint
-            self._store.steady.go_on_from(
+            self._store.steady.continue_from(
                 max(self.dequeue.read_time, checkpoint.read_time, checkpoint.reached)
             )
 

@@ -104,15 +104,6 @@ class TransactionEscape:
 
 
 def _again(stored: StoredMessage) -> Message:
-    return Message(
-        stored.topic,
-        stored.queue_id,
-        stored.body,
-        dict(stored.properties),
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        stored.sys_flag,
-        stored.reconsume_times,
-    )
+    message = stored.copy_to(stored.topic, stored.queue_id, dict(stored.properties))
+    message.prepared_transaction_offset = 0
+    return message

@@ -116,11 +116,11 @@ def as_half(message: Message) -> None:
     message.sys_flag &= ~SysFlag.TRANSACTION_MASK
 
 
-def renewed(half: HalfMessage, *, asked: bool) -> Message:
-    """Return the copy that replaces a half message, with one more check if `asked`."""
+def renewed(half: HalfMessage, *, is_checked: bool) -> Message:
+    """Return the copy that replaces a half message, with one more check if `is_checked`."""
     stored = half.stored
     properties = dict(stored.properties)
-    if asked:
+    if is_checked:
         properties[PROPERTY_TRANSACTION_CHECK_TIMES] = str(half.check_times + 1)
     properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(half.origin)
     return _copy(stored, TRANS_HALF_TOPIC, HALF_QUEUE, properties, stored.sys_flag)
@@ -144,18 +144,18 @@ def question_record(half: HalfMessage, copy: Message, result: PutResult) -> byte
     """Return the record of a copy for its producer: under its own topic and queue. `result` is the copy's."""
     queue_id = half.queue_id
     assert queue_id is not None
-    asked = _copy(half.stored, half.topic, queue_id, copy.properties, copy.sys_flag)
+    sent = _copy(half.stored, half.topic, queue_id, copy.properties, copy.sys_flag)
     topic = topic_field(half.topic, True)
     properties = properties_text(copy.properties)
-    sys_flag = sys_flag_for(asked)
+    sys_flag = sys_flag_for(sent)
     return encode(
-        asked,
-        asked.body,
+        sent,
+        sent.body,
         properties,
         topic,
-        record_size(sys_flag, len(asked.body), len(topic[1]), len(properties)),
+        record_size(sys_flag, len(sent.body), len(topic[1]), len(properties)),
         sys_flag,
-        asked.flag,
+        sent.flag,
         result.queue_offset,
         result.physical_offset,
         result.store_timestamp,
@@ -181,18 +181,10 @@ def as_resumed(given_up: StoredMessage) -> Message | None:
 def _copy(
     stored: StoredMessage, topic: str, queue_id: int, properties: dict[str, str], sys_flag: int
 ) -> Message:
-    return Message(
-        topic,
-        queue_id,
-        stored.body,
-        properties,
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        sys_flag,
-        stored.reconsume_times,
-    )
+    message = stored.copy_to(topic, queue_id, properties)
+    message.sys_flag = sys_flag
+    message.prepared_transaction_offset = 0
+    return message
 
 
 def _number(text: str | None, otherwise: int) -> int:

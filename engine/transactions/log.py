@@ -464,10 +464,10 @@ class TransactionLog:
         if has_room and now < until and walk.end - offset <= SPREAD_MAX:
             self._held[offset] = held._replace(until=min(held.until, until))
             return True
-        return self._renew(half, renewed(half, asked=False)) is not None
+        return self._renew(half, renewed(half, is_checked=False)) is not None
 
     def _ask(self, half: HalfMessage, questions: list[CheckBack]) -> bool:
-        copy = renewed(half, asked=True)
+        copy = renewed(half, is_checked=True)
         result = self._renew(half, copy)
         if result is None:
             return False

@@ -26,7 +26,7 @@ from itertools import zip_longest
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
+from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.entry import Head
 from mqgateway.engine.raft.files.properties import MemberProperties, read_noted
@@ -207,7 +207,7 @@ class _Convert:
         disk, layout, made = self._disk, self._layout, self._made
         for source, target in ((layout.queues, made.queues), (layout.batch_queues, made.batch_queues)):
             for topic, queue_id, folder in layout.queue_folders(source):
-                if topic == KAFKA_OFFSETS_TOPIC and not self._keeps_batches:
+                if topic in KAFKA_COORDINATOR_TOPICS and not self._keeps_batches:
                     continue
                 if topic in converted and source == layout.batch_queues:
                     keep_end(layout, folder, made, topic, queue_id)

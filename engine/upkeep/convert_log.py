@@ -64,7 +64,7 @@ class LogCopy:
         self._buffer = bytearray()
         noted = load_table(disk, self._path)
         if noted is not None or disk.listdir(log.directory):
-            self._go_on(root, noted)
+            self._resume(root, noted)
         else:
             disk.makedirs(log.directory)
             disk.sync_dir(os.path.dirname(root))
@@ -72,7 +72,7 @@ class LogCopy:
         self._begin = self._written.end
         self._file_end = self._begin - self._begin % log.file_size + log.file_size
 
-    def _go_on(self, root: str, noted: Table | None) -> None:
+    def _resume(self, root: str, noted: Table | None) -> None:
         begun = self._written
         if noted is None or set(noted) != set(Written._fields):
             raise StoreUnavailable(f"{root} is there, and no conversion has begun it: remove it")

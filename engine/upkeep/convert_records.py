@@ -4,8 +4,8 @@ A record that holds a batch whole is replaced by the messages that readers of Ro
 (`store.expansion`), with the same queue offsets. An offset whose message cannot be made gets an empty message
 with the property `__KLOST`, as offsets of an ordinary queue have no gaps; such batches are reported. Markers
 of transactions, and records that were not committed, get empty messages too, without a report. Records of
-`__consumer_offsets` are left out: a broker that reads them again would go back to old offsets. All other
-records stay as they are.
+`__consumer_offsets` and `__transaction_state` are left out: a broker that reads them again would go back to
+old offsets and transactions. All other records stay as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.engine.message import (
-    KAFKA_OFFSETS_TOPIC,
+    KAFKA_COORDINATOR_TOPICS,
     PROPERTY_CRC32,
     PROPERTY_KAFKA_HEADERS_TOO_LARGE,
     PROPERTY_KAFKA_KEY_TOO_LARGE,
@@ -45,7 +45,7 @@ from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import place
 
 _CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\1"
-_OFFSETS_TOPIC = KAFKA_OFFSETS_TOPIC.encode()
+_COORDINATOR_TOPICS = frozenset([topic.encode() for topic in KAFKA_COORDINATOR_TOPICS])
 _TRUNCATED = frozenset((PROPERTY_KAFKA_HEADERS_TOO_LARGE, PROPERTY_KAFKA_KEY_TOO_LARGE))
 _HOSTS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _NO_RECORD = "no record of the batch has this offset"
@@ -80,7 +80,7 @@ class RecordConversion:
         """Yield the records that replace one; `moved` gives them their positions."""
         if self._keeps_batches:
             yield record
-        elif topic_of(record) == _OFFSETS_TOPIC:
+        elif topic_of(record) in _COORDINATOR_TOPICS:
             self.left_out += 1
         elif not holds_record_batch(record):
             yield record

@@ -1,7 +1,7 @@
 """Tables and ends of queues for a store whose records `convert_records` has replaced.
 
 Topics that Kafka clients made become ordinary ones: without Kafka's attributes, and with ordinary queues.
-The topic `__consumer_offsets` goes; offsets of groups are in the broker's own table.
+The topics of the coordinators of Kafka go; offsets of groups are in the broker's own table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
+from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.file_queue import file_name
@@ -36,7 +36,8 @@ def convert_topics(disk: Disk, root: str) -> set[str]:
     if table is None or not isinstance(topics, dict):
         return set()
     converted = set()
-    topics.pop(KAFKA_OFFSETS_TOPIC, None)
+    for name in KAFKA_COORDINATOR_TOPICS:
+        topics.pop(name, None)
     for name, config in topics.items():
         attributes = config.get("attributes") if isinstance(config, dict) else None
         if not isinstance(attributes, dict):

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mqgateway.engine.message import StoredMessage
-from mqgateway.engine.producers.batch import ProducerBatch, of_header
+from mqgateway.engine.producers.batch import of_header
 from mqgateway.engine.producers.transactions import KafkaTransactions
-from mqgateway.engine.record_batches.batches import CONTROL, TRANSACTIONAL
+from mqgateway.engine.record_batches.batches import CONTROL, FLAGS_AT, TRANSACTIONAL
 from mqgateway.engine.store.dispatch_request import producer_of
 from mqgateway.engine.store.expansion import holds_record_batch
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.upkeep.walk import LogWalk
 
-_FLAGS_AT = 22
-"""Position of the byte of a batch that has its flags."""
 _UNLIMITED = 1 << 62
 
 
@@ -33,7 +31,7 @@ class TransactionOutcomes:
         """Return True if readers of committed records do not get the batch in a record: it is a marker, or
         its transaction was aborted or has no end."""
         data = stored.body
-        flags = data[_FLAGS_AT] if len(data) > _FLAGS_AT else 0
+        flags = data[FLAGS_AT] if len(data) > FLAGS_AT else 0
         if flags & CONTROL:
             return True
         batch = of_header(data) if flags & TRANSACTIONAL else None
@@ -59,7 +57,5 @@ class TransactionOutcomes:
             if message is None or produced is None:
                 continue
             place, end = (message.topic, message.queue_id), position + size
-            first = produced.first_offset if isinstance(produced, ProducerBatch) else message.queue_offset
-            transactions.follow(*place, first)
-            transactions.add(*place, produced, first, end, message.store_timestamp)
+            transactions.take(*place, produced, message.queue_offset, end, message.store_timestamp)
         return transactions

@@ -315,5 +315,5 @@ class IndexCheck:
             self._wrong(file, HEADER_SIZE + first, what, is_repaired)
 
     def _wrong(self, file: _IndexFile, at: int, what: str, is_repaired: bool) -> None:
-        advice = "the next start makes this file anew" if is_repaired else REBUILD
+        advice = "the next start rebuilds this file" if is_repaired else REBUILD
         self._findings.add(not is_repaired, StorePart.INDEX, file.path, at, what, advice)

@@ -16,7 +16,7 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 from mqgateway.engine.store.index_file import ENTRY_SIZE, HEADER_SIZE
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 
-REBUILD = "mqgateway store rebuild makes it anew from the log"
+REBUILD = "mqgateway store rebuild makes it again from the log"
 RESTORE = "restore the file from a copy or a replica"
 NAME_DIGITS = 20
 LEDGER = "dledger-"

@@ -59,5 +59,5 @@ def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQ
 
 def find_index(layout: Layout, findings: Findings) -> FileQueue:
     """Return the files of a member's index."""
-    advice = "a member of the group makes it anew from the data when it starts"
+    advice = "a member of the group rebuilds it from the data when it starts"
     return find_files(layout.pool, f"{layout.ledger}/{LEDGER_INDEX}", StorePart.LEDGER, findings, advice)

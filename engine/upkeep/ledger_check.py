@@ -13,7 +13,7 @@ from mqgateway.engine.upkeep.layout import Layout, place
 from mqgateway.engine.upkeep.ledger import find_index
 
 _PIECE = INDEX_UNIT_SIZE << 15
-_MEMBER = "a member of the group makes it anew from the data when it starts"
+_MEMBER = "a member of the group rebuilds it from the data when it starts"
 
 
 class LedgerCheck:

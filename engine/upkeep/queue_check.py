@@ -156,7 +156,7 @@ class QueueCheck:
             code = self._ext_code(check, key, queue_offset, code, store_timestamp)
         check.expect(queue_offset, _pack(position, size, code))
         if _MULTI_DISPATCH in properties:
-            self._light_queues(properties, position, size, code)
+            self._lmq_queues(properties, position, size, code)
 
     def _is_deleted(self, topic: bytes) -> bool:
         """Return True if a topic without a directory is not in the table of topics either."""
@@ -218,7 +218,7 @@ class QueueCheck:
                 low = middle + 1
         return low
 
-    def _light_queues(self, properties: bytes, position: int, size: int, code: int) -> None:
+    def _lmq_queues(self, properties: bytes, position: int, size: int, code: int) -> None:
         """Check the LMQ queues that exist: a setting determines whether they are written."""
         parsed = parse_properties(properties.decode("utf-8", "replace"))
         names = parsed[PROPERTY_INNER_MULTI_DISPATCH].split(",")

@@ -40,7 +40,7 @@ from mqgateway.engine.upkeep.walk import LogWalk, fields_of
 
 RESTORING = ".restoring"
 _QUEUES_MAX = 1 << 31
-DONE_ANEW = ("CID_RMQ_SYS_TRANS", "CID_RMQ_SYS_REVIVE_GROUP")
+REPEATED_GROUPS = ("CID_RMQ_SYS_TRANS", "CID_RMQ_SYS_REVIVE_GROUP")
 """Groups of the broker itself, whose work is recorded in the log."""
 
 
@@ -259,7 +259,7 @@ class _Restore:
             light: dict[str, int] = table.get("lmqOffsetTable") or {}
             for key, queues in list(offsets.items()):
                 topic, _, group = key.partition("@")
-                if not is_all and group in DONE_ANEW:
+                if not is_all and group in REPEATED_GROUPS:
                     del offsets[key]
                     continue
                 before = dict(queues)

@@ -15,7 +15,7 @@ from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files
 
 _FILLED = "the next start fills its slots from the timer log"
-_READ_ANEW = "the next start reads the timers anew from their topic"
+_REBUILT = "the next start reads the timers from their topic again"
 
 
 class TimerCheck:
@@ -37,11 +37,11 @@ class TimerCheck:
             return
         checkpoint.load(create=False)
         self._wheel.precision = checkpoint.precision or self._wheel.precision
-        files = find_files(self._layout.pool, self._log_path, StorePart.TIMER_LOG, self._findings, _READ_ANEW)
+        files = find_files(self._layout.pool, self._log_path, StorePart.TIMER_LOG, self._findings, _REBUILT)
         written = checkpoint.stable.log_position if checkpoint.stable else 0
         if written > files.end:
             what = f"ends at {files.end}, but timers were written up to {written}"
-            self._findings.error(StorePart.TIMER_LOG, self._log_path, -1, what, _READ_ANEW)
+            self._findings.error(StorePart.TIMER_LOG, self._log_path, -1, what, _REBUILT)
         if not disk.exists(self._path):
             if files.starts:
                 self._findings.error(StorePart.TIMER_WHEEL, self._path, -1, "is missing", _FILLED)

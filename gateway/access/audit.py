@@ -33,13 +33,13 @@ class Audit:
 
     def authenticated(self, user: str, address: str, request: int | str, refusal: str) -> None:
         """Log an authentication; `refusal` is empty if it succeeded."""
-        self._tell(refusal, event="authentication", user=user, address=address, request=str(request))
+        self._write(refusal, event="authentication", user=user, address=address, request=str(request))
 
     def authorized(
         self, user: str, address: str, request: int | str, actions: str, resource: str, refusal: str
     ) -> None:
         """Log an authorization decision; `refusal` is empty if it was allowed."""
-        self._tell(
+        self._write(
             refusal,
             event="authorization",
             user=user,
@@ -56,7 +56,7 @@ class Audit:
             outcome = {"what": what, "result": result, "reason": reason}
             administration.info("%s", self._form(said | outcome))
 
-    def _tell(self, refusal: str, **fields: str) -> None:
+    def _write(self, refusal: str, **fields: str) -> None:
         level = logging.INFO if refusal else logging.DEBUG
         if log.isEnabledFor(level):
             decision = {"decision": "deny" if refusal else "allow", "reason": refusal}

@@ -136,7 +136,7 @@ def audited(table: Mapping[int, Any], audit: Audit, refusal: Refusal = lambda _:
 
 
 def _audited(function: Any, names: Names, audit: Audit, refusal: Refusal) -> Any:
-    def tell(outcome: Any, call: Call) -> Any:
+    def report(outcome: Any, call: Call) -> Any:
         result, reason = _result(outcome, refusal)
         user = call.command.ext_fields.get(ACCESS_KEY, "")
         what = _objects(call, names)
@@ -144,13 +144,13 @@ def _audited(function: Any, names: Names, audit: Audit, refusal: Refusal) -> Any
         return outcome
 
     def later(reply: Any, call: Call) -> Any:
-        return reply.addBoth(tell, call) if isinstance(reply, Deferred) else tell(reply, call)
+        return reply.addBoth(report, call) if isinstance(reply, Deferred) else report(reply, call)
 
     def in_steps(steps: Steps[Any], call: Call) -> Steps[Any]:
         try:
             reply = yield from steps
         except Exception as error:
-            tell(error, call)
+            report(error, call)
             raise
         return later(reply, call)
 
@@ -158,7 +158,7 @@ def _audited(function: Any, names: Names, audit: Audit, refusal: Refusal) -> Any
         try:
             reply = function(context, call)
         except Exception as error:
-            tell(error, call)
+            report(error, call)
             raise
         return in_steps(reply, call) if isinstance(reply, Generator) else later(reply, call)
 

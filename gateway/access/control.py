@@ -18,8 +18,8 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.allowed import Allowed, Watched
-from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.memory import Outcomes
@@ -35,8 +35,8 @@ from mqgateway.gateway.access.resources import (
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
-from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.throttling import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Peer, RequestError
@@ -107,12 +107,12 @@ class AccessControl:
         settings, command = self._settings, call.command
         code, name = command.code, command.ext_fields.get(ACCESS_KEY)
         user = self.tables.users.get(name) if name else None
-        is_told = self._audit.is_verbose
+        is_logged = self._audit.is_verbose
         if settings.authenticates and code not in settings.unsigned_codes:
             if self._signatures is None:
-                refusal = self._signature_refusal(call, name, user, is_told)
+                refusal = self._signature_refusal(call, name, user, is_logged)
             else:
-                find = partial(self._signature_refusal, call, name, user, is_told)
+                find = partial(self._signature_refusal, call, name, user, is_logged)
                 refusal = self._signatures.get(call.peer, name, find)
             if refusal:
                 until = self.late_refusals.until(call.peer) if name else None
@@ -120,7 +120,7 @@ class AccessControl:
         elif settings.is_strict:
             name = user = None
         if settings.authorizes and code not in settings.unchecked_codes:
-            self._authorize_header(call, name, user, is_told)
+            self._authorize_header(call, name, user, is_logged)
             if self._checks_records and code in BY_RECORD and self._needs_a_look(user):
                 group = command.ext_fields.get(BY_RECORD[code][1], "")
                 call.may_use = partial(self._may_use, call.peer, code, name, group)
@@ -164,49 +164,49 @@ class AccessControl:
 
     # Protocol front ends without commands
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
-        """See `asker.Admission`."""
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
+        """See `callers.CallerAccess`."""
         settings = self._settings
         if settings.authenticates:
-            refusal = self._asker_refusal(asker)
+            refusal = self._caller_refusal(caller)
             if refusal:
-                until = self.late_refusals.until_for(asker.ip) if asker.name else None
+                until = self.late_refusals.until_for(caller.ip) if caller.name else None
                 raise NotAdmitted(refusal, until)
         if not settings.authorizes:
             return
         asked = needs()
-        name = asker.name if settings.authenticates or not settings.is_strict else None
+        name = caller.name if settings.authenticates or not settings.is_strict else None
         if asked and not name:
             raise NotAdmitted(UNKNOWN_SUBJECT)
         for need in dict.fromkeys(asked):
-            refusal = self._decision(name or "", need, asker.ip, asker.address, asker.request)
+            refusal = self._decision(name or "", need, caller.ip, caller.address, caller.request)
             if refusal:
                 raise NotAdmitted(refusal)
 
     # Authentication
 
-    def _signature_refusal(self, call: Call, name: str | None, user: User | None, is_told: bool) -> str:
+    def _signature_refusal(self, call: Call, name: str | None, user: User | None, is_logged: bool) -> str:
         """Return why a request is not authenticated; empty if it is."""
         command = call.command
         if user is None or user.is_disabled:
             refusal = _unknown(name, user)
         else:
             refusal = "" if is_signed(command, user.password) else NOT_SIGNED
-        if refusal or is_told:
-            self._tell_who(name, call.peer.address, command.code, refusal)
+        if refusal or is_logged:
+            self._log_authentication(name, call.peer.address, command.code, refusal)
         return refusal
 
-    def _asker_refusal(self, asker: Asker) -> str:
+    def _caller_refusal(self, caller: FrontEndCaller) -> str:
         """Return why a caller of a front end without commands is not authenticated; empty if it is."""
-        user = self.tables.users.get(asker.name or "")
-        refusal = _unknown(asker.name, user)
-        if not refusal and user is not None and not asker.proof(user.password):
+        user = self.tables.users.get(caller.name or "")
+        refusal = _unknown(caller.name, user)
+        if not refusal and user is not None and not caller.proof(user.password):
             refusal = NOT_SIGNED
         if refusal or self._audit.is_verbose:
-            self._tell_who(asker.name, asker.address, asker.request, refusal)
+            self._log_authentication(caller.name, caller.address, caller.request, refusal)
         return refusal
 
-    def _tell_who(self, name: str | None, address: str, request: int | str, refusal: str) -> None:
+    def _log_authentication(self, name: str | None, address: str, request: int | str, refusal: str) -> None:
         if name:
             self._audit.authenticated(name, address, request, refusal)
 
@@ -218,7 +218,7 @@ class AccessControl:
 
     # Authorization
 
-    def _authorize_header(self, call: Call, name: str | None, user: User | None, is_told: bool) -> None:
+    def _authorize_header(self, call: Call, name: str | None, user: User | None, is_logged: bool) -> None:
         """Refuse a request whose header needs what its user may not do. Raises `RequestError`.
 
         Cached decisions are used unless the request is logged or a stateful strategy decides.
@@ -227,7 +227,7 @@ class AccessControl:
             return
         settings, command = self._settings, call.command
         fields, code = command.ext_fields, command.code
-        if name is None or self._decisions is not None or is_told:
+        if name is None or self._decisions is not None or is_logged:
             self._authorize(call.peer, code, name, self._needs_of_header(code, fields, settings.cluster_name))
             return
         ip, acl = ip_of(call.peer), self.tables.acl_of(name)

@@ -18,8 +18,8 @@ from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.needs import Row, needs_in
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS
 from mqgateway.gateway.access.settings import AccessSettings
-from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.throttling import Pause
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Reply
 

@@ -49,9 +49,9 @@ class Credentials:
     security_token: str = field(default="", repr=False)
 
     @classmethod
-    def made_up(cls, of_whom: str) -> Credentials:
-        """Return random credentials whose name starts with `of_whom`."""
-        return cls(f"{of_whom}-{secrets.token_hex(4)}", secrets.token_urlsafe(32))
+    def made_up(cls, owner: str) -> Credentials:
+        """Return random credentials whose name starts with `owner`."""
+        return cls(f"{owner}-{secrets.token_hex(4)}", secrets.token_urlsafe(32))
 
     def sign(self, command: RemotingCommand) -> None:
         """Add access key and signature to the command's fields; nothing may be changed afterwards."""

@@ -33,20 +33,30 @@ SEALED_PASSWORD = "encryptedPassword"
 
 
 class UserTable(ConfigTable[User]):
-    """Users by name."""
+    """Users by name.
+
+    `own` is the user of the servers of this process among themselves, if none is configured; never written.
+    """
 
     entry = User
     member = "userTable"
 
-    def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None, seal: Seal | None) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker | None,
+        seal: Seal | None,
+        own: User | None = None,
+    ) -> None:
         super().__init__(disk, path, clock, worker, ())
         self._seal = seal
+        self._own = own
         self._has_open_secrets = False
-        self.own: User | None = None
-        """User of the servers of this process among themselves, if none is configured; never written."""
 
     def _implied(self, name: str) -> User | None:
-        own = self.own
+        own = self._own
         return own if own is not None and own.username == name else None
 
     def load(self) -> None:
@@ -104,12 +114,18 @@ def take_over(table: UserTable | AclTable, body: bytes) -> None:
 
 
 class AccessTables:
-    """Both tables in one folder. Call `load` first."""
+    """Both tables in one folder. Call `load` first. `own` is that of `UserTable`."""
 
     def __init__(
-        self, disk: Disk, folder: str, clock: Clock, worker: Worker | None, seal: Seal | None = None
+        self,
+        disk: Disk,
+        folder: str,
+        clock: Clock,
+        worker: Worker | None,
+        seal: Seal | None = None,
+        own: User | None = None,
     ) -> None:
-        self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, seal)
+        self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, seal, own)
         self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker, ())
 
     def acl_of(self, username: str) -> Acl | None:

@@ -72,7 +72,7 @@ def build_broker(
     role = ReplicationRole.initial(
         environment.store_options.broker_role,
         options.broker_id,
-        is_told=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
+        is_assigned=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
     )
     ledger = _ledger_log(environment)
     store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger)

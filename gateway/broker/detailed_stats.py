@@ -74,30 +74,30 @@ class DetailedStats:
         self._later = later
         self._dispatchers = tuple(dispatchers)
         self._cluster = cluster
-        self._asked_at: float | None = None
-        stats.on_detail = self.asked
+        self._queried_at: float | None = None
+        stats.on_detail = self.note_query
 
     @property
     def is_on(self) -> bool:
         """True while requests are watched."""
-        return self._asked_at is not None
+        return self._queried_at is not None
 
-    def asked(self) -> None:
+    def note_query(self) -> None:
         """Note that one of these statistics is queried, and start counting."""
-        if self._asked_at is None:
+        if self._queried_at is None:
             for one in self._dispatchers:
                 one.watch_with([*one.hooks, self])
             self._later(KEPT_SECONDS, self._look)
-        self._asked_at = self._clock.monotonic()
+        self._queried_at = self._clock.monotonic()
 
     def _look(self) -> None:
         """Stop counting if there was no query for `KEPT_SECONDS`."""
-        assert self._asked_at is not None
-        left = self._asked_at + KEPT_SECONDS - self._clock.monotonic()
+        assert self._queried_at is not None
+        left = self._queried_at + KEPT_SECONDS - self._clock.monotonic()
         if left > 0:
             self._later(left, self._look)
             return
-        self._asked_at = None
+        self._queried_at = None
         self._stats.forget_details()
         for one in self._dispatchers:
             one.watch_with([hook for hook in one.hooks if hook is not self])

@@ -1,7 +1,8 @@
 """Broker lifecycle: start, stop, periodic work.
 
-Its requests are in `requests`. The quick ticks of `beat` drive the store, held pulls, delayed messages and
-transactions; slower ones expire clients, sample counts, write offsets. RocketMQ: `BrokerController`.
+Its requests are in `requests`. The quick ticks of `periodic_work` drive the store, held pulls, delayed
+messages and transactions; slower ones expire clients, sample counts, write offsets. RocketMQ:
+`BrokerController`.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.assembly import build_broker, join_group
-from mqgateway.gateway.broker.beat import PeriodicWork
 from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.broker.periodic_work import PeriodicWork
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.serving import access_control, dispatchers, end_of_read, guarded
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
 from mqgateway.gateway.broker.translated import DispatchContext
+from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.service import RemotingService
-from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
-SLOW_BEAT_SECONDS = 10.0
+SLOW_TICK_SECONDS = 10.0
 NOTICE_SECONDS = 0.02
 """Changes of group members within this time are notified together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
@@ -105,10 +106,10 @@ class BrokerService(RemotingService):
             client=self._client,
             clockwork=runtime.reactor,
             access=None if self._access is None else self._access.administration,
-            on_notice=self._tell_clients_soon,
+            on_notice=self._notify_clients_soon,
         )
         self.group = join_group(self.broker, self._client, runtime.reactor)
-        self.beat = PeriodicWork(self.broker, self.group, self._schedule)
+        self.periodic_work = PeriodicWork(self.broker, self.group, self._schedule)
         self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, runtime.reactor)
         self.broker.role.on_change(self._role_changed)
         self._plain = (
@@ -119,9 +120,13 @@ class BrokerService(RemotingService):
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         after_read = end_of_read(self.broker, self.group.after_read)
-        terms = server_terms(self._remoting, runtime.reactor, after_read)
+        connection_settings = server_settings(self._remoting, runtime.reactor, after_read)
         self.operations = Operations(
-            self.broker, terms.long_work, admission=admission, turn=terms.turn, end_turn=after_read
+            self.broker,
+            connection_settings.long_work,
+            admission=admission,
+            turn=connection_settings.turn,
+            end_turn=after_read,
         )
         context = DispatchContext(self.broker, self.operations)
         self.dispatcher, self.fast_dispatcher = dispatchers(
@@ -135,7 +140,7 @@ class BrokerService(RemotingService):
         self._on_stop(self._write_tables)
         self._on_stop(self._stop_replication)
         self._on_stop(self._put_no_more)
-        self.server = self._make_server(self.dispatcher, terms)
+        self.server = self._make_server(self.dispatcher, connection_settings)
         self._on_stop(self._leave)
 
     def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> BrokerEnvironment:
@@ -170,9 +175,9 @@ class BrokerService(RemotingService):
         loading and listening. A name server that does not answer is not waited for.
         """
         self._is_opening = True
-        self.broker.pop.gathered.is_turn = lambda: self.server.terms.turn.is_open
+        self.broker.pop.gathered.is_turn = lambda: self.server.settings.turn.is_open
         opened: Deferred[None] = Deferred()
-        self._go_on_opening(self._open_store(), opened)
+        self._continue_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
 
     def drain(self) -> Deferred[None]:
@@ -191,13 +196,13 @@ class BrokerService(RemotingService):
         """Unregister from the name servers, and answer parked requests."""
         if not self._is_up:
             return None
-        self.beat.nobody_waits = True
+        self.periodic_work.is_stopping = True
         self.group.membership.stop()
         if self.group.controlled is not None:
             self.group.controlled.stop()
         return self.broker.cluster.registration.stop()
 
-    def _go_on_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
+    def _continue_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
         try:
             is_open = run_for(steps, self.broker.clock, OPENING_SECONDS)
         except Exception:
@@ -206,7 +211,7 @@ class BrokerService(RemotingService):
             if is_open:
                 opened.callback(None)
             else:
-                self._schedule.later(0, self._go_on_opening, steps, opened)
+                self._schedule.later(0, self._continue_opening, steps, opened)
 
     def _not_up(self, failure: Failure) -> Failure:
         self._opened()
@@ -232,7 +237,7 @@ class BrokerService(RemotingService):
     def _up(self, _: object) -> Deferred[None]:
         bind, environment = self._remoting.bind_address, self.broker.environment
         self._is_up = True
-        self.beat.start()
+        self.periodic_work.start()
         for seconds, work in self._repeated():
             self._schedule.every(seconds, seconds, work)
         StatsLog(self.broker.stats, self.broker.clock, self._schedule).start()
@@ -245,7 +250,7 @@ class BrokerService(RemotingService):
     def _repeated(self) -> Iterator[tuple[float, Callable[[], object]]]:
         """Yield the periodic work besides the ticks, each with its interval in seconds."""
         broker, options = self.broker, self.broker.options
-        yield SLOW_BEAT_SECONDS, self._slow_beat
+        yield SLOW_TICK_SECONDS, self._slow_tick
         yield slave_tables.TICK_SECONDS, self.group.replication.sync_tables
         yield options.flush_consumer_offset_interval / 1000, broker.pop.persist
         yield broker.store_options.flush_delay_offset_interval / 1000, broker.delays.persist
@@ -318,7 +323,7 @@ class BrokerService(RemotingService):
         """Write the last records, now that all requests are answered, so that slaves receive them too."""
         if not self._is_up:
             return None
-        self.beat.puts_no_more = True
+        self.periodic_work.puts_no_more = True
         self.broker.transactions.close()
         self.broker.store.dispatch()
         return (self.group.ledger or self.group.replication).settle()
@@ -355,12 +360,12 @@ class BrokerService(RemotingService):
         if self._access is not None:
             self._access.close()
 
-    def _slow_beat(self) -> None:
+    def _slow_tick(self) -> None:
         clients = self.broker.clients
         for peer in clients.expire():
             peer.close("no heartbeat for too long")
         clients.locks.expire(elapsed_millis(self.broker.clock))
-        self.beat.note_counts()
+        self.periodic_work.note_counts()
         self.broker.tables.retry()
         if self._access is not None:
             self._access.retry()
@@ -379,13 +384,13 @@ class BrokerService(RemotingService):
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         if after.kind is RoleKind.MASTER and before.kind in (RoleKind.SLAVE, RoleKind.ACTING):
             self.broker.clients.note_succession()
-            self._tell_clients()  # at once: clients must query members before they learn the new route
+            self._notify_clients()  # at once: clients must query members before they learn the new route
 
-    def _tell_clients_soon(self) -> None:
+    def _notify_clients_soon(self) -> None:
         is_lazy = not self.broker.options.real_time_notify_consumer_change
-        self._schedule.later(LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS, self._tell_clients)
+        self._schedule.later(LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS, self._notify_clients)
 
-    def _tell_clients(self) -> None:
+    def _notify_clients(self) -> None:
         """Notify members of changed groups to rebalance."""
         for client, group in self.broker.clients.take_notices():
             client.outgoing.members_changed(group)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import RemotingOptions
-from mqgateway.gateway.access.asker import CallerAccess
 from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain import requests as plain_requests
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.settings import AccessSettings
-from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.throttling import Pause
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.environment import BrokerEnvironment
@@ -32,8 +32,7 @@ def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
-    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
-    tables.users.own = settings.own_user
+    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal, settings.own_user)
     return AccessControl(settings, tables, on.options, on.clock, pause)
 
 

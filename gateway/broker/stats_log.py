@@ -40,14 +40,14 @@ class StatsLog:
         self.start()
         if self._writing is None and log.isEnabledFor(logging.INFO):
             self._writing = write(self._stats, self._clock.millis())
-            self._go_on()
+            self._continue()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._writing is not None:
             if run_for(self._writing, self._clock, PIECE_SECONDS):
                 self._writing = None
             else:
-                self._schedule.later(0, self._go_on)
+                self._schedule.later(0, self._continue)
 
 
 def spans_that_end(now: int) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, reports_errors, settings
 from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.runtime.name_servers import address_fault
 
@@ -37,7 +37,7 @@ Examples:
     "--from", "ip", default="127.0.0.1", show_default=True, help="Source address of USER's request."
 )
 @client_flags
-@told
+@reports_errors
 def check(**given: Any) -> None:
     """Say whether USER may do ACTION (Pub, Sub, Create, Update, Delete, Get, List) with RESOURCE.
 

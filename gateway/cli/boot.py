@@ -20,7 +20,7 @@ class BootLine(NamedTuple):
 
 def broker_boot_line(name: str, address: str, name_servers: str) -> BootLine:
     """Return the line of a broker that clients reach at `address`. Standard: `BrokerStartup`."""
-    text = f"The broker[{name}, {address}] boot success. {SERIALIZE_TYPE}{_told(name_servers)}"
+    text = f"The broker[{name}, {address}] boot success. {SERIALIZE_TYPE}{_name_server_text(name_servers)}"
     return BootLine("mqgateway.gateway.broker", text)
 
 
@@ -40,7 +40,7 @@ def controller_boot_line(*, is_alone: bool) -> BootLine:
 
 def container_boot_line(name_servers: str) -> BootLine:
     """Return the line of a broker container. Standard: `BrokerContainerStartup`."""
-    text = f"The broker container boot success. {SERIALIZE_TYPE}{_told(name_servers)}"
+    text = f"The broker container boot success. {SERIALIZE_TYPE}{_name_server_text(name_servers)}"
     return BootLine("mqgateway.gateway.container", text)
 
 
@@ -56,5 +56,5 @@ def log_boot(lines: Iterable[BootLine]) -> None:
         logging.getLogger(line.logger).info("%s", line.text)
 
 
-def _told(name_servers: str) -> str:
+def _name_server_text(name_servers: str) -> str:
     return f" and name server is {name_servers}" if name_servers else ""

@@ -1,7 +1,8 @@
 """Flags, settings and error handling shared by the commands that are clients.
 
 `settings` turns the flags into settings of a client, `asking` into servers that are queried one by one;
-`told` turns errors of the client into one line and exit code 1, or 3 for something that does not exist.
+`reports_errors` turns errors of the client into one line and exit code 1, or 3 for something that does
+not exist.
 """
 
 from __future__ import annotations
@@ -216,7 +217,7 @@ def _warnings_shown() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def told(command: Callable[..., Any]) -> Callable[..., Any]:
+def reports_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a command so that errors of the client are one line on standard error, with exit code 1, or 3 if
     something does not exist. SIGTERM ends it as Ctrl-C does.
     """

@@ -12,7 +12,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags, checked_addresses, told
+from mqgateway.gateway.cli.client_flags import (
+    NAMESRV,
+    asking,
+    asking_flags,
+    checked_addresses,
+    reports_errors,
+)
 from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.plain import escaped_json
 from mqgateway.gateway.runtime.name_servers import split_addresses
@@ -36,7 +42,7 @@ Examples:
 @click.option("-c", "--cluster", "name", help="Limit to this cluster.")
 @asking_flags
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@told
+@reports_errors
 def status(**given: Any) -> None:
     """Show all brokers, masters and slaves, with epochs and how far they are, and the controllers."""
     from mqgateway.gateway.mqadmin.cluster_status import as_text, cluster_status

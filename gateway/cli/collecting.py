@@ -53,7 +53,7 @@ class Collecting:
         self._service = service
         self._soon = soon
         self._most = self._entries()
-        self._is_asked = False
+        self._is_requested = False
         # What exists now lives as long as the process, and the server is ready without looking once more.
         gc.freeze()
         gc.set_threshold(*OFTEN, FULL_PASS_EVERY)
@@ -69,14 +69,14 @@ class Collecting:
 
     def _passed(self, phase: str, info: dict[str, int]) -> None:
         """Count passes. The middle generation's come after some seven thousand new objects."""
-        if phase == "start" or info["generation"] == 0 or self._is_asked:
+        if phase == "start" or info["generation"] == 0 or self._is_requested:
             return
         if self._entries() >= self._most + ENTRIES:
-            self._is_asked = True
+            self._is_requested = True
             self._soon(self._keep)
 
     def _keep(self) -> None:
         gc.collect()
         gc.freeze()
         self._most = self._entries()
-        self._is_asked = False
+        self._is_requested = False

@@ -1,6 +1,7 @@
-"""What a shell is answered that completes the words of `mqgateway`.
+"""Shell completion of the words of `mqgateway`.
 
-Nouns and `admin` are declared as mqadmin's commands, and need none of click; what is click's it knows itself.
+Resource commands and `admin` are declared like mqadmin's commands and are completed without click. Click
+completes its own commands.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from mqgateway.gateway.nouns import ABOUT, CATALOGUE, ELSEWHERE, RUN_SERVERS
 
 
 def complete(arguments: Sequence[str]) -> None:
-    """Print what a shell is answered."""
+    """Print the answer to a shell's completion request."""
     sys.stdout.write(answer(arguments, offer))
 
 
 def offer(words: Sequence[str], current: str) -> Offer:
-    """What may stand in place of the word that is being typed, after these."""
+    """Return the candidates for the word `current`, which follows `words`."""
     noun, pair = "".join(words[:1]), " ".join(words[:2])
     if noun == "admin":
         return _declared(words[1:], current, MQADMIN)
@@ -42,7 +43,7 @@ def _declared(words: Sequence[str], current: str, catalogue: Catalogue) -> Offer
 
 
 def _clicks(words: Sequence[str], current: str, module: str = "main", name: str = "main") -> Offer:
-    """What click offers for a command of its own."""
+    """Return click's candidates for one of its commands."""
     from click.shell_completion import ShellComplete  # with all commands slow to load
 
     command = getattr(import_module(f"mqgateway.gateway.cli.{module}"), name)

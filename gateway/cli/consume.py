@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import check_topic, client_flags, reports_errors, settings
 from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.explaining import explained, is_final
 from mqgateway.gateway.cli.printing import Form, form_of, print_message, raw_flag
@@ -69,7 +69,7 @@ LAST_MILLIS = 5000
 @click.option("--timeout", type=float, help="Exit after this number of seconds without a message.")
 @raw_flag
 @client_flags
-@told
+@reports_errors
 def consume(**given: Any) -> None:
     "Consume TOPIC as a member of a group and print the messages."
     from mqgateway.gateway.client import PushConsumer, Sql

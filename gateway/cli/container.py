@@ -1,4 +1,4 @@
-"""The command `mqgateway container`, the standard's `mqbrokercontainer`: brokers as processes of their own.
+"""The command `mqgateway container`, RocketMQ's `mqbrokercontainer`: each broker is a separate process.
 
     mqgateway container -c broker-container.conf
     mqadmin addBroker -c HOST:10811 -b /etc/rocketmq/broker-a.conf
@@ -44,7 +44,7 @@ IMPORTANT = (
     "listenPort",
     "namesrvAddr",
 )
-"""What `mqbrokercontainer -m` prints, as the standard's important properties."""
+"""Properties that `mqbrokercontainer -m` prints: RocketMQ's important properties."""
 
 
 @dataclass
@@ -59,12 +59,12 @@ class ContainerSettings:
         self.options = OptionSet(self.container, self.remoting, self.tls)
 
     def find_out(self) -> None:
-        """Fill in what depends on the machine and was not set."""
+        """Fill in unset settings that depend on the machine."""
         self.options.assume("brokerContainerIP", default_advertise(local_addresses()), "local address")
 
 
 def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of a container, the standard's among them."""
+    """Add the flags of a container, including RocketMQ's."""
     for option in (
         important_flag,
         click.option("--port", type=PORT, help=f"Port to listen on.  [default: {DEFAULT_PORT}]"),
@@ -89,7 +89,7 @@ def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settings_from(given: dict[str, Any]) -> tuple[ContainerSettings, list[SettingProblem]]:
-    """The settings out of file, environment and flags. Raises `ConfigError`."""
+    """Return the settings from file, environment and flags, and their problems. Raises `ConfigError`."""
     settings = ContainerSettings()
     flags = {
         "namesrvAddr": given["namesrv"],
@@ -153,12 +153,12 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
 
 
 def child_command() -> list[str]:
-    """How a broker's process is started, but for its file."""
+    """Return the command line of a broker's process, without the configuration file."""
     return [sys.executable, "-P", "-m", "mqgateway.gateway.cli.container_broker"]
 
 
 def child_environment(environment: Any) -> dict[str, str]:
-    """The environment of a broker's process, which finds these modules wherever it starts."""
+    """Return the environment of a broker's process, with which it finds these modules in any folder."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(mqgateway.__file__)))
     paths = [here, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}

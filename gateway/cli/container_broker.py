@@ -1,8 +1,8 @@
 """The process of one broker in a container: `python -m mqgateway.gateway.cli.container_broker FILE`.
 
-What else it runs with comes from standard input, as its first line; there it hears of changes, and that the
-container is gone: then it stops in good order, as nobody looks after it any more. On standard output it says
-that it is up, or why it is not. See `gateway.container.children` for both.
+The first line of standard input has the container's settings, later lines have changes. The end of standard
+input means that the container is gone: the broker then stops cleanly, as it is no longer supervised. On
+standard output the broker reports that it is up, or why it failed. See `gateway.container.children` for both.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ STDIN, STDOUT = 0, 1
 
 
 class Parent(Protocol):
-    """What the container says once the broker runs, and that it is gone."""
+    """Standard input while the broker runs: the container's messages, and its end."""
 
     def __init__(self, on_message: Callable[[Message], None], on_gone: Callable[[], None]) -> None:
         self._lines = Lines()
@@ -62,7 +62,10 @@ class Parent(Protocol):
 
 
 class ContainedBroker(Service):
-    """The broker of this process. `say` writes to the container, `attach` lets a protocol hear it."""
+    """The broker of this process.
+
+    `say` writes to the container, `attach` connects a protocol to its messages, `end` ends the process.
+    """
 
     def __init__(
         self,
@@ -91,14 +94,14 @@ class ContainedBroker(Service):
         self._on_stop(self._stop_front_ends)
 
     def _begin(self) -> Deferred[None]:
-        """Start the broker; the container is told how that went."""
-        self._attach(Parent(self._told, self._alone))
+        """Start the broker and report the result to the container."""
+        self._attach(Parent(self._received, self._alone))
         self._observation.start()
         return self.broker.start().addCallback(self._up).addErrback(self._failed)
 
     @property
     def entries(self) -> int:
-        """How many topics, groups and queues the broker holds."""
+        """Number of topics, groups and queues of the broker."""
         return self.broker.entries
 
     def _stop_front_ends(self) -> None:
@@ -126,7 +129,7 @@ class ContainedBroker(Service):
         self._say(line_of({"failed": failure.getErrorMessage()}))
         return failure
 
-    def _told(self, message: Message) -> None:
+    def _received(self, message: Message) -> None:
         if NAME_SERVERS in message:
             try:
                 self._settings.options.set(NAME_SERVERS, str(message[NAME_SERVERS]), "the container")
@@ -140,9 +143,10 @@ class ContainedBroker(Service):
 
 
 def first_message(read: Callable[[], bytes]) -> Message:
-    """The container's first line; `read` gives a byte, so that none of the next is taken.
+    """Return the container's first message.
 
-    Raises `ConfigError`.
+    `read` returns a single byte, so that nothing of the next line is consumed. Raises `ConfigError` if the
+    input ends before.
     """
     lines = Lines()
     while data := read():
@@ -152,9 +156,9 @@ def first_message(read: Callable[[], bytes]) -> Message:
 
 
 def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[SettingProblem]]:
-    """The settings of a broker's file and of its container, and what is to be said about them.
+    """Return the settings from a broker's file and its container, and the problems found in them.
 
-    Raises `ConfigError`.
+    Raises `ConfigError` for the first error.
     """
     settings = BrokerSettings()
     told = [Setting(name, value, 0, "the container") for name, value in first["settings"]]
@@ -164,7 +168,7 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Setti
     if errors:
         raise ConfigError(str(errors[0]))
     settings.options.assume("brokerConfigPath", path, "the container")
-    # The standard's brokers of a container write for one another without being told to.
+    # In RocketMQ, brokers of a container write for one another without a setting.
     settings.options.assume("enableRemoteEscape", True, "the container")
     settings.find_out()
     why = "has no effect in a container: the container's own setting applies"
@@ -172,9 +176,9 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Setti
 
 
 def log_as(first: Message) -> None:
-    """Log as the container does, each line with the broker's name; to files in a folder of that name.
+    """Start logging as in the container, each line with the broker's name.
 
-    Raises `ConfigError` when nothing can be written there.
+    Log files are in a folder of that name. Raises `ConfigError` if it cannot be written.
     """
     logs: Mapping[str, str] = first.get(LOGGING, {})
     form: LogFormat = "json" if logs.get("form") == "json" else "text"
@@ -186,7 +190,7 @@ def log_as(first: Message) -> None:
 
 
 def main() -> None:
-    """Run the broker of the file named on the command line until the container wants no more of it."""
+    """Run the broker of the file on the command line until the container stops it or is gone."""
     try:
         first = first_message(lambda: os.read(STDIN, 1))
         log_as(first)

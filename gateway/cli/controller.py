@@ -1,4 +1,4 @@
-"""The command `mqgateway controller`, the standard's `mqcontroller`: who is master of each broker set.
+"""The command `mqgateway controller`, RocketMQ's `mqcontroller`: elects the master of each broker set.
 
     mqgateway controller -c controller.conf
     mqadmin getControllerMetaData -a HOST:9878
@@ -41,11 +41,11 @@ IMPORTANT = (
     "enableElectUncleanMaster",
     "notifyBrokerRoleChanged",
 )
-"""What `mqcontroller -m` prints."""
+"""Properties that `mqcontroller -m` prints."""
 
 
 def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of a controller, the standard's among them."""
+    """Add the flags of a controller, including RocketMQ's."""
     for option in (
         important_flag,
         click.option(
@@ -69,7 +69,7 @@ def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[SettingProblem]]:
-    """The settings out of file, environment and flags. Raises `ConfigError`."""
+    """Return the settings from file, environment and flags, and their problems. Raises `ConfigError`."""
     settings = ControllerSettings()
     problems = apply_given(settings.options, given, {})
     folder = given["data_dir"]

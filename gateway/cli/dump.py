@@ -1,8 +1,8 @@
-"""Printing a store file or captured frames through the formats' own definitions.
+"""Dump of a store file or captured frames through the formats' own definitions.
 
-What a file holds is told by where it lies, as the standard names its folders, or by `kind`. Reading
-stops at the first bytes that are no entry; the last line then says where and why, so that a torn
-file is shown up to the tear. A file that was cut is as good as a whole one.
+The kind of a file follows from its path, by RocketMQ's folder names, or is given as `kind`. Reading
+stops at the first bytes that are not an entry. The last line then states the position and the reason,
+so that a torn file is shown up to the tear. A truncated file is read like a whole one.
 """
 
 import os
@@ -30,11 +30,11 @@ Entry = dict[str, Any]
 
 
 class DumpError(Exception):
-    """The file is of no known kind, or cannot be read as what it is said to be."""
+    """The kind of the file is unknown, or the file cannot be read."""
 
 
 def kind_of(path: str) -> str:
-    """What a file holds, by its place. Raises `DumpError` when that does not tell."""
+    """Return the kind of a file by its path. Raises `DumpError` if the path does not imply it."""
     name = os.path.basename(path)
     folders = os.path.abspath(path).split(os.sep)[:-1]
     name = name.removesuffix(".bak")
@@ -44,7 +44,7 @@ def kind_of(path: str) -> str:
         return BY_NAME[name]
     if name.endswith(".json"):
         return "table"
-    # Below a folder of queues lie topic and queue id, and a topic may be called like any folder.
+    # Below a folder of queues are topic and queue id, and a topic may have the name of any folder.
     for folder in (*folders[-3:-2], *reversed(folders)):
         if folder in BY_FOLDER:
             return BY_FOLDER[folder]
@@ -52,9 +52,9 @@ def kind_of(path: str) -> str:
 
 
 def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str) -> Iterator[str]:
-    """The file's entries from a byte on, one a line: `at key=value ...` or JSON.
+    """Yield the file's entries from byte `offset`, one a line: `at key=value ...` or JSON.
 
-    Raises `DumpError` for an unknown kind or a file that cannot be read.
+    At most `limit` entries. Raises `DumpError` for an unknown kind or an unreadable file.
     """
     chosen = kind or kind_of(path)
     if chosen not in KINDS:
@@ -89,7 +89,7 @@ def _json(value: Any) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Bytes as text where they are, else as hex."""
+    """Return printable bytes as text, other bytes as hex, other values unchanged."""
     if isinstance(value, bytes):
         text = value.decode("utf-8", "replace")
         return text if text.isprintable() else value.hex()
@@ -101,7 +101,7 @@ def _plain(parsed: Container) -> Entry:
 
 
 def commit_log(file: BinaryIO) -> Iterator[Entry]:
-    """Records, and the blank at a file's end."""
+    """Yield the records and the blank at a file's end."""
     return _until_blank(file, _head, _record)
 
 
@@ -113,8 +113,10 @@ def _head(raw: bytes) -> tuple[int, bool]:
 def _until_blank(
     file: BinaryIO, head: Callable[[bytes], tuple[int, bool]], read: Callable[[bytes], Entry]
 ) -> Iterator[Entry]:
-    """What `read` makes of each frame, and the blank at a file's end; `head` tells by the first eight bytes
-    how long one is, and whether it is that."""
+    """Yield each frame as parsed by `read`, and the blank at a file's end.
+
+    `head` returns the size of a frame from its first eight bytes, and True for the blank.
+    """
     while True:
         at = file.tell()
         raw = file.read(8)
@@ -134,7 +136,7 @@ def _until_blank(
 
 
 def _record(raw: bytes) -> Entry:
-    """A record's fields as text. Raises `ConstructError`."""
+    """Return a record's fields, with hosts, topic and properties as text. Raises `ConstructError`."""
     entry = _plain(schema.RECORD.parse(raw))
     entry["magic"] = f"{entry['magic']:#x}"
     for host in ("born_host", "store_host"):
@@ -145,7 +147,7 @@ def _record(raw: bytes) -> Entry:
 
 
 def ledger(file: BinaryIO) -> Iterator[Entry]:
-    """Entries of a DLedger member, each with the record in it, and the blank at a file's end."""
+    """Yield the entries of a DLedger member, each with its record, and the blank at a file's end."""
     return _until_blank(file, _ledger_head, _ledger_entry)
 
 
@@ -155,7 +157,7 @@ def _ledger_head(raw: bytes) -> tuple[int, bool]:
 
 
 def _ledger_entry(raw: bytes) -> Entry:
-    """An entry's fields, and its record's where the body is one. Raises `ConstructError`."""
+    """Return an entry's fields, with the record's if the body is a record. Raises `ConstructError`."""
     entry = _plain(entry_schema.ENTRY.parse(raw))
     body = entry.pop("body")
     try:
@@ -165,7 +167,7 @@ def _ledger_entry(raw: bytes) -> Entry:
 
 
 def ledger_index(file: BinaryIO) -> Iterator[Entry]:
-    """The units of a DLedger member's index, up to the first that is empty."""
+    """Yield the units of a DLedger member's index, up to the first empty one."""
     size = entries.INDEX_UNIT_SIZE
     while len(raw := file.read(size)) == size and any(raw):
         try:
@@ -180,7 +182,7 @@ def _reason(error: ConstructError) -> str:
 
 
 def consume_queue(file: BinaryIO) -> Iterator[Entry]:
-    """Units, up to the first that is empty."""
+    """Yield the units, up to the first empty one."""
     while len(raw := file.read(20)) == 20:
         entry = _plain(schema.QUEUE_UNIT.parse(raw))
         if entry["size"] == 0:
@@ -189,7 +191,7 @@ def consume_queue(file: BinaryIO) -> Iterator[Entry]:
 
 
 def batch_queue(file: BinaryIO) -> Iterator[Entry]:
-    """Units, up to the first that is empty."""
+    """Yield the units, up to the first empty one."""
     while len(raw := file.read(46)) == 46:
         entry = _plain(schema.BATCH_QUEUE_UNIT.parse(raw))
         if entry["size"] == 0:
@@ -198,7 +200,7 @@ def batch_queue(file: BinaryIO) -> Iterator[Entry]:
 
 
 def ext(file: BinaryIO) -> Iterator[Entry]:
-    """Units, up to the mark at the end or the first that is empty."""
+    """Yield the units, up to the end marker or the first empty one."""
     while True:
         at = file.tell()
         size = int.from_bytes(raw := file.read(2), "big", signed=True)
@@ -213,7 +215,7 @@ def ext(file: BinaryIO) -> Iterator[Entry]:
 
 
 def timer_wheel(file: BinaryIO) -> Iterator[Entry]:
-    """The slots that were ever set."""
+    """Yield the slots that are not all zeros."""
     size = timers.SLOT.sizeof()
     while chunk := file.read(size * 4096):
         start = file.tell() - len(chunk)
@@ -226,7 +228,7 @@ def timer_wheel(file: BinaryIO) -> Iterator[Entry]:
 
 
 def timer_log(file: BinaryIO) -> Iterator[Entry]:
-    """Units, and the end of a file that was filled."""
+    """Yield the units and the blank at the end of a full file."""
     size = timers.UNIT.sizeof()
     while True:
         at = file.tell()
@@ -244,7 +246,7 @@ def timer_log(file: BinaryIO) -> Iterator[Entry]:
 
 
 def timer_checkpoint(file: BinaryIO) -> Iterator[Entry]:
-    """The standard's part, and ours where there is one."""
+    """Yield RocketMQ's fields, then mqgateway's own if present."""
     raw = file.read(4096)
     try:
         yield {"at": 0, **_plain(timers.CHECKPOINT.parse(raw))}
@@ -259,7 +261,7 @@ def timer_checkpoint(file: BinaryIO) -> Iterator[Entry]:
 
 
 def index(file: BinaryIO) -> Iterator[Entry]:
-    """The header, then the entries in the order they were put."""
+    """Yield the header, then the entries in the order in which they were added."""
     at = file.tell()
     file.seek(0)
     try:
@@ -278,13 +280,13 @@ def index(file: BinaryIO) -> Iterator[Entry]:
 
 
 def _slots(size: int) -> int:
-    """Hash slots of an index file of a size, which has four entries for each as the standard's has."""
+    """Return the number of hash slots of an index file of `size` bytes; as in RocketMQ, 4 entries a slot."""
     slots, rest = divmod(size - 40, 4 + 4 * 20)
     return INDEX_SLOTS if rest else slots
 
 
 def checkpoint(file: BinaryIO) -> Iterator[Entry]:
-    """The one entry of a checkpoint."""
+    """Yield the only entry of a checkpoint."""
     try:
         yield {"at": 0, **_plain(schema.CHECKPOINT.parse(file.read(4096)))}
     except ConstructError as error:
@@ -292,7 +294,7 @@ def checkpoint(file: BinaryIO) -> Iterator[Entry]:
 
 
 def frames(file: BinaryIO) -> Iterator[Entry]:
-    """Captured remoting frames, one after another."""
+    """Yield captured remoting frames, one after another."""
     while True:
         at = file.tell()
         word = file.read(4)
@@ -312,7 +314,7 @@ def frames(file: BinaryIO) -> Iterator[Entry]:
 
 
 def table(file: BinaryIO) -> Iterator[Entry]:
-    """The top members of a JSON table."""
+    """Yield the top-level members of a JSON table."""
     try:
         value = lenient_json.loads(file.read().decode("utf-8", "replace"))
     except ValueError as error:
@@ -323,7 +325,7 @@ def table(file: BinaryIO) -> Iterator[Entry]:
 
 
 def text(file: BinaryIO) -> Iterator[Entry]:
-    """The lines of a small text file."""
+    """Yield the lines of a small text file."""
     for number, line in enumerate(file.read().decode("utf-8", "replace").splitlines()):
         yield {"at": number, "line": line}
 
@@ -344,7 +346,7 @@ KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
     "text": text,
     "frame": frames,
 }
-"""How each kind of file is read, from where the file stands."""
+"""Reader of each kind of file; it starts at the current position of the file."""
 
 BY_NAME = {
     "checkpoint": "checkpoint",
@@ -356,14 +358,14 @@ BY_NAME = {
     "lock": "text",
     "brokerIdentity": "text",
 }
-"""Files with a name of their own, and their kind."""
+"""Files with a fixed name, and their kind."""
 
 IN_LEDGER = {"data": "dledger", "index": "dledgerindex"}
-"""Folders of a DLedger member, `dledger-ID`, and the kind of their files; beside them lie texts."""
+"""Folders of a DLedger member, `dledger-ID`, and the kind of their files; its other files are texts."""
 
 BY_FOLDER = {
     **{name: name for name in KINDS if name not in ("table", "text", "frame", "checkpoint", "dledger")},
     "compactionLog": "commitlog",
     "compactionCq": "batchconsumequeue",
 }
-"""Folders above a file that tell its kind; the nearest counts."""
+"""Folders above a file that imply its kind; the nearest one decides."""

@@ -1,6 +1,6 @@
-"""Where `mqgateway` begins: nouns go their way without what only servers and click's commands need.
+"""Entry point of `mqgateway`. Resource commands start without the modules of servers and click's commands.
 
-Loading that takes longer than most of their calls.
+Loading those modules takes longer than most calls of a resource command.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from mqgateway.gateway.nouns import CATALOGUE, is_noun
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     end_with(run)
 
 
 def run() -> int:
-    """Call what the command line names; the exit code."""
+    """Run the command of the command line. Return the exit code."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["--complete"]:
         from mqgateway.gateway.cli.completing import complete

@@ -1,9 +1,9 @@
-"""What the environment says about settings: variables, Java's options, and the file for TLS.
+"""Settings from the environment: variables, Java's options, and the file for TLS.
 
-    NAMESRV_ADDR, ROCKETMQ_HOME         as the standard's scripts read them
+    NAMESRV_ADDR, ROCKETMQ_HOME         as RocketMQ's scripts read them
     MQGATEWAY_FLUSH_DISK_TYPE=...       any property, in upper snake case
     JAVA_OPT, JAVA_OPT_EXT              of Java's options only -D<property> counts
-    tls.config.file                     a properties file of its own, below everything else
+    tls.config.file                     a separate properties file, of the lowest precedence
 
 Standard: `runbroker.sh`, `MixAll`, `TlsHelper.extractTlsConfigFromFile`.
 """
@@ -18,23 +18,26 @@ from mqgateway.engine.options.option import closest
 log = logging.getLogger(__name__)
 
 STANDARD = {"NAMESRV_ADDR": "namesrvAddr", "ROCKETMQ_HOME": "rocketmqHome"}
-"""Variables of the standard and the properties they set."""
+"""RocketMQ's variables and the properties they set."""
 
 PREFIX = "MQGATEWAY_"
 JAVA = ("JAVA_OPT", "JAVA_OPT_EXT")
 OF_JAVA_ONLY = ("HEAP_OPTS", "MAX_HEAP_SIZE", "HEAP_NEWSIZE", "RMQ_NUMA_NODE")
-"""Variables that size Java's memory: accepted, and nothing else."""
+"""Variables that size Java's memory: accepted without effect."""
 
 SYSTEM_PROPERTIES = {
     "rocketmq.namesrv.addr": "namesrvAddr",
     "rocketmq.home.dir": "rocketmqHome",
     "rocketmq.acl.plain.file": "aclPlainFile",
 }
-"""Java's system properties and the properties they set; those of TLS are called alike."""
+"""Java's system properties and the properties they set; those of TLS have the same name."""
 
 
 def from_environment(environment: Mapping[str, str], options: OptionSet) -> list[Setting]:
-    """What the environment sets of these options; our own variables win over Java's and the standard's."""
+    """Return the settings of these options in the environment, in rising precedence.
+
+    Java's options come first, then RocketMQ's variables, then those with the prefix `MQGATEWAY_`.
+    """
     settings = [
         setting
         for variable in JAVA
@@ -57,7 +60,7 @@ def from_environment(environment: Mapping[str, str], options: OptionSet) -> list
 
 
 def from_java_options(text: str, source: str) -> list[Setting]:
-    """The settings among a Java command line's options: `-Dname=value`, others are left out."""
+    """Return the `-Dname=value` settings of a Java command line's options; other options are ignored."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -71,12 +74,12 @@ def from_java_options(text: str, source: str) -> list[Setting]:
 
 
 def variable_of(name: str) -> str:
-    """The variable that sets a property: `MQGATEWAY_FLUSH_DISK_TYPE` for `flushDiskType`."""
+    """Return the variable that sets a property: `MQGATEWAY_FLUSH_DISK_TYPE` for `flushDiskType`."""
     return PREFIX + snake_case(name).upper()
 
 
 def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet]) -> list[SettingProblem]:
-    """Variables with our prefix that set nothing, and Java's that do not count here."""
+    """Return a warning for each variable with the prefix that sets nothing; log Java's ignored variables."""
     ours = _ours(environment)
     known = [variable_of(name) for options in sets for name in options.names()] if ours else []
     problems = []
@@ -95,11 +98,11 @@ def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet])
 
 
 def _ours(environment: Mapping[str, str]) -> list[str]:
-    """The variables with our prefix, sorted; where there are none, no name of a property is spelt out."""
+    """Return the variables with the prefix, sorted. If empty, callers need not build names of variables."""
     return sorted(variable for variable in environment if variable.startswith(PREFIX))
 
 
 def tls_file(settings: Iterable[Setting]) -> tuple[str, bool]:
-    """Where the file for TLS is, and whether somebody named it: then it has to be there."""
+    """Return the path of the file for TLS, and True if a setting names it: then it must exist."""
     named = [setting.value.strip() for setting in settings if setting.key == "tls.config.file"]
     return (named[-1], True) if named else (TlsOptions().tls_config_file, False)

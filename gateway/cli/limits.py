@@ -1,8 +1,8 @@
-"""What the machine allows a server, and what to change where that is too little. Nothing is changed but this
-process's own limit of open files, up to what it may have, as Java does.
+"""Limits of the machine that are too low for a server, and how to raise them.
 
-What matters to Apache's broker only is not looked at: it maps its files (`vm.max_map_count`), this one reads
-and writes them. Source of the settings: the standard's `os.sh`.
+Only this process's own limit of open files is changed, up to its hard limit, as Java does. Limits that matter
+to Apache's broker only are not checked: it maps its files (`vm.max_map_count`), this one reads and writes
+them. Source of the settings: RocketMQ's `os.sh`.
 """
 
 from __future__ import annotations
@@ -13,32 +13,35 @@ from collections.abc import Callable, Iterator
 from mqgateway.gateway.remoting.transport import spare_files
 
 SWAPPINESS = 10
-"""Above this the kernel likes to swap a quiet process out for the sake of file contents that it caches."""
+"""Highest accepted `vm.swappiness`: above it the kernel swaps an idle process out for its file cache."""
 
 Read = Callable[[str], str]
-"""Gives the text of a file of `/proc`. Raises `OSError`."""
+"""Reader of a file of `/proc`; returns its text. Raises `OSError`."""
 
 
 def read_kernel(path: str) -> str:
-    """The text of a small file that the kernel makes."""
+    """Return the text of a small file of the kernel. Raises `OSError`."""
     with open(path, encoding="ascii", errors="replace") as text:
         return text.read()
 
 
 def raise_open_files() -> int:
-    """Let this process have as many files open as it may; gives how many. -1: no limit."""
+    """Raise the limit of open files of this process to its hard limit. Return it; -1: no limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
         except (OSError, ValueError):
-            pass  # the old one counts, and is told of where it is too low
+            pass  # the old limit applies; `advice` reports it if it is too low
     return soft
 
 
 def advice(open_files: int, connections: int, backlog: int, read: Read) -> Iterator[str]:
-    """What should be changed on this machine for a server of so many connections, each with how."""
+    """Yield the limits of this machine that are too low for the server, each with the command to raise it.
+
+    `open_files` is the process's limit (-1: none), `connections` and `backlog` are the server's settings.
+    """
     if 0 <= open_files < connections + spare_files(open_files):
         yield (
             f"{open_files} open files are allowed, which leaves {open_files - spare_files(open_files)} for "

@@ -1,7 +1,7 @@
-"""Log lines in files, by the standard's names: which logger's go where, and when a file makes room.
+"""Log files by RocketMQ's names: the loggers of each file, and its rotation.
 
-A full file goes to `otherdays/NAME.1.log.gz`, what is there moves up by one, the oldest is dropped. It is
-compressed by a thread beside the loop; what a killed process left half done the next one finishes.
+A full file becomes `otherdays/NAME.1.log.gz`. Existing ones move up by one number, and the oldest is
+dropped. A thread compresses it, outside the event loop. The next process finishes the work of a killed one.
 Standard: `rmq.broker.logback.xml`, `rmq.namesrv.logback.xml`, `rmq.controller.logback.xml`.
 """
 
@@ -23,17 +23,17 @@ OLD = "otherdays"
 PACKING = ".rolling"
 MIB = 1024 * 1024
 REST = ""
-"""As a logger: everything that goes to no other file."""
+"""Name of the root logger: lines that belong to no other file."""
 
 WITH_LOGGER = "%(asctime)s %(levelname)s %(name)s - %(message)s"
 WITH_LEVEL = "%(asctime)s %(levelname)s - %(message)s"
 BARE = "%(asctime)s - %(message)s"
 SECONDS = "%Y-%m-%d %H:%M:%S"
-"""Times are those of the machine; the standard's are always of GMT+8."""
+"""Format of times, which are local; RocketMQ's are always GMT+8."""
 
 
 class LogFile(NamedTuple):
-    """A file: the loggers whose lines it has, with all below them; how many of `size` bytes are kept."""
+    """A file: its loggers, with all below them, and the number of full files of `size` bytes to keep."""
 
     name: str
     loggers: tuple[str, ...]
@@ -73,16 +73,19 @@ FILES = {"broker": BROKER_FILES, "namesrv": NAME_SERVER_FILES, "controller": CON
 
 
 def files_of(servers: Iterable[str]) -> list[LogFile]:
-    """The files of a process that runs these servers, each one of `FILES`; the first has the rest."""
+    """Return the log files of a process that runs these servers, keys of `FILES`.
+
+    The first server's default file has the lines that belong to no other file.
+    """
     tables = [FILES[server] for server in servers]
     others = [file for table in tables for file in table if REST not in file.loggers]
     return [tables[0][0], *others]
 
 
 class RolledFile(RotatingFileHandler):
-    """One file in a folder, made with its first line; `packer` compresses what is full.
+    """One file in a folder, created with its first line; `packer` compresses full files.
 
-    Where the full one cannot be moved, lines go on into it, and it is tried again with each.
+    If a full file cannot be moved, lines are still appended to it, and each line tries again.
     """
 
     def __init__(self, folder: str, file: LogFile, packer: Executor) -> None:
@@ -96,10 +99,10 @@ class RolledFile(RotatingFileHandler):
         self.setLevel(file.level)
 
     def doRollover(self) -> None:
-        """Begin a new file; the one before is compressed by and by."""
+        """Begin a new file and queue the full one for compression."""
         if self.stream is not None:
             self.stream.close()
-        # When the process ends there is no thread any more; the next process finds the full file.
+        # At the end of the process the thread is gone; the next process finds the full file.
         with contextlib.suppress(OSError, RuntimeError):
             os.makedirs(os.path.dirname(self._old), exist_ok=True)
             full = f"{self._old}.{os.getpid()}.{next(self._numbers)}{PACKING}"
@@ -108,16 +111,16 @@ class RolledFile(RotatingFileHandler):
         self.stream = self._open()
 
     def finish_earlier(self) -> None:
-        """Compress what processes before this one left, the oldest first."""
+        """Queue full files of earlier processes for compression, oldest first."""
         left = glob.glob(f"{glob.escape(self._old)}.*{PACKING}")
         for full in sorted(left, key=os.path.getmtime):
             self._packer.submit(pack, full, self._old, self._kept)
 
 
 def pack(full: str, old: str, kept: int) -> None:
-    """Compress the file `full` to `OLD.1.log.gz`, after those there have moved up; at most `kept` stay.
+    """Compress the file `full` to `OLD.1.log.gz`, after the existing ones moved up; at most `kept` stay.
 
-    It is gone only when the compressed one is complete. What the disk does not take stays as it is.
+    `full` is removed only after the compressed file is complete. On an error of the disk it is kept.
     """
     packed = f"{full}.gz"
     try:
@@ -135,7 +138,10 @@ def pack(full: str, old: str, kept: int) -> None:
 
 
 class LogFolder(logging.Handler):
-    """Writes each line to the files of its logger in a folder, which is made. Raises `OSError`."""
+    """Handler that writes each line to the files of its logger, in a folder that it creates.
+
+    Raises `OSError` if the folder cannot be created or written.
+    """
 
     def __init__(
         self, folder: str, files: Iterable[LogFile], formatter: Callable[[str], logging.Formatter]
@@ -163,14 +169,14 @@ class LogFolder(logging.Handler):
                 handler.handle(record)
 
     def close(self) -> None:
-        """Write everything, and wait until what is full is compressed."""
+        """Close the files and wait until full ones are compressed."""
         for _, handler in self._files:
             handler.close()
         self._packer.shutdown()
         super().close()
 
     def _files_of(self, logger: str) -> list[RolledFile]:
-        """The files of the longest name that stands above a logger."""
+        """Return the files whose logger name is the longest prefix of `logger`."""
         lengths = [
             max((_above(name, logger) for name in file.loggers), default=-1) for file, _ in self._files
         ]
@@ -181,5 +187,5 @@ class LogFolder(logging.Handler):
 
 
 def _above(name: str, logger: str) -> int:
-    """How long a name is that stands above a logger, or is its own; -1 when it is neither."""
+    """Return the length of `name` if it is the logger or a parent of it, else -1."""
     return len(name) if not name or logger == name or logger.startswith(f"{name}.") else -1

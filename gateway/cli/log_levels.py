@@ -1,7 +1,7 @@
 """Levels of single loggers, which follow the setting `logLevels` while a server runs.
 
-The setting is looked at again and again, as the standard looks at its `rmq.*.logback.xml`: so it does not
-matter by which request, and in which of several servers of the process, it was changed.
+The setting is polled, as RocketMQ polls its `rmq.*.logback.xml`. So it does not matter which request changed
+it, and in which server of the process.
 """
 
 import logging
@@ -13,7 +13,7 @@ LOOK_SECONDS = 1.0
 
 
 class LogLevels:
-    """Those that the settings of one process name."""
+    """Log levels from the settings of one process."""
 
     def __init__(self, options: Sequence[LogOptions]) -> None:
         self._options = options
@@ -21,7 +21,7 @@ class LogLevels:
         self._before: dict[str, int] = {}
 
     def follow(self) -> None:
-        """Set the levels if the settings changed; loggers they no longer name are as they were before."""
+        """Set the levels if the settings changed. Loggers that are no longer named get their old level."""
         text = ",".join(one.log_levels for one in self._options)
         if text == self._text:
             return

@@ -1,8 +1,8 @@
-"""Where log lines go: one event a line on standard error or in files, as text or as JSON.
+"""Log output: one event a line on standard error or in files, as text or as JSON.
 
-Everything logs through the standard `logging`; Twisted's own events are routed into it. A line carries time
-(with its zone in JSON), level, logger and message; JSON adds whatever fields the event was given. Messages
-quote what peers say, so they are cut to a length and can begin no line of their own.
+Everything logs through Python's `logging`; Twisted's own events are routed into it. A line has time (with its
+zone in JSON), level, logger and message; JSON adds the fields of the event. Messages quote text from peers.
+So they are truncated to a length, and line breaks in them are escaped.
 """
 
 import logging
@@ -20,39 +20,39 @@ LogFormat = Literal["text", "json"]
 TEXT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 STATS = "mqgateway.stats"
-"""The logger of what was counted in the last minute, hour and day."""
+"""Logger of the statistics of the last minute, hour and day."""
 MESSAGE_MAX = 4000
-"""Characters of a message; what a peer made longer is cut."""
+"""Maximum length of a message, in characters; longer ones are truncated."""
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class ZonedJsonFormatter(JsonFormatter):
-    """JSON lines whose times are of ISO 8601, in the machine's time and with its zone."""
+    """Formatter of JSON lines with ISO 8601 local times and their zone."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        """For example `2026-01-31T12:00:00.123+01:00`."""
+        """Return the time of a record, for example `2026-01-31T12:00:00.123+01:00`."""
         return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
 
 
 def start_logging(
-    form: LogFormat, level: str, who: str = "", *, folder: str | None = None, servers: Iterable[str] = ()
+    form: LogFormat, level: str, name: str = "", *, folder: str | None = None, servers: Iterable[str] = ()
 ) -> None:
-    """Send everything at `level` and above to standard error in the given form, with the name `who`.
+    """Log everything at `level` and above to standard error in the given form, under `name`.
 
-    With a `folder` it goes to the files there that these servers have (`log_files.FILES`), and to standard
-    error what is a warning or worse. Raises `OSError` when nothing can be written there.
+    With a `folder`, lines go to the log files of these servers there (`log_files.FILES`), and only warnings
+    and errors to standard error. Raises `OSError` if the folder cannot be written.
     """
     root = logging.getLogger()
     console = logging.StreamHandler(sys.stderr)
-    console.setFormatter(_formatter(form, TEXT, None, who))
+    console.setFormatter(_formatter(form, TEXT, None, name))
     handlers: list[logging.Handler] = [console]
-    # Lines of each minute are for files, not for who looks on.
+    # Statistics of each minute are for files, not for a terminal.
     logging.getLogger(STATS).setLevel(logging.WARNING if folder is None else logging.NOTSET)
     if folder is not None:
         console.setLevel(logging.WARNING)
         handlers.append(
-            LogFolder(folder, files_of(servers), lambda text: _formatter(form, text, SECONDS, who))
+            LogFolder(folder, files_of(servers), lambda text: _formatter(form, text, SECONDS, name))
         )
     for handler in handlers:
         handler.addFilter(keep_to_one_line)
@@ -61,21 +61,21 @@ def start_logging(
     route_twisted()
 
 
-def _formatter(form: LogFormat, text: str, times: str | None, who: str) -> logging.Formatter:
+def _formatter(form: LogFormat, text: str, times: str | None, name: str) -> logging.Formatter:
     if form == "json":
         return ZonedJsonFormatter(
             "%(asctime)s %(levelname)s %(name)s %(message)s",
             rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
-            static_fields={"broker": who} if who else None,
+            static_fields={"broker": name} if name else None,
         )
-    named = text.replace("%(name)s", f"{who.replace('%', '%%')} %(name)s") if who else text
+    named = text.replace("%(name)s", f"{name.replace('%', '%%')} %(name)s") if name else text
     return logging.Formatter(named, times)
 
 
 def keep_to_one_line(record: logging.LogRecord) -> bool:
-    """A filter that lets everything pass, with no control characters and no more than `MESSAGE_MAX`.
+    """Escape control characters of a record and truncate it to `MESSAGE_MAX`. A filter that drops nothing.
 
-    A message that does not fit its arguments is logged with them beside it: it must not end what logs.
+    A message that does not fit its arguments is logged followed by them: logging must not raise an error.
     """
     try:
         text = record.getMessage()
@@ -90,10 +90,10 @@ def keep_to_one_line(record: logging.LogRecord) -> bool:
 
 
 def route_twisted() -> None:
-    """Hand Twisted's events to `logging`, so that nothing is printed on a way of its own."""
+    """Route Twisted's events to `logging`, so that Twisted prints nothing itself."""
     from twisted.logger import ILogObserver, STDLibLogObserver, globalLogBeginner
 
-    # Twisted announces every port and factory it starts at "info"; that is noise to an operator.
+    # Twisted logs every port and factory it starts at "info"; that is noise to an operator.
     logging.getLogger("twisted").setLevel(logging.WARNING)
     observer = cast(ILogObserver, STDLibLogObserver("twisted"))
     globalLogBeginner.beginLoggingTo([observer], redirectStandardIO=False)

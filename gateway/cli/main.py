@@ -1,9 +1,9 @@
-"""The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and the standard's `mqnamesrv`, `mqbroker`.
+"""The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and RocketMQ's `mqnamesrv`, `mqbroker`.
 
-A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
+A command reads its settings, reports their problems, and passes a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
 
-Exit codes: 0 stopped in good order or printed what was asked, 1 could not start, 2 wrong usage or settings.
+Exit codes: 0 stopped cleanly or printed the output, 1 could not start, 2 wrong usage or settings.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ IMPORTANT = (
     "namesrvAddr",
     "storePathRootDir",
 )
-"""What `mqbroker -m` prints, as the standard's important properties."""
+"""Properties that `mqbroker -m` prints: RocketMQ's important properties."""
 LATER = {
     "admin": "Run a command of Apache's mqadmin: `admin help` lists them.",
     "consume": "Consume TOPIC as a member of a group and print the messages.",
@@ -82,7 +82,7 @@ LATER = {
     "store": "Check, rebuild, count, convert, back up and restore a store on disk.",
     "tail": "Print the newest messages of TOPIC.",
 }
-"""Commands in modules of their names, which are loaded once they are called, and what they are for."""
+"""Commands in modules of the same name, which are loaded when called, with their help texts."""
 
 
 def run_services(
@@ -91,7 +91,7 @@ def run_services(
     given: dict[str, Any],
     secured: Secured | None = None,
 ) -> None:
-    """Run what the settings describe until a signal ends it; who may is told once it is up."""
+    """Run the services of the settings until a signal stops them. Print their summary when they are up."""
     seldom(WHILE_STARTING)
     began, output = process_start(), given["output"]
     logged: dict[str, LogOptions] = {}
@@ -139,9 +139,9 @@ def run_services(
 def read_settings(
     given: dict[str, Any], *, namesrv: NamesrvSettings | None, broker: BrokerSettings | None
 ) -> Secured | None:
-    """Fill the services' settings from files, environment and flags; wrong ones end the process.
+    """Fill the services' settings from files, environment and flags. Errors in them end the process.
 
-    Gives what was made up where both are to be closed (`--secure`).
+    Return the generated credentials if both servers are secured (`--secure`).
     """
     output, problems, secured = given["output"], [], None
     try:
@@ -189,7 +189,8 @@ def _apply_all(
 def _find_out_all(
     given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
 ) -> Secured | None:
-    """Fill in what was not set; after what was set wrong is told, which may be why something does not fit."""
+    """Fill in unset settings. Problems of the given settings are already collected: they may be the cause of
+    an error here."""
     secured = None
     if broker is not None:
         if given.get("config"):
@@ -207,7 +208,7 @@ def _find_out_all(
 
 
 def _secured(given: dict[str, Any], namesrv: NamesrvSettings, broker: BrokerSettings) -> Secured | None:
-    """Close both servers where that is asked for; nothing is made up for who only prints settings."""
+    """Secure both servers if `--secure` is given. With `--print-config`, generate no credentials."""
     if not given["secure"]:
         return None
     from mqgateway.gateway.cli.secure import close_both, secure
@@ -220,12 +221,15 @@ def _secured(given: dict[str, Any], namesrv: NamesrvSettings, broker: BrokerSett
 
 
 def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
-    """Whether `--set` of this key is for the broker of the two: its own, common and misspelt ones."""
+    """Return True if `--set` of this key is for the broker: its own, common and misspelt keys."""
     return key in broker.options or key not in namesrv.options
 
 
 def _is_name_servers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
-    """Whether it is for the name server: of the common ones those of TLS, which clients expect of both."""
+    """Return True if `--set` of this key is for the name server: its own keys, and common ones of TLS.
+
+    Clients expect TLS of both servers.
+    """
     return key in namesrv.options and (key not in broker.options or key.startswith("tls."))
 
 
@@ -251,7 +255,7 @@ SUBJECTS = {
     "Stores, moves and jobs": ("store", "dump", "migrate", "pipeline"),
     "This tool": ("profile",),
 }
-"""The commands by what they are about, as `--help` lists them."""
+"""The commands by subject, as `--help` lists them."""
 
 
 @click.group(
@@ -296,7 +300,7 @@ def serve(**given: Any) -> None:
 
 
 def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of a name server, the standard's among them."""
+    """Add the flags of a name server, including RocketMQ's."""
     for option in (
         click.option(
             *("-n", "--namesrv", "--namesrvAddr", "ignored"),
@@ -320,7 +324,7 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of a broker, the standard's among them."""
+    """Add the flags of a broker, including RocketMQ's."""
     for option in (
         important_flag,
         click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1)."),

@@ -1,7 +1,7 @@
 """`mqgateway migrate plan|run|verify|rollback`: move the broker groups of a cluster, and move them back.
 
-Exit codes: 0 done, 1 it was refused or failed, and can be given again; 2 wrong usage; 3 `verify` found
-something wrong, or `plan` something that is in the way; 130 interrupted.
+Exit codes: 0 done; 1 refused or failed, the command can be run again; 2 wrong usage; 3 `verify` found
+differences or `plan` found obstacles; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 NOT_WELL = 3
 PROGRESS = ".progress"
 OWN_PLACE = ("listenPort", "haListenPort", "brokerIP1", "brokerIP2", "bindAddress", "storePathRootDir")
-"""Settings of a broker that stays where it is."""
+"""Settings of an old broker that keep their values, because it stays on its machine."""
 
 EXAMPLES_PLAN = """\b
 Examples:
@@ -108,7 +108,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
     made = MigrationPlan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
     room = _Room(given["data_dir"])
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
             if found.way is not Way.IN_PLACE:
@@ -140,7 +140,7 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         chosen = moves.chosen(made, groups)
         if dry_run:
@@ -163,7 +163,7 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 
     made = _load(path)
     is_wrong = False
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         for row in moves.verify(servers, moves.chosen(made, groups), _progress(path)):
             is_wrong |= bool(row["wrong"])
             if given["as_json"]:
@@ -189,13 +189,13 @@ def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), asking(made.name_servers, given) as servers:
+    with _errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
 
 
 class Terminal:
-    """The world of a run: this process's output, the shell, and files beside the plan."""
+    """Environment of a run: this process's output, the shell, and the progress file beside the plan."""
 
     def __init__(self, servers: Servers, path: str, as_json: bool) -> None:
         self.servers = servers
@@ -205,15 +205,15 @@ class Terminal:
         self._clock = SystemClock()
 
     def monotonic(self) -> float:
-        """See `World`."""
+        """See `HandoverEnvironment`."""
         return self._clock.monotonic()
 
     def wait(self, seconds: float) -> None:
-        """See `World`."""
+        """See `HandoverEnvironment`."""
         Event().wait(seconds)
 
-    def tell(self, group: str, step: str, what: str) -> None:
-        """See `World`."""
+    def report(self, group: str, step: str, what: str) -> None:
+        """See `HandoverEnvironment`."""
         if self._as_json:
             _print({"group": group, "step": step, "what": what})
         else:
@@ -221,7 +221,7 @@ class Terminal:
             click.echo(escaped(f"{now}  {group}  {step}: {what}"))
 
     def act(self, group: str, side: Side, act: ProcessAction) -> None:
-        """See `World`."""
+        """See `HandoverEnvironment`."""
         commands = {"begin-slave": side.begin_slave, "begin-master": side.begin_master, "end": side.end}
         files = {"begin-slave": side.slave_file, "begin-master": side.master_file, "end": ""}
         command, file = commands[act], files[act]
@@ -237,14 +237,14 @@ class Terminal:
             raise MigrationError(f"{group}: {command} ended with {ended}")
 
     def keep(self) -> None:
-        """See `World`."""
+        """See `HandoverEnvironment`."""
         _write(f"{self._path}{PROGRESS}", self.progress.encode())
 
 
 def _show_steps(
     world: Terminal, made: MigrationPlan, groups: list[GroupPlan], accepted: tuple[str, ...]
 ) -> None:
-    """What a run would do; ends with 1 where it would refuse."""
+    """Print the steps of a run. Exit with 1 if the run would be refused."""
     from mqgateway.gateway.migration import moves
 
     refused = False
@@ -253,15 +253,15 @@ def _show_steps(
         done = world.progress.of(group.broker_name, moves.FORWARD).done
         for line in [] if done else moves.refusals(world.servers, group, accepted):
             refused = True
-            world.tell(group.broker_name, "refused", line)
+            world.report(group.broker_name, "refused", line)
         for step in move.steps:
-            world.tell(group.broker_name, step, "is done" if step in done else "is pending")
+            world.report(group.broker_name, step, "is done" if step in done else "is pending")
     if refused:
         raise SystemExit(1)
 
 
 class _Room:
-    """What is free where the new stores are to lie, as far as that is on this machine."""
+    """Free space for the new stores, if their folder is on this machine."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.abspath(folder)
@@ -269,7 +269,7 @@ class _Room:
         self._free = RealDisk().usage(self._folder)[1] if self._is_here else 0
 
     def take(self, found: SurveyedGroup) -> list[MigrationProblem]:
-        """Count a group's log; what is wrong when there is no room for it."""
+        """Subtract the size of a group's log. Return a problem if the space is not sufficient."""
         self._free -= found.log[1] - found.log[0]
         if not self._is_here or self._free > 0:
             return []
@@ -280,7 +280,7 @@ class _Room:
 
 
 def _unusable(path: str) -> list[MigrationProblem]:
-    """What our broker would refuse of a file of settings."""
+    """Return the errors that mqgateway's broker finds in a settings file."""
     from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
     wrong = [one for one in BrokerSettings().options.apply(from_file(path)) if one.severity == "error"]
@@ -290,7 +290,7 @@ def _unusable(path: str) -> list[MigrationProblem]:
 def _group_plan(
     path: str, name: str, address: str, found: SurveyedGroup, made: MigrationPlan, data_dir: str
 ) -> GroupPlan:
-    """The plan of a group; writes the files of its brokers."""
+    """Return the plan of a group and write the settings files of its brokers."""
     from mqgateway.engine.options import format_value
     from mqgateway.gateway.cli.settings import BrokerSettings
 
@@ -339,7 +339,7 @@ def _group_plan(
 
 
 def _shown(name: str, found: SurveyedGroup, as_json: bool) -> Iterator[str]:
-    """What was found of a group."""
+    """Yield the lines to print about a surveyed group."""
     size = found.log[1] - found.log[0]
     if as_json:
         import json
@@ -359,8 +359,8 @@ def _shown(name: str, found: SurveyedGroup, as_json: bool) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Turn what stops a command into one line on standard error and an exit code."""
+def _errors_reported() -> Iterator[None]:
+    """Report an error or interrupt as one line on standard error and an exit code."""
     try:
         yield
     except (MigrationError, ClientError, OSError) as error:
@@ -372,7 +372,7 @@ def _told() -> Iterator[None]:
 
 
 def _load(path: str) -> MigrationPlan:
-    with _told():
+    with _errors_reported():
         return decode(RealDisk().read_bytes(path), path)
 
 
@@ -382,7 +382,7 @@ def _progress(path: str) -> Progress:
 
 
 def _write(path: str, data: bytes) -> None:
-    """Write a file whole, or leave the one before."""
+    """Replace a file atomically."""
     from mqgateway.engine.tables.jsonfile import take_place
     from mqgateway.engine.upkeep.manifest import write
 

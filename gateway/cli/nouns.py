@@ -1,5 +1,5 @@
-"""`mqgateway topic`, `group`, `doctor` and so on: doors to `gateway.nouns`, and to commands of click's that
-are a noun's too."""
+"""Click commands `mqgateway topic`, `group`, `doctor` and so on, which call the resource commands in
+`gateway.nouns`, or click commands that belong to a resource."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES, RUN_SERVERS
 
 
 def called(arguments: tuple[str, ...]) -> int:
-    """A call whose first word is a noun; the exit code."""
+    """Run a command line whose first word is a resource. Return the exit code."""
     from mqgateway.gateway.nouns.main import called as call
 
     name = " ".join(arguments[:2])
@@ -26,8 +26,8 @@ def called(arguments: tuple[str, ...]) -> int:
     return call_command(command, list(arguments[2:]), f"mqgateway {name}")
 
 
-def _door(name: str, about: str, *words: str) -> click.Command:
-    """A command that hands on what comes after it, with these words before."""
+def _command(name: str, about: str, *words: str) -> click.Command:
+    """Return a command that passes its arguments on, preceded by `words`."""
 
     def run(arguments: tuple[str, ...]) -> None:
         raise SystemExit(called((*words, *arguments)))
@@ -42,11 +42,11 @@ def _door(name: str, about: str, *words: str) -> click.Command:
     )
 
 
-NOUNS = [_door(name, about, name) for name, about in ABOUT.items() if name not in RUN_SERVERS]
+NOUNS = [_command(name, about, name) for name, about in ABOUT.items() if name not in RUN_SERVERS]
 
 
 def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any]) -> click.Group:
-    """What runs a server when it is called alone, and has the commands of the noun of its name."""
+    """Return a group that runs a server when called alone, and has the resource commands of its name."""
 
     def alone(**given: Any) -> None:
         if click.get_current_context().invoked_subcommand is None:
@@ -57,5 +57,5 @@ def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any])
     for name, (_, about) in PLACES.items():
         if name.startswith(f"{noun} "):
             verb = name.partition(" ")[2]
-            group.add_command(_door(verb, f"{about[:1].upper()}{about[1:]}.", noun, verb))
+            group.add_command(_command(verb, f"{about[:1].upper()}{about[1:]}.", noun, verb))
     return group

@@ -1,4 +1,4 @@
-"""Metrics and health of the servers of one process, if settings ask for them; else nothing is loaded."""
+"""Metrics and health of the servers of one process. Nothing is loaded unless settings enable them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ log = logging.getLogger(__name__)
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")
 SERIES_OF_NAME_SERVER = 50_000
-"""The most of one metric, of a controller too; for brokers this is `metricsOtelCardinalityLimit`."""
+"""Maximum series of one metric of a name server or controller; for brokers `metricsOtelCardinalityLimit`."""
 
 
 class Observation:
-    """What is served of the servers of this process.
+    """Metrics, health and spans of the servers of this process.
 
-    `bound_to` is the address they listen on, `advertised` the one that a broker tells clients: as with the
-    standard's, metrics are served there, but to nobody whom the server itself does not serve.
+    `bound_to` is the address they listen on, `advertised` the address that a broker reports to clients. As in
+    RocketMQ, metrics are served at `advertised`. Servers bound to one address serve metrics only there: to no
+    more hosts than they serve themselves.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Observation:
             )
 
     def broker_hooks(self, options: BrokerOptions) -> list[Hook]:
-        """What makes spans of messages, if they are to go anywhere."""
+        """Return the hook that makes spans of messages, or nothing if no collector is set."""
         if not options.traces_grpc_exporter_target:
             return []
         from mqgateway.gateway.metrics.spans import MessageSpans
@@ -79,7 +80,7 @@ class Observation:
 
     @property
     def spans(self) -> MessageSpans | None:
-        """The spans of messages, None if there is no collector for them."""
+        """Spans of messages; None if no collector is set."""
         return self._spans
 
     def broker(
@@ -96,7 +97,7 @@ class Observation:
             self.service.observed.append(ObservedBroker(service, options, meters, self._disk, front_ends))
 
     def name_server(self, service: NameServerService, options: NamesrvOptions, meters: Meters) -> None:
-        """The same of a name server."""
+        """Observe a name server, and time its requests if metrics are exported."""
         if self.service is not None:
             from mqgateway.gateway.metrics.observed import ObservedNameServer
 
@@ -109,7 +110,7 @@ class Observation:
     def controller(
         self, make: Callable[[Sequence[Hook]], ControllerService], options: ControllerOptions
     ) -> ControllerService:
-        """A controller made with the hooks it needs, observed if anybody wants to."""
+        """Make a controller with the hooks for its metrics. Observe it if metrics or health are served."""
         if self.service is None:
             return make(())
         from mqgateway.gateway.metrics.controller_metrics import ControllerTimes
@@ -123,19 +124,19 @@ class Observation:
         return made
 
     def container(self, service: ContainerService) -> None:
-        """The same of a container."""
+        """Observe a container."""
         if self.service is not None:
             from mqgateway.gateway.metrics.observed import ObservedContainer
 
             self.service.observed.append(ObservedContainer(service))
 
     def start(self) -> None:
-        """Serve it."""
+        """Start to serve metrics and health."""
         if self.service is not None:
             self.service.start()
 
     def started(self) -> None:
-        """All servers can be used from now on, as far as is known."""
+        """Mark all servers as started, and start to send spans."""
         observed: list[Observed] = [] if self.service is None else self.service.observed
         for one in observed:
             one.is_started = True
@@ -146,7 +147,7 @@ class Observation:
                 log.error("spans are disabled: %s", error)
 
     def stop(self) -> Deferred[Any]:
-        """Serve nothing more; fires when that is so."""
+        """Stop serving. The Deferred fires when everything is stopped."""
         served = succeed(None) if self.service is None else self.service.stop()
         if self._spans is None:
             return served

@@ -1,10 +1,10 @@
-"""`mqgateway perf produce|consume`: how fast a topic is written and read from here, and how long that takes.
+"""`mqgateway perf produce|consume`: throughput and latency of sends to a topic and of its consumption.
 
-While it runs, standard error shows messages and rate (if it is a terminal); in the end, and at Ctrl-C, there
-is a table, or with `--json` one object: messages, failures, seconds, rate a second, bytes a second,
-latencies in ms. A send's latency is from the call to the answer; a message's, from its birth at the sender to
-the listener here, by both clocks. The rate is that from the first to the last: of messages that were there
-before, from when the first of them came, so that it does not count the start of the consumer.
+While it runs, standard error shows messages and rate (if it is a terminal). At the end, and at Ctrl-C, it
+prints a table, or with `--json` one object: messages, failures, seconds, rate a second, bytes a second,
+latencies in ms. The latency of a send is from the call to the answer. The latency of a message is from its
+born time at the sender to the listener here, by both clocks. The rate is that from the first to the last
+message. For messages stored before, it counts from the arrival of the first, without the consumer's start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import check_topic, client_flags, reports_errors, settings
 from mqgateway.gateway.cli.ending import FAILED, complain
 from mqgateway.gateway.cli.examples import examples
 from mqgateway.gateway.cli.explaining import explained, is_final
@@ -43,7 +43,7 @@ EXAMPLES_PRODUCE, EXAMPLES_CONSUME = examples(*_PRODUCE), examples(*_CONSUME)
 
 REFRESH_SECONDS = 0.25
 LAST_SECONDS = 3.0
-"""For what is under way at Ctrl-C."""
+"""Maximum wait for sends in flight at Ctrl-C."""
 
 
 @click.group(epilog=EXAMPLES)
@@ -52,7 +52,7 @@ def perf() -> None:
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
-    """When a measurement ends."""
+    """Add the flags that limit a measurement."""
     for option in (
         click.option(
             "--seconds",
@@ -83,7 +83,7 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @limits
 @client_flags
-@told
+@reports_errors
 def produce(**given: Any) -> None:
     """Measure the throughput and latency of sending to TOPIC."""
     from mqgateway.gateway.client import Producer
@@ -111,7 +111,7 @@ def produce(**given: Any) -> None:
 )
 @limits
 @client_flags
-@told
+@reports_errors
 def consume(**given: Any) -> None:
     """Measure the throughput of consuming TOPIC."""
     from mqgateway.gateway.cli.consume import BEGINNINGS
@@ -138,7 +138,7 @@ def consume(**given: Any) -> None:
 
 
 def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
-    """Keep so many sends under way until it is enough, or until Ctrl-C, which lets them end as well."""
+    """Keep `concurrency` sends in flight up to the limit or Ctrl-C, then wait for them."""
     line = _Line(producer, given, meter)
     try:
         line.run(given["concurrency"])
@@ -151,8 +151,10 @@ def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
 
 
 class _Line:
-    """Sends that follow one another: each that is done begins the next, in the thread that its answer came
-    to. Were they begun in another, what is measured were mostly the switching of threads."""
+    """Chains of sends: a completed send begins the next, in the thread of its answer.
+
+    If another thread began them, the measurement would be mostly of thread switches.
+    """
 
     def __init__(self, producer: Any, given: dict[str, Any], meter: Meter) -> None:
         from mqgateway.gateway.client import Message
@@ -164,20 +166,20 @@ class _Line:
         self._count = given["batch"]
         self._meter = meter
         self._ended = threading.Semaphore(0)
-        self._under_way = 0
+        self._in_flight = 0
         self.is_over = False
 
     def run(self, concurrency: int) -> None:
-        """Begin with so many, and wait until none is left."""
+        """Begin `concurrency` chains of sends and wait until all end."""
         for _ in range(concurrency):
-            self._under_way += 1
+            self._in_flight += 1
             self._begin()
         self.wait()
 
     def wait(self) -> None:
-        """Wait until none is left; not for long where their answers do not come."""
-        while self._under_way and self._ended.acquire(timeout=LAST_SECONDS if self.is_over else None):
-            self._under_way -= 1
+        """Wait until all chains end. After the end of the measurement, wait `LAST_SECONDS` for an answer."""
+        while self._in_flight and self._ended.acquire(timeout=LAST_SECONDS if self.is_over else None):
+            self._in_flight -= 1
 
     def _begin(self) -> None:
         if self.is_over or self._meter.is_enough(self._count):
@@ -206,7 +208,7 @@ class _Line:
 
 
 class Meter:
-    """Counts, from several threads, and knows when it is enough."""
+    """Counter of messages and latencies with a limit. Thread-safe."""
 
     def __init__(self, clock: Clock, messages: int | None, seconds: float) -> None:
         self.clock = clock
@@ -223,7 +225,7 @@ class Meter:
         self._reasons: set[str] = set()
 
     def add(self, count: int, octets: int, latencies: Mapping[float, int]) -> None:
-        """Messages are done with; `latencies` is how often something took so many seconds."""
+        """Count completed messages; `latencies` maps each latency in seconds to its number of messages."""
         with self._lock:
             for latency, times in latencies.items():
                 self.latencies.add(latency, times)
@@ -232,7 +234,7 @@ class Meter:
             self._count(count, octets, born if born >= self._began else now, now)
 
     def sent(self, count: int, octets: int, began: float) -> None:
-        """Messages are done with that were begun together, by our clock."""
+        """Count messages of one completed send, begun at `began` by the monotonic clock."""
         now = self.clock.monotonic()
         with self._lock:
             self.latencies.add(now - began)
@@ -248,14 +250,14 @@ class Meter:
             self._enough.set()
 
     def failed(self, count: int, error: BaseException | None = None) -> None:
-        """Messages could not be sent. Each reason is reported once."""
+        """Count messages of a failed send. Each reason is reported once."""
         with self._lock:
             self.failures += count
             if error is not None:
                 self._report_once(error)
 
     def refused(self, error: ClientError) -> None:
-        """A request of the consumer failed; the measurement ends where it would always fail."""
+        """Report a failed request of the consumer. A final error ends the measurement."""
         with self._lock:
             self._report_once(error)
         if is_final(error):
@@ -271,7 +273,7 @@ class Meter:
             complain(text)
 
     def is_enough(self, count: int) -> bool:
-        """Whether no more is to be begun; else `count` more are."""
+        """Return True if the limit is reached, else count `count` more messages as begun."""
         with self._lock:
             if self._most is not None and self.begun >= self._most:
                 return True
@@ -279,7 +281,7 @@ class Meter:
         return self.clock.monotonic() - self._began >= self._seconds
 
     def wait(self) -> None:
-        """Wait until it is enough."""
+        """Wait until the limit is reached."""
         self._enough.wait(self._seconds)
 
     @property
@@ -289,7 +291,7 @@ class Meter:
         return self.count / elapsed if elapsed > 0 else 0.0
 
     def result(self) -> dict[str, Any]:
-        """What is reported."""
+        """Return the result as printed by `--json`."""
         elapsed = self._last - (self._began if self._first is None else self._first)
         return {
             "messages": self.count,
@@ -302,7 +304,7 @@ class Meter:
 
     @contextmanager
     def reported(self, as_json: bool) -> Iterator[None]:
-        """What is measured within is reported at its end, and so is what there is at Ctrl-C."""
+        """Print the result when the block ends, also at Ctrl-C."""
         try:
             yield
         except KeyboardInterrupt:
@@ -330,7 +332,7 @@ class Meter:
         Console(file=sys.stdout).print(table)
 
     def shown(self, what: str) -> Any:
-        """Progress on standard error while it lasts, if that is a terminal."""
+        """Return a context that shows progress on standard error, if that is a terminal."""
         from rich.console import Console
         from rich.live import Live
         from rich.text import Text

@@ -1,6 +1,6 @@
-"""How long things took: a histogram of bounded size, exact to one part in a hundred; pure.
+"""Latency histogram of bounded size, exact to 1 %; pure.
 
-Latencies are in seconds; buckets grow by 1 % from 1 µs on, so an hour needs about 2,200 of them.
+Latencies are in seconds. Buckets grow by 1 % from 1 µs, so an hour needs about 2,200 of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 
 
 class Latencies:
-    """Counts by bucket."""
+    """Numbers of latencies by bucket."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
@@ -23,7 +23,7 @@ class Latencies:
         self.most = 0.0
 
     def add(self, seconds: float, times: int = 1) -> None:
-        """Once more, or more often."""
+        """Count a latency `times` times."""
         bucket = ceil(log(max(seconds, _LEAST) / _LEAST) / _GROWTH)
         self._counts[bucket] = self._counts.get(bucket, 0) + times
         self.count += times
@@ -32,11 +32,11 @@ class Latencies:
 
     @property
     def mean(self) -> float:
-        """The mean, 0 of none."""
+        """Mean latency; 0 if empty."""
         return self.total / self.count if self.count else 0.0
 
     def percentile(self, percent: float) -> float:
-        """The latency that so many percent do not exceed, 0 of none."""
+        """Return the latency that `percent` % of all do not exceed; 0 if empty."""
         wanted = ceil(self.count * percent / 100)
         seen = 0
         for bucket in sorted(self._counts):
@@ -46,7 +46,7 @@ class Latencies:
         return 0.0
 
     def as_millis(self) -> dict[str, float]:
-        """Mean, percentiles and most, in ms, as they are printed."""
+        """Return mean, percentiles and maximum in ms, as printed."""
         named = {f"p{percent:g}": self.percentile(percent) for percent in PERCENTILES}
         return {
             name: round(value * 1000, 3)

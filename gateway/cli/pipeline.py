@@ -1,7 +1,7 @@
-"""The commands `mqgateway pipeline archive|replay|orders|traffic`: Spark jobs that are ready to run.
+"""The commands `mqgateway pipeline archive|replay|orders|traffic`: ready-made Spark jobs.
 
-They need `pip install mqgateway[spark]` and Java 17. Progress goes to standard error, the report, one JSON
-object, to standard output or to `--report`. Exit codes: 0 done, 1 failed, 2 wrong usage.
+They need `pip install mqgateway[spark]` and Java 17. Progress goes to standard error. The report, one JSON
+object, goes to standard output or to `--report`. Exit codes: 0 done, 1 failed, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from mqgateway.pipeline.jobs.report import Report
 
 OURS = re.compile(r"\b(?:pipeline|client)\.errors\.\w+: (.*)")
-"""An error of the pipeline, or of the client, as Python writes it."""
+"""An error of the pipeline or of the client in a Python traceback."""
 NEEDS_SPARK = "pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
 
 
 def spark_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What all of these commands have."""
+    """Add the flags that all Spark commands have."""
     for option in (
         click.option("--report", type=click.Path(dir_okay=False), help="File to write the report to."),
         click.option("--quiet", is_flag=True, help="Do not print progress."),
@@ -47,7 +47,7 @@ def spark_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Whom to ask."""
+    """Add the flag of the name servers."""
     return click.option(
         "-n",
         "--namesrv",
@@ -59,7 +59,7 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reported(job: Callable[..., Report]) -> Callable[..., None]:
-    """A command out of a function that is given a session and the flags: its report is printed."""
+    """Return a command that runs `job` with a Spark session and the flags, and prints its report."""
 
     @functools.wraps(job)
     def run(**given: Any) -> None:
@@ -68,13 +68,13 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
         except ModuleNotFoundError as error:
             complain(f"{NEEDS_SPARK}: {error}")
             raise SystemExit(1) from None
-        settings, tell, clock = pairs_of(given["conf"], "--conf"), _tell(given), SystemClock()
+        settings, notify, clock = pairs_of(given["conf"], "--conf"), _notify(given), SystemClock()
         try:
-            tell(f"starting Spark at {given['master']}")
+            notify(f"starting Spark at {given['master']}")
             begin = clock.monotonic()
             session = new_session("mqgateway", given["master"], settings)
             try:
-                tell(
+                notify(
                     f"Spark is ready after {clock.monotonic() - begin:.1f} s; its first batch is the slowest"
                 )
                 report = job(session, **given)
@@ -93,7 +93,7 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
 
 
 def pairs_of(pairs: Sequence[str], flag: str) -> dict[str, str]:
-    """`NAME=VALUE` texts as a table. Raises `click.BadParameter`."""
+    """Return `NAME=VALUE` texts as a dictionary. Raises `click.BadParameter`."""
     found = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
@@ -104,13 +104,16 @@ def pairs_of(pairs: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def brief(error: BaseException) -> str:
-    """What of an error says what happened: Spark's hold Python's, and those our own."""
+    """Return the relevant part of an error's text.
+
+    Spark's errors contain Python's, which contain those of mqgateway. Without one, return three lines.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ours = [found[1] for line in lines if (found := OURS.search(line))]
     return ours[-1] if ours else "\n".join(lines[:3])
 
 
-def _tell(given: dict[str, Any]) -> Callable[[str], None]:
+def _notify(given: dict[str, Any]) -> Callable[[str], None]:
     return (lambda line: None) if given["quiet"] else functools.partial(click.echo, err=True)
 
 
@@ -148,7 +151,7 @@ def archive(session: Any, **given: Any) -> Report:
         given["target"],
         checkpoint=given["checkpoint"],
         trigger_seconds=given["follow"],
-        tell=_tell(given),
+        notify=_notify(given),
     )
 
 
@@ -213,7 +216,7 @@ def orders(session: Any, **given: Any) -> Report:
         given["result_topic"],
         rejects_topic=given["rejects_topic"],
         trigger_seconds=given["follow"],
-        tell=_tell(given),
+        notify=_notify(given),
     )
 
 

@@ -1,8 +1,8 @@
-"""What others wrote, made fit for a terminal: nothing in it moves the cursor, colours or ends a line; pure.
+"""Foreign text made safe for a terminal: it cannot move the cursor, set colours or end a line; pure.
 
-Control characters (those of ASCII, and 0x80 to 0x9f, which terminals take for escape sequences too), what
-ends lines and what turns the direction of writing are shown as `\\xNN` and `\\uNNNN`, in JSON as its own
-escapes, which read back as what they were.
+Control characters (those of ASCII, and 0x80 to 0x9f, which terminals also take for escape sequences), line
+separators and marks of the writing direction are shown as `\\xNN` and `\\uNNNN`. In JSON they are JSON's own
+escapes, from which the text is read back unchanged.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ _NAMES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escaped(text: str) -> str:
-    """The text on one line."""
+    """Return the text on one line, with control characters escaped."""
     return _CONTROLS.sub(_escape, text) if not text.isprintable() else text
 
 
 def escaped_json(text: str) -> str:
-    """JSON that was written on one line, with what JSON itself leaves as it is."""
+    """Escape the control characters in one line of JSON that JSON itself does not escape."""
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if not text.isprintable() else text
 
 
 def body_text(body: bytes) -> str:
-    """A body on one line; bytes that are no UTF-8 are escaped too."""
+    """Return a body on one line; bytes that are not UTF-8 are escaped too."""
     return escaped(body.decode("utf-8", "backslashreplace"))
 
 
 def body_fields(body: bytes) -> dict[str, str]:
-    """A body for JSON: `body`, and `bodyBase64` where that is not all of it, because it is not UTF-8."""
+    """Return a body's JSON fields: `body`, and `bodyBase64` if the body is not UTF-8."""
     try:
         return {"body": body.decode()}
     except UnicodeDecodeError:

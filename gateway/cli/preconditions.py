@@ -1,4 +1,4 @@
-"""What must hold before a store is opened: ports that are free, folders that can be written, an address.
+"""Preconditions that are checked before a store is opened: free ports, writable folders, a valid address.
 
 Each failure names the setting, the flag that sets it, and what to do.
 """
@@ -33,7 +33,7 @@ _NUMBERS = re.compile(r"[0-9.]+")
 
 
 def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> None:
-    """Raises `ConfigError` that says all that is in the way of a start, one a line."""
+    """Check the preconditions of a start. Raises `ConfigError` with all failures, one a line."""
     problems: list[str] = []
     if namesrv is not None and namesrv.namesrv.enable_controller_in_namesrv:
         problems += _of_controller(namesrv.controller, namesrv.remoting)
@@ -51,7 +51,7 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
 
 
 def check_controller_start(settings: ControllerSettings) -> None:
-    """The same for a controller by itself."""
+    """Check the preconditions of a standalone controller. Raises `ConfigError` with all failures."""
     problems = list(_of_controller(settings.controller, settings.remoting))
     if problems:
         raise ConfigError("\n".join(problems))
@@ -65,7 +65,7 @@ def _of_front_ends(options: BrokerOptions) -> Iterator[str]:
 
 
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:
-    """What is in the way of a controller, by itself or beside a name server."""
+    """Yield the failed preconditions of a controller, standalone or in a name server."""
     from mqgateway.gateway.controller.peers import own_peer
 
     try:
@@ -83,7 +83,7 @@ def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Ite
 
 
 def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, int, str]]:
-    """Host, port and setting of every port that will be listened on."""
+    """Yield host, port and setting of every required listener."""
     if namesrv is not None:
         flag = "--port" if broker is None else "--namesrv-port"
         host, port = namesrv.remoting.bind_address, namesrv.remoting.listen_port
@@ -107,7 +107,10 @@ def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> It
 
 
 def _must_listen(front_end: FrontEnd, broker: BrokerSettings) -> bool:
-    """Return False if the front end is done without when its port is taken, as one that nobody asked for."""
+    """Return False if the server starts without the front end when its port is in use.
+
+    This holds for one that is not for clients, and for one that no setting enabled.
+    """
     return front_end.is_for_clients and broker.options.origin(front_end.setting) != ASSUMED_BY_SERVE
 
 
@@ -119,7 +122,7 @@ def _port_of(front_end: FrontEnd, broker: BrokerSettings) -> tuple[str, int, str
 def _optional_ports(
     namesrv: NamesrvSettings | None, broker: BrokerSettings | None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield the ports that a server does without when another process has them."""
+    """Yield host, port and setting of optional listeners. The server starts even if such a port is in use."""
     settings = broker or namesrv
     if settings is None:
         return
@@ -134,13 +137,13 @@ def _optional_ports(
     if namesrv is not None and namesrv.namesrv.enable_controller_in_namesrv:
         from mqgateway.gateway.controller.peers import own_peer
 
-        with contextlib.suppress(ConfigError):  # said by `_of_controller`
+        with contextlib.suppress(ConfigError):  # reported by `_of_controller`
             port = own_peer(namesrv.controller).port
             yield namesrv.remoting.bind_address, port, "controllerDLegerPeers"
 
 
 def _of_shared_ports(ports: Sequence[tuple[str, int, str]]) -> Iterator[str]:
-    """Yield the pairs of services that are to listen on one port of one address."""
+    """Yield an error for each pair of services with the same port and address."""
     for number, (host, port, setting) in enumerate(ports):
         for other_host, other_port, other in ports[:number]:
             if port and port == other_port and _overlap(host, other_host):
@@ -159,7 +162,7 @@ def _folders(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> 
 
 
 def _of_port(host: str, port: int, setting: str) -> Iterator[str]:
-    """Why a port cannot be listened on; 0 is any that is free."""
+    """Yield the reason if a port cannot be listened on; port 0 means any free port."""
     if not port:
         return
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -184,13 +187,13 @@ def _of_port(host: str, port: int, setting: str) -> Iterator[str]:
 
 
 def _of_folder(folder: str, setting: str) -> Iterator[str]:
-    """Why a folder cannot be written; it is made when it is missing."""
+    """Yield the reason if a folder cannot be written; a missing folder is created."""
     try:
         RealDisk().makedirs(folder)
     except OSError as error:
         reason = error.strerror or str(error)
     else:
-        # A store on a file system that is mounted read-only is served all the same, to be drained.
+        # A store on a read-only file system is still served, so that it can be drained.
         if os.access(folder, os.W_OK | os.X_OK) or os.statvfs(folder).f_flag & os.ST_RDONLY:
             return
         reason = "permission denied"
@@ -198,7 +201,7 @@ def _of_folder(folder: str, setting: str) -> Iterator[str]:
 
 
 def _of_address(address: str) -> Iterator[str]:
-    """Why clients cannot be told to connect to an address."""
+    """Yield the reason if clients cannot connect to an address."""
     try:
         ipaddress.ip_address(address)
         return

@@ -1,4 +1,4 @@
-"""How commands print messages: a line each, a JSON object each, or nothing but the bytes of the bodies."""
+"""Printing of messages: a line each, a JSON object each, or only the bytes of the bodies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 Form = Literal["text", "json", "raw"]
 
 BODY_MAX = 500
-"""Bytes of a body that a line shows."""
+"""Maximum bytes of a body in a line."""
 
 
 def raw_flag(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flag `--raw`; its value reaches `form_of`."""
+    """Add the flag `--raw`, which `form_of` reads."""
     text = "Write only the raw bytes of the bodies."
     return click.option("--raw", is_flag=True, help=text)(command)
 
 
 def form_of(given: Mapping[str, Any]) -> Form:
-    """How messages are wanted. Raises `click.UsageError` for two forms, and for bytes to a terminal, which
-    would do what they say."""
+    """Return the form in which messages are printed.
+
+    Raises `click.UsageError` for two forms, and for raw bytes to a terminal, which would execute their escape
+    sequences.
+    """
     if not given["raw"]:
         return "json" if given["as_json"] else "text"
     if given["as_json"]:
@@ -50,7 +53,7 @@ def print_message(message: ReceivedMessage, out: TextIO, form: Form) -> None:
 
 
 def as_line(message: ReceivedMessage) -> str:
-    """Time, place, tag and body, all controls escaped."""
+    """Return time, position, tag and body, with control characters escaped."""
     queue = message.queue
     place = f"{queue.broker_name}/{queue.queue_id}@{message.queue_offset}"
     more = f" ... {len(message.body)} bytes" if len(message.body) > BODY_MAX else ""
@@ -59,7 +62,7 @@ def as_line(message: ReceivedMessage) -> str:
 
 
 def as_json(message: ReceivedMessage) -> str:
-    """Everything that is known of it, as one object on one line."""
+    """Return all fields of a message as one JSON object on one line."""
     queue = message.queue
     shown = {
         "topic": message.topic,

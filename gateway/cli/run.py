@@ -1,9 +1,9 @@
-"""Running a service until it is told to stop; the only place that knows the global reactor.
+"""Runs a service until a signal stops it; the only module that uses the global reactor.
 
-A service starts and stops with Deferreds. SIGTERM and SIGINT stop it in good order: no new
-connections, what was read is answered, the broker leaves the name servers, files are synced. Before that, and
-after SIGTERM only, it may drain; another signal cuts that short. Who watches over the process
-(`supervisor`) hears of all this, and makes SIGHUP mean that settings are read again.
+A service starts and stops with Deferreds. SIGTERM and SIGINT stop it cleanly: it accepts no new connections,
+answers requests that it has read, unregisters the broker and syncs files. Before that, after SIGTERM only, it
+may drain; another signal cancels the drain. A supervisor of the process (`supervisor`) is notified of each
+step. If one exists, SIGHUP reloads settings.
 """
 
 import logging
@@ -31,42 +31,42 @@ from mqgateway.gateway.runtime.schedule import Schedule
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0
-"""How often whoever supervises hears how far a start is."""
+"""Interval of progress reports to the supervisor during a start."""
 
 
 class Runnable(Protocol):
-    """What can be run: started once, stopped once."""
+    """A service to run: started once, stopped once."""
 
     def start(self) -> object:
         """Start; may return a Deferred that fires when clients can connect."""
         ...
 
     def stop(self) -> Deferred[Any]:
-        """Stop in good order."""
+        """Stop cleanly. The Deferred fires when the service has stopped."""
         ...
 
 
 @runtime_checkable
 class Drains(Protocol):
-    """A service for whose stop its clients can be made ready."""
+    """A service that can drain: prepare its clients for its stop."""
 
     def drain(self) -> Deferred[None]:
-        """Fires when it may stop; may be cancelled."""
+        """Drain. The Deferred fires when the service may stop, and can be cancelled."""
         ...
 
 
 @runtime_checkable
-class Tells(Protocol):
-    """A service that says in a few words how far it is."""
+class HasStatus(Protocol):
+    """A service that reports its progress."""
 
     @property
     def status(self) -> str:
-        """For people, on one line."""
+        """Progress in words, on one line."""
         ...
 
 
 def the_reactor() -> Reactor:
-    """The process's reactor, which goes by the monotonic clock."""
+    """Return the process's reactor, set to the monotonic clock."""
     use_monotonic_time(global_reactor)
     return cast(Reactor, global_reactor)
 
@@ -77,12 +77,12 @@ def run(
     levels: LogLevels | None = None,
     reload: Callable[[Runnable], None] | None = None,
 ) -> int:
-    """Make, start and run a service until a signal ends it; `started` is called when it is up.
+    """Make, start and run a service until a signal stops it. `started` is called when it is up.
 
-    Levels of loggers are followed from then on. `reload` reads settings again. Gives the process's exit
-    code: 0 after a stop in good order, 1 when the start or the stop failed.
+    From then on, loggers follow `levels`. `reload` reads the settings again. Return the process's exit code:
+    0 after a clean stop, 1 if the start or the stop failed.
     """
-    return _Run(make, started, levels, reload).until_told()
+    return _Run(make, started, levels, reload).until_stopped()
 
 
 class _Run:
@@ -106,7 +106,7 @@ class _Run:
         self._collecting: Collecting | None = None
         self._said = ""
 
-    def until_told(self) -> int:
+    def until_stopped(self) -> int:
         self._loop.callWhenRunning(self._begin)
         self._loop.run(installSignalHandlers=False)
         if self._collecting is not None:
@@ -135,7 +135,7 @@ class _Run:
         self._loop.callFromThread(self._stop, service, number == signal.SIGTERM)
 
     def _progress(self, service: Runnable) -> None:
-        """Say how far the start is; one that goes no further has no more time than it had."""
+        """Report the progress of the start if it changed. Only progress extends the supervisor's timeout."""
         said = _status(service)
         if said != self._said:
             self._said = said
@@ -193,9 +193,9 @@ class _Run:
 
 
 def _status(service: Runnable) -> str:
-    return service.status if isinstance(service, Tells) else ""
+    return service.status if isinstance(service, HasStatus) else ""
 
 
 def _is_expected(error: BaseException | None) -> bool:
-    """Whether the text says enough: our own errors, and what the operating system refuses."""
+    """Return True for mqgateway's errors and those of the operating system: their text needs no traceback."""
     return isinstance(error, (EngineError, OSError, CannotListenError))

@@ -1,12 +1,12 @@
-"""`mqgateway serve --secure`: access control and TLS on, with users, secrets and a certificate made up.
+"""`mqgateway serve --secure`: enables access control and TLS with generated users, secrets and certificate.
 
-What was made up lies in one folder, readable by this user only, and is used again at every later start:
+The generated files are in one folder, readable by this user only, and are used again by later starts:
 
-    secure.properties   the super user and what the servers sign with to one another
+    secure.properties   the super user and the credentials with which the servers sign to one another
     tools.yml           the super user, as mqadmin reads it
-    server.key, .pem    the key and the certificate, which clients are given to trust
+    server.key, .pem    the key and the certificate, which clients must trust
 
-Settings that somebody gave count more, unless they would leave the server open.
+Given settings take precedence, unless they would leave the server open.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ MUST_BE: dict[str, Value] = {
     "tls.server.mode": TlsMode.ENFORCING,
     "tls.test.mode.enable": False,
 }
-"""What makes a server closed; whoever wants one of them otherwise does not want `--secure`."""
+"""Settings that secure a server; another value of one of them contradicts `--secure`."""
 
 
 @dataclass(frozen=True)
 class Secured:
-    """What a person has to know; `password` is there at the first start only."""
+    """Credentials and files to print at the start; `password` is empty after the first start."""
 
     user: str
     password: str
@@ -49,7 +49,7 @@ class Secured:
     certificate: str
 
     def lines(self) -> list[str]:
-        """The lines, ready to print."""
+        """Return the lines to print."""
         shown = f"password {self.password}   (shown only once)" if self.password else "with the password"
         trust = f"-Dtls.client.authServer=true -Dtls.client.trustCertPath={self.certificate}"
         return [
@@ -60,7 +60,7 @@ class Secured:
         ]
 
     def as_json(self) -> dict[str, str]:
-        """The same for programs."""
+        """Return user, password if shown, and paths for JSON."""
         shown = {"password": self.password} if self.password else {}
         return {
             "user": self.user,
@@ -71,15 +71,15 @@ class Secured:
 
 
 def close_both(namesrv: NamesrvSettings, broker: BrokerSettings) -> None:
-    """Set what makes both servers closed. Raises `ConfigError` for settings that contradict that."""
+    """Apply `MUST_BE` to both servers. Raises `ConfigError` for settings that contradict it."""
     for options in (broker.options, namesrv.options):
         _close(options)
 
 
 def secure(folder: str, namesrv: NamesrvSettings, broker: BrokerSettings, disk: Disk) -> Secured:
-    """Close both servers with what lies in `folder`, or is made up and put there.
+    """Secure both servers with the users and the certificate in `folder`; generate them if missing.
 
-    Raises `ConfigError` for settings that contradict that, and for a folder that cannot be used.
+    Raises `ConfigError` for settings that contradict `--secure`, and for a folder that cannot be used.
     """
     close_both(namesrv, broker)
     try:
@@ -119,7 +119,7 @@ def _user(options: OptionSet) -> dict[str, str]:
 
 
 def _secrets(folder: str, options: OptionSet, disk: Disk) -> tuple[dict[str, str], bool]:
-    """The two users, as settings, and whether they were made up just now, as nobody had done so before."""
+    """Return the two users as settings, and True if they were generated now because the file is missing."""
     path = os.path.join(folder, SETTINGS)
     if disk.exists(path):
         read = load_properties(disk.read_bytes(path), path)
@@ -143,7 +143,7 @@ def _secrets(folder: str, options: OptionSet, disk: Disk) -> tuple[dict[str, str
 
 
 def _certificate(folder: str, sets: Iterable[OptionSet], advertised: str, disk: Disk) -> str:
-    """Where the certificate lies that clients have to trust: that of the settings, or one made up."""
+    """Return the path of the certificate that clients must trust: of the settings, or a generated one."""
     key, certificate = os.path.join(folder, KEY), os.path.join(folder, CERTIFICATE)
     sets = list(sets)
     for options in sets:

@@ -1,10 +1,10 @@
-"""`mqgateway send`: messages from arguments, a file, or standard input, one a line or one in all.
+"""`mqgateway send`: messages from arguments, a file, or standard input, one a line or the whole input as one.
 
-Lines may be of any bytes and end with LF or CR LF; a UTF-8 byte order mark before the first is left out.
-With `--whole` all of the file is one body, as it is.
+Lines may be of any bytes and end with LF or CR LF; a UTF-8 byte order mark before the first is removed.
+With `--whole` the unchanged file is one body.
 Each result is a line: id, queue and offset; with `--json` an object, with the member `error` for a message
-that was not stored. Errors are on standard error, each text once. Exit codes: 0 all were stored, 1 something
-was not, 2 wrong usage.
+that was not stored. Errors are on standard error, each text once. Exit codes: 0 all messages were stored,
+1 not all were stored, 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, reports_errors, settings
 from mqgateway.gateway.cli.ending import FAILED, complain
 from mqgateway.gateway.cli.explaining import explained
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.client.message import Message, SendResult
 
 WINDOW = 1000
-"""Messages under way at once."""
+"""Maximum number of messages in flight."""
 
 EXAMPLES = """\b
 Examples:
@@ -52,7 +52,7 @@ Examples:
 @click.option("--oneway", is_flag=True, help="Do not wait for acknowledgements (one-way).")
 @click.option("--progress", is_flag=True, help="Print the number of sent messages as they are sent.")
 @client_flags
-@told
+@reports_errors
 def send(**given: Any) -> None:
     "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input."
     from mqgateway.gateway.client import Producer
@@ -74,7 +74,7 @@ def send(**given: Any) -> None:
 
 
 def millis_of(text: str) -> int:
-    """`30s` as 30000. Raises `click.BadParameter`."""
+    """Return a time in ms: `30s` is 30000. Raises `click.BadParameter`."""
     units = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
     number = text.rstrip("msh")
     unit = text[len(number) :]
@@ -143,7 +143,7 @@ def _property(pair: str) -> tuple[str, str]:
 def _sent(
     producer: Any, messages: Iterable[Message], order: str | None
 ) -> Iterator[SendResult | ClientError]:
-    """Results in the order of the messages; with an order, one is waited for before the next is sent."""
+    """Yield results in the order of the messages. With `order`, wait for each before the next is sent."""
     from mqgateway.gateway.client.errors import ClientError
     from mqgateway.gateway.client.selectors import by_hash
 
@@ -168,7 +168,7 @@ def _outcome(future: Any, kind: type[ClientError]) -> SendResult | ClientError:
 def show_results(
     results: Iterable[SendResult | ClientError], out: TextIO, as_json: bool, advance: Any
 ) -> int:
-    """Print results as they come; how many failed."""
+    """Print results as they arrive. Return the number of failed messages."""
     failed = count = 0
     reasons: set[str] = set()
     for result in results:
@@ -203,7 +203,7 @@ def show_results(
 
 
 def _progress(wanted: bool) -> Any:
-    """Something to call for each message."""
+    """Return a function to call for each message, which advances a counter on standard error if `wanted`."""
     if not wanted:
         return lambda: None
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""What the commands that run a service have in common: flags, and how problems are reported."""
+"""Common parts of the commands that run a service: flags, logging and reports of problems."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.logs import start_logging
 
 STARTED_AT = "SERVE_STARTED_AT"
-"""The variable by which `scripts/serve` says when it was done with what comes before."""
+"""Variable in which `scripts/serve` passes the time at which it starts this program, in s since the epoch."""
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)
@@ -26,9 +26,9 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class StandardCommand(Called):
-    """A command of the standard's name, whose long flags may have one dash too: `-namesrvAddr`.
+    """A command with RocketMQ's name, whose long flags may also have one dash: `-namesrvAddr`.
 
-    Standard: commons-cli, which looks for a long name before it takes a word for letters.
+    Standard: commons-cli, which matches a long name before it reads a word as single letters.
     """
 
     def main(self, *arguments: Any, **named: Any) -> Any:
@@ -43,17 +43,17 @@ class StandardCommand(Called):
 
 
 standard = partial(click.command, cls=StandardCommand, context_settings=HELP)
-"""Declares a command of the standard's name."""
+"""Decorator that declares a command with RocketMQ's name."""
 
 
 def important_flag(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flag that prints what the standard calls important."""
+    """Add the flag that prints RocketMQ's important properties."""
     names = ("-m", "--printImportantConfig", "important")
     return click.option(*names, is_flag=True, help="Print the important settings and exit.")(command)
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags every server command has."""
+    """Add the flags that every server command has."""
     for option in (
         click.option(
             "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable."
@@ -88,7 +88,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fail(problems: Sequence[SettingProblem | str], output: str) -> NoReturn:
-    """Report what is wrong with the settings and end with exit code 2."""
+    """Report the problems of the settings and end with exit code 2."""
     if all(not isinstance(one, str) and one.severity == "warning" for one in problems):
         problems = [
             *problems,
@@ -110,9 +110,9 @@ def report(problems: Sequence[SettingProblem | str], output: str) -> None:
 
 
 def begin_logging(given: Mapping[str, Any], servers: Mapping[str, LogOptions]) -> LogLevels:
-    """Log as the flags say, and the options of the servers of this process, by their names in `FILES`.
+    """Start logging by the flags and the options of this process's servers, keyed by their names in `FILES`.
 
-    Gives what follows the options' levels from now on.
+    Return the levels, which follow the options when they are polled. An unwritable folder ends the process.
     """
     try:
         start_logging(given["output"], given["log_level"], folder=log_folder(given), servers=list(servers))
@@ -124,20 +124,20 @@ def begin_logging(given: Mapping[str, Any], servers: Mapping[str, LogOptions]) -
 
 
 def log_folder(given: Mapping[str, Any]) -> str | None:
-    """The folder of `--log-dir`, if it was given."""
+    """Return the folder of `--log-dir`, None without it."""
     return os.path.abspath(given["log_dir"]) if given["log_dir"] else None
 
 
 def process_start() -> float:
-    """When this process began, on the monotonic clock: starting the interpreter is part of the start.
+    """Return the start of this process by the monotonic clock, including that of the interpreter.
 
-    What a script did in the same process before it became this program is not: it says when, in s since the
-    epoch, by `STARTED_AT`.
+    The time of a script that ran before in the same process is excluded: it passes its end, in s since the
+    epoch, in `STARTED_AT`.
     """
     import psutil
 
     clock = SystemClock()
-    # Both are off by the same part of a second, which the kernel does not tell.
+    # Both are off by the same fraction of a second, which the kernel does not report.
     age: float = seconds_since_boot() - (psutil.Process().create_time() - psutil.boot_time())
     try:
         became = float(os.environ.get(STARTED_AT, 0))

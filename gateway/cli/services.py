@@ -1,6 +1,6 @@
-"""The services a command runs, put together from settings: name server, broker, or both in one process.
+"""Services of a command, built from settings: name server, broker, or both in one process.
 
-Beside a name server runs a controller, where its settings ask for one.
+A name server also runs a controller if its settings enable it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
-from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
+from mqgateway.gateway.cli.summary import (
+    Summary,
+    accepted_clients,
+    in_container,
+    local_addresses,
+    reach_warnings,
+)
 from mqgateway.gateway.front_end import FrontEnd, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -43,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Both(Service):
-    """A name server, a broker, or both in one process; the broker then registers with its neighbour."""
+    """A name server, a broker, or both in one process. The broker then registers with that name server."""
 
     def __init__(
         self,
@@ -65,7 +71,7 @@ class Both(Service):
         self.front_ends: dict[str, Running] = {}
         self._meters: Meters | None = None  # the broker's
         self._open_files = raise_open_files()
-        # A stop goes through these from the last to the first; the broker leaves the name server.
+        # A stop runs these from the last to the first, so the broker can unregister at the name server.
         self._on_stop(self._observation.stop)
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
         self._on_stop(lambda: None if self.controller is None else self.controller.stop())
@@ -73,7 +79,7 @@ class Both(Service):
         self._on_stop(self._stop_front_ends)
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
-        """What is served of both goes by the settings of the broker, if there is one."""
+        """Return the observation of the services, by the settings of the broker if there is one."""
         settings = broker or namesrv
         assert settings is not None
         return Observation(
@@ -84,10 +90,10 @@ class Both(Service):
         )
 
     def _begin(self) -> Deferred[Any]:
-        """Start both; the Deferred fires when clients can use them.
+        """Start both. The Deferred fires when clients can use them.
 
-        The name server listens once the broker does, and says nothing about routes until that is in them: so
-        clients can connect to neither, or to both.
+        The name server listens once the broker does, and answers no route queries until the broker is in the
+        routes. So clients can connect either to both or to neither.
         """
         self._observation.start()
         if self._broker_settings is None:
@@ -95,14 +101,14 @@ class Both(Service):
         registered: Deferred[None] = Deferred()
         started = self._start_broker(self._broker_settings, registered)
 
-        def tell(result: object) -> object:
+        def report(result: object) -> object:
             registered.callback(None)
             if not isinstance(result, Failure) and not self.is_ending:
                 self._observation.started()
                 self._start_front_ends(self._broker_settings)
             return result
 
-        return started.addBoth(tell)
+        return started.addBoth(report)
 
     def _start_namesrv(self, registered: Deferred[None] | None) -> Deferred[None]:
         settings = self._namesrv_settings
@@ -154,7 +160,7 @@ class Both(Service):
         return self.broker.start()
 
     def _register_with_neighbour(self, settings: BrokerSettings) -> None:
-        """Make the name server of this process the broker's first."""
+        """Put the name server of this process first in the broker's list."""
         addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
         given = split_addresses(settings.broker.namesrv_addr)
         addresses += [address for address in given if not self._is_own_name_server(address)]
@@ -165,7 +171,7 @@ class Both(Service):
         return 0 if self.namesrv is None else self.namesrv.port
 
     def _is_own_name_server(self, address: str) -> bool:
-        """Return True if an address of `namesrvAddr` leads to the name server of this process."""
+        """Return True if an address of `namesrvAddr` is that of the name server of this process."""
         host, _, port = address.rpartition(":")
         own = ("localhost", "127.0.0.1", "[::1]", socket.gethostname(), *local_addresses())
         return port == str(self._namesrv_port) and host in own
@@ -185,13 +191,13 @@ class Both(Service):
 
     @property
     def entries(self) -> int:
-        """How many topics, groups and queues they hold."""
+        """Number of topics, groups and queues of all services."""
         services = (self.namesrv, self.controller, self.broker)
         return sum(service.entries for service in services if service is not None)
 
     @property
     def status(self) -> str:
-        """How far a start is, or what is served where."""
+        """Progress of the start, then the services and their ports."""
         broker, namesrv = self.broker, self.namesrv
         if broker is not None and broker.recovery_seconds is None:
             return (
@@ -203,11 +209,11 @@ class Both(Service):
         return ", ".join(served + ([f"broker at port {broker.port}"] if broker is not None else []))
 
     def drain(self) -> Deferred[None]:
-        """Make ready for a stop, which need not be harsh; see `BrokerService.drain`."""
+        """Drain the broker before a stop; see `BrokerService.drain`."""
         return succeed(None) if self.broker is None else self.broker.drain()
 
     def reread(self, broker: Sequence[Setting], namesrv: Sequence[Setting]) -> list[str]:
-        """Take over what the files of both say by now; gives what counts after a restart only.
+        """Apply the settings read from the files of both. Return those that take effect after a restart only.
 
         Raises `ConfigError`.
         """
@@ -226,7 +232,7 @@ class Both(Service):
         return Deferred.fromCoroutine(self._end_front_ends())
 
     def summary(self) -> Summary:
-        """What a person should know now that it is up."""
+        """Return the start-up summary."""
         broker, namesrv = self._broker_settings, self._namesrv_settings
         asking = broker.broker if broker else namesrv.namesrv  # type: ignore[union-attr]
         own = local_addresses()
@@ -246,10 +252,10 @@ class Both(Service):
             broker_name=broker.broker.broker_name if broker else "",
             cluster=broker.broker.broker_cluster_name if broker else "",
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
-            open_to=who_may(
+            open_to=accepted_clients(
                 remoting.bind_address,
-                asks_who=asking.authentication_enabled,
-                asks_what=asking.authorization_enabled,
+                authenticates=asking.authentication_enabled,
+                authorizes=asking.authorization_enabled,
                 has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
                 allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
                 has_accounts=broker is not None and broker.broker.acl_enable,
@@ -262,7 +268,7 @@ class Both(Service):
         )
 
     def boot_lines(self) -> list[BootLine]:
-        """What the standard's servers say once they are up."""
+        """Return the lines that RocketMQ's servers print once they are up."""
         said = []
         if self.namesrv is not None and self._namesrv_settings is not None:
             bind = self._namesrv_settings.remoting.bind_address
@@ -285,5 +291,5 @@ class Both(Service):
 
 
 def _neighbour(bind_address: str) -> str:
-    """Under which address a service of this process, bound like this, is reached from here."""
+    """Return the address at which this process reaches one of its services bound to `bind_address`."""
     return "127.0.0.1" if bind_address in ("", "0.0.0.0", "::") else bind_address

@@ -1,4 +1,4 @@
-"""Settings of the services from where people put them: file, environment, flags; and what is wrong with them.
+"""Settings of the services from file, environment and flags, and their problems.
 
 Precedence: default < file for TLS < file < environment < `--set` and flags. `-p` shows the origin of each.
 """
@@ -31,9 +31,12 @@ from mqgateway.gateway.cli.sizes import assume_file_sizes
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
 ASSUMED_BY_SERVE = "mqgateway serve"
-"""Where settings come from that `serve` has and nobody gave."""
+"""Origin of settings that `serve` assumes by default."""
 SLAVE_MEMORY_PERCENT_LESS = 10
-"""By how much less of the memory a slave counts as fresh, so that readers go back to the master first."""
+"""Difference of a slave's `accessMessageInMemoryMaxRatio` to a master's, in percentage points.
+
+Smaller for slaves, so that readers return to the master first.
+"""
 
 
 @dataclass
@@ -49,8 +52,10 @@ class BrokerSettings:
         self.options = OptionSet(self.broker, self.remoting, self.store, self.tls)
 
     def find_out(self, small_files: bool = False) -> None:
-        """Fill in what depends on the machine and was not set: names, addresses, folders, lengths of files;
-        a new store's are small if so wanted. Raises `ConfigError` when the store cannot be looked at."""
+        """Fill in unset settings that depend on the machine: names, addresses, folders, lengths of files.
+
+        A new store gets `small_files` if set. Raises `ConfigError` if the store cannot be read.
+        """
         options = self.options
         name = socket.gethostname() or "DEFAULT_BROKER"
         options.assume("brokerName", name, "host name")
@@ -69,7 +74,7 @@ class BrokerSettings:
             ) from None
 
     def _size_bit_maps(self) -> None:
-        """Show the length that follows from the other settings. Standard: `ConsumerFilterManager`."""
+        """Set the length that follows from the other settings. Standard: `ConsumerFilterManager`."""
         from mqgateway.engine.filters.bloom import BloomFilter  # with all of filters, which only brokers need
 
         options = self.broker
@@ -77,8 +82,11 @@ class BrokerSettings:
         self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")
 
     def _settle_role(self) -> None:
-        """A master has the id 0, a slave another one; where a controller or a DLedger group decides,
-        that says which. Raises `ConfigError`. Standard: `BrokerStartup`."""
+        """Check the broker id: 0 for a master, greater for a slave.
+
+        A controller or a DLedger group, if any, decides role and id instead. Raises `ConfigError`. Standard:
+        `BrokerStartup`.
+        """
         if self.store.enable_d_leger_commit_log:
             from mqgateway.gateway.broker.ledger.settings import member_settings  # few brokers need it
 
@@ -102,8 +110,10 @@ class BrokerSettings:
 
 @dataclass
 class NamesrvSettings:
-    """All settings of a name server, and the set through which files and flags reach them; those of the
-    controller that may run beside it stand in the same file."""
+    """All settings of a name server, and the set through which files and flags reach them.
+
+    The same file has the settings of the controller that may run in the name server's process.
+    """
 
     namesrv: NamesrvOptions = field(default_factory=NamesrvOptions)
     controller: ControllerOptions = field(default_factory=ControllerOptions)
@@ -114,9 +124,9 @@ class NamesrvSettings:
         self.options = OptionSet(self.namesrv, self.remoting, self.tls, self.controller)
 
     def find_out(self, folder: str | None = None, file: str | None = None) -> None:
-        """Fill in the files' places, below `folder` or the home folder, where they were not set.
+        """Fill in unset paths of files, below `folder` or the home folder.
 
-        `file` holds these settings, and is where changes of them are kept.
+        `file` is the file of these settings; their changes are stored in it.
         """
         _assume_controller_store(self.options, folder)
         _assume_settings_file(self.options, file)
@@ -125,7 +135,7 @@ class NamesrvSettings:
         self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), NOT_READ)
 
     def ask_as(self, broker: BrokerSettings) -> None:
-        """Ask who somebody is as the broker of the same process does, unless told not to."""
+        """Use the access control of the broker of the same process, unless this server's is switched off."""
         is_told = self.options.origin("authenticationEnabled") != "default"
         if not is_told or self.namesrv.authentication_enabled:
             for name in OptionSet(AccessOptions()).names():
@@ -134,7 +144,7 @@ class NamesrvSettings:
 
 @dataclass
 class ControllerSettings:
-    """All settings of a controller by itself, and the set through which files and flags reach them."""
+    """All settings of a standalone controller, and the set through which files and flags reach them."""
 
     controller: ControllerOptions = field(default_factory=ControllerOptions)
     remoting: RemotingOptions = field(default_factory=RemotingOptions)
@@ -144,7 +154,7 @@ class ControllerSettings:
         self.options = OptionSet(self.controller, self.remoting, self.tls)
 
     def find_out(self, folder: str | None = None, file: str | None = None) -> None:
-        """As a name server's."""
+        """Fill in unset paths of files, as `NamesrvSettings.find_out` does."""
         _assume_controller_store(self.options, folder)
         _assume_settings_file(self.options, file)
         folder = folder or os.path.join(os.path.expanduser("~"), "controller")
@@ -152,19 +162,19 @@ class ControllerSettings:
 
 
 def _assume_controller_store(options: OptionSet, folder: str | None) -> None:
-    """Where a controller keeps its file unless told: below `folder`, or where the standard has it."""
+    """Set the default store path of a controller: below `folder`, or the home folder as in RocketMQ."""
     folder = folder or os.path.expanduser("~")
     options.assume("controllerStorePath", os.path.join(folder, "DLedgerController"), "data folder")
 
 
 def _assume_settings_file(options: OptionSet, file: str | None) -> None:
-    """Keep changes where the settings come from. Standard: `NamesrvStartup`, `ControllerStartup`."""
+    """Store changes in the settings file. Standard: `NamesrvStartup`, `ControllerStartup`."""
     if file:
         options.assume("configStorePath", os.path.abspath(file), "-c")
 
 
 def from_file(path: str | None) -> list[Setting]:
-    """The settings in a properties file. Raises `ConfigError` when it cannot be read."""
+    """Return the settings in a properties file; none without a path. Raises `ConfigError` if unreadable."""
     if not path:
         return []
     try:
@@ -174,13 +184,16 @@ def from_file(path: str | None) -> list[Setting]:
 
 
 def from_tls_file(settings: Iterable[Setting]) -> list[Setting]:
-    """What the file for TLS sets, which these settings may name. Raises `ConfigError` as `from_file`."""
+    """Return the settings in the file for TLS, which `settings` may name.
+
+    Without a name, a missing file has no settings. Raises `ConfigError` as `from_file`.
+    """
     path, is_named = tls_file(settings)
     return from_file(path) if is_named or os.path.exists(path) else []
 
 
 def from_pairs(pairs: Iterable[str]) -> list[Setting]:
-    """The settings of `--set KEY=VALUE` flags. Raises `ConfigError` for a flag without `=`."""
+    """Return the settings of `--set KEY=VALUE` flags. Raises `ConfigError` for a flag without `=`."""
     settings = []
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -191,17 +204,17 @@ def from_pairs(pairs: Iterable[str]) -> list[Setting]:
 
 
 def from_flags(flags: Mapping[str, object]) -> list[Setting]:
-    """Settings that have a flag of their own; a flag that was not given is left out."""
+    """Return the settings of the given flags; `flags` maps properties to values, None if not given."""
     return [Setting(name, str(value), 0, "flag") for name, value in flags.items() if value is not None]
 
 
 def stop_for(problems: Sequence[SettingProblem], strict: bool) -> bool:
-    """Whether a start may not go on: a setting that cannot be used, or under `--strict` any problem."""
+    """Return True if a problem stops the start: an unusable setting, or any problem under `--strict`."""
     return any(strict or problem.severity == "error" for problem in problems)
 
 
 def listing(options: OptionSet, form: str) -> str:
-    """Every effective setting: as `name=value  # origin`, or as JSON."""
+    """Return all effective settings: lines of `name=value  # origin`, or JSON."""
     rows = options.effective()
     if form == "json":
         return json.dumps([row._asdict() for row in rows], indent=1)

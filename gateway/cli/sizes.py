@@ -1,9 +1,9 @@
-"""How large a store's files are, where nobody has set it.
+"""Lengths of a store's files, for settings without a value.
 
-A store that is there keeps the lengths its files have. A new one gets the standard's lengths, or small ones
-where a person tries things out (`mqgateway serve`), unless one of the lengths was set: two brokers that are
-to open one store must agree on all. The standard refuses to start when a length is another than set, so the
-lengths that are shown (request 26, `-p`) are those of the files: what another broker needs to open them.
+An existing store keeps the lengths of its files. A new store gets RocketMQ's lengths, or small ones for
+trying things out (`mqgateway serve`). If one of the lengths is set, it gets RocketMQ's: two brokers that open
+one store must agree on all. RocketMQ refuses to start if the length of a file differs from its setting. So
+the lengths shown (request 26, `-p`) are those of the files: another broker needs them to open the store.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SMALL = {LOG_SIZE: 64 << 20, QUEUE_SIZE: 600_000, SLOTS: 500_000, ENTRIES: 2_000
 """Lengths of the files of a new store for trying things out."""
 
 STANDARD_LOG_SIZE = 1 << 30
-"""What a log of one of the standard's files never loses by force."""
+"""Minimum size of the log after forced deletion with RocketMQ's file length: one file of it."""
 
 ENTRIES_A_SLOT = 4
-"""In the standard's index files, and in ours unless set otherwise."""
+"""Index entries a slot in RocketMQ's index files, and in mqgateway's by default."""
 _INDEX_HEADER, _SLOT, _ENTRY = 40, 4, 20
 
 
 def assume_file_sizes(options: OptionSet, disk: Disk, small: bool) -> None:
-    """Set the lengths that nobody has set; `small` says which a new store gets. Raises `OSError`."""
+    """Set the unset lengths. With `small`, a new store gets small files. Raises `OSError`."""
     root = str(options.get("storePathRootDir"))
     logs = str(options.get("storePathCommitLog")) or f"{root}/commitlog"
     if options.get("enableDLegerCommitLog"):
@@ -42,12 +42,12 @@ def assume_file_sizes(options: OptionSet, disk: Disk, small: bool) -> None:
         for name, size in SMALL.items():
             options.assume(name, size, "new store")
     if small and options.get(LOG_SIZE) == SMALL[LOG_SIZE]:
-        # Otherwise a disk filled by others would cost all but the last minutes of what was sent.
+        # Otherwise a disk filled by other programs would cost all but the last minutes of messages.
         options.assume("cleanForciblyKeepSize", STANDARD_LOG_SIZE, "small files")
 
 
 def _found(disk: Disk, root: str, logs: str) -> dict[str, tuple[int, str]]:
-    """The lengths of the files that are there, and of which file each is."""
+    """Return the lengths of existing files by setting, each with the path of the file."""
     found: dict[str, tuple[int, str]] = {}
     for name, path in (
         (LOG_SIZE, _first_file(disk, logs)),
@@ -65,7 +65,7 @@ def _found(disk: Disk, root: str, logs: str) -> dict[str, tuple[int, str]]:
 
 
 def _first_file(disk: Disk, directory: str) -> str:
-    """A file of a log, by the look of its name, that is not empty; an empty text where there is none."""
+    """Return the path of a non-empty file with a numeric name, as in a log; an empty text if none."""
     for name in disk.listdir(directory):
         path = f"{directory}/{name}"
         if name.isdigit() and not disk.is_dir(path) and disk.size(path):

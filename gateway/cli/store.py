@@ -1,9 +1,9 @@
-"""The commands `mqgateway store check|rebuild|stats`: what `engine.upkeep` does, printed. Those of backups
-are in `store_backups`.
+"""The commands `mqgateway store check|rebuild|stats|convert`, which run and print `engine.upkeep`. Those of
+backups are in `store_backups`.
 
-Results go to standard output, as text or with `--json` as one JSON object; progress, while standard error is
-a terminal, and errors go there. Exit codes: 0 all is well, 1 something is damaged, 2 the command could not
-do its work, 130 interrupted.
+Results go to standard output, as text or with `--json` as one JSON object. Errors go to standard error, and
+so does progress if that is a terminal. Exit codes: 0 success, 1 damage was found, 2 the command failed, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.upkeep.stats import StoreStats
 
 Advance = Callable[[str, int, int], None]
-"""Shows what is being done, how much of it is done, and all of it."""
+"""Progress display: called with the stage, the amount done and the total."""
 
 _LOG_FOLDER, _LEDGER_FOLDER = "commitlog", "dledger-"
 _IS_MEMBER = "enableDLegerCommitLog"
@@ -48,7 +48,7 @@ BACKUPS = {
     "backups": "List the backups in a folder.",
     "verify": "Read a whole backup and verify its checksums.",
 }
-"""Commands that are in `store_backups`."""
+"""Commands in `store_backups`."""
 
 
 @click.group(
@@ -66,7 +66,7 @@ def store() -> None:
 
 
 def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument and flags that all of these commands have."""
+    """Add the argument and flags that all of these commands have."""
     for option in (
         QUIET,
         JSON,
@@ -118,7 +118,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
     from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.check import check_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = check_store(
             ReadOnlyDisk(),
@@ -145,7 +145,7 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.rebuild import rebuild_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = rebuild_store(RealDisk(), options, discard=discard, progress=advance)
     print_report(as_json, rebuild_as_json(report), rebuild_as_text(report))
@@ -163,7 +163,7 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
     from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.stats import count_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         figures = count_store(
             ReadOnlyDisk(),
             options_of(folder, config),
@@ -203,7 +203,7 @@ def convert(
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.convert import convert_store
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         disk, options, path = RealDisk(), options_of(folder, config), os.path.abspath(target)
         report = convert_store(disk, options, path, keeps_batches=keep_batches, progress=advance)
     print_report(as_json, convert_as_json(report), convert_as_text(report))
@@ -211,12 +211,12 @@ def convert(
 
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
-    """The settings of a store in a folder. Raises `ConfigError` for a file that cannot be used."""
+    """Return the settings of the store in a folder. Raises `ConfigError` for an unusable settings file."""
     from mqgateway.engine.errors import ConfigError
     from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
     settings = BrokerSettings()
-    # What kind of log there is is seen on disk.
+    # The kind of log is detected on disk.
     given = [setting for setting in from_file(config) if setting.key != _IS_MEMBER]
     wrong = [problem for problem in settings.options.apply(given) if problem.severity == "error"]
     if wrong:
@@ -236,13 +236,13 @@ def _has_log(root: str) -> bool:
 
 
 def room_of(path: str) -> int:
-    """What a file takes of the disk, in bytes."""
+    """Return the disk space of a file, in bytes."""
     return os.stat(path).st_blocks * 512
 
 
 @contextmanager
-def errors_told(as_json: bool) -> Iterator[None]:
-    """Turn what stops a command into one line on standard error and the exit code 2."""
+def errors_reported(as_json: bool) -> Iterator[None]:
+    """Report an error as one line on standard error and exit code 2; an interrupt as exit code 130."""
     from mqgateway.engine.errors import EngineError
 
     try:
@@ -260,7 +260,7 @@ def errors_told(as_json: bool) -> Iterator[None]:
 
 @contextmanager
 def progress_shown(quiet: bool) -> Iterator[Advance]:
-    """A bar on standard error while that is a terminal."""
+    """Show a progress bar on standard error if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -285,7 +285,7 @@ def progress_shown(quiet: bool) -> Iterator[Advance]:
 
 
 def print_report(as_json: bool, value: object, lines: list[str]) -> None:
-    """What a command found or did, as one JSON object or as lines."""
+    """Print a command's report, as one JSON object or as lines."""
     if as_json:
         print_json(value)
     else:
@@ -293,14 +293,14 @@ def print_report(as_json: bool, value: object, lines: list[str]) -> None:
 
 
 def print_json(value: object, err: bool = False) -> None:
-    """One JSON object."""
+    """Print one JSON object."""
     import orjson
 
     click.echo(escaped_json(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()), err=err)
 
 
 def in_bytes(count: float) -> str:
-    """A number of bytes for people."""
+    """Return a number of bytes in a readable unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -309,14 +309,14 @@ def in_bytes(count: float) -> str:
 
 
 def in_time(millis: int | None) -> str:
-    """A time for people."""
+    """Return a time in ms as ISO 8601 in UTC, `-` for None."""
     if millis is None:
         return "-"
     return iso(millis, UTC)
 
 
 def findings_as_text(findings: Findings) -> list[str]:
-    """Each finding in two lines, errors last."""
+    """Return lines for each finding, errors last."""
     lines = []
     for finding in sorted(findings.kept, key=lambda finding: finding.severity == "error"):
         place = finding.path if finding.offset < 0 else f"{finding.path} at byte {finding.offset}"
@@ -329,7 +329,7 @@ def findings_as_text(findings: Findings) -> list[str]:
 
 
 def findings_as_json(findings: Findings) -> dict[str, Any]:
-    """The findings that were kept, and how many there are."""
+    """Return the kept findings, and the numbers of errors and of findings left out."""
     return {
         "errors": findings.errors,
         "findings": [
@@ -341,7 +341,7 @@ def findings_as_json(findings: Findings) -> dict[str, Any]:
 
 
 def check_as_text(report: CheckReport) -> list[str]:
-    """What was read, what was found, and the verdict."""
+    """Return the figures of the read data, the findings and the verdict as lines."""
     size = in_bytes(report.log_end - report.log_start)
     lines = [
         f"{report.root}: {report.records:,} records in {size} of log "
@@ -354,13 +354,13 @@ def check_as_text(report: CheckReport) -> list[str]:
 
 
 def verdict(report: CheckReport) -> str:
-    """Whether a store is sound."""
+    """Return the result of a check in words."""
     errors = report.findings.errors
     return "sound" if report.is_sound else f"{errors} error{'s' if errors != 1 else ''} found"
 
 
 def check_as_json(report: CheckReport) -> dict[str, Any]:
-    """The report."""
+    """Return the report for JSON."""
     return {
         "store": report.root,
         "sound": report.is_sound,
@@ -378,7 +378,7 @@ def check_as_json(report: CheckReport) -> dict[str, Any]:
 
 
 def ledger_as_text(ledger: LedgerCheck | None) -> list[str]:
-    """How far a member of a DLedger group is, for comparing members."""
+    """Return a line with the entries and the term of a DLedger member, for comparing members."""
     if ledger is None:
         return []
     first, last = ledger.first, ledger.last
@@ -391,7 +391,7 @@ def ledger_as_text(ledger: LedgerCheck | None) -> list[str]:
 
 
 def ledger_as_json(ledger: LedgerCheck | None) -> dict[str, Any]:
-    """The same."""
+    """Return the entries and the term of a DLedger member for JSON; empty for another store."""
     if ledger is None:
         return {}
     first, last = ledger.first, ledger.last
@@ -408,7 +408,7 @@ def ledger_as_json(ledger: LedgerCheck | None) -> dict[str, Any]:
 
 
 def convert_as_text(report: ConvertReport) -> list[str]:
-    """What was made of what."""
+    """Return the result of a conversion as lines."""
     size = in_bytes(report.log_end - report.log_start)
     lines = [
         f"{report.target}: {report.records:,} records in {size} of log, {report.queues:,} queues, "
@@ -433,7 +433,7 @@ def convert_as_text(report: ConvertReport) -> list[str]:
 
 
 def convert_as_json(report: ConvertReport) -> dict[str, Any]:
-    """The report."""
+    """Return the report for JSON."""
     return {
         "store": report.root,
         "target": report.target,
@@ -458,7 +458,7 @@ def convert_as_json(report: ConvertReport) -> dict[str, Any]:
 
 
 def rebuild_as_text(report: RebuildReport) -> list[str]:
-    """What was made and where the old files are."""
+    """Return the figures of the rebuilt files, and the paths of the old ones, as lines."""
     lines = [
         f"{report.root}: {report.queues:,} queues and {report.index_entries:,} index entries made from "
         f"{report.records:,} records in {in_bytes(report.log_end - report.log_start)} of log"
@@ -471,7 +471,7 @@ def rebuild_as_text(report: RebuildReport) -> list[str]:
 
 
 def rebuild_as_json(report: RebuildReport) -> dict[str, Any]:
-    """The report."""
+    """Return the report for JSON."""
     return {
         "store": report.root,
         "logStart": report.log_start,
@@ -486,7 +486,7 @@ def rebuild_as_json(report: RebuildReport) -> dict[str, Any]:
 
 
 def stats_as_text(figures: StoreStats, top: int) -> list[str]:
-    """The figures as short tables."""
+    """Return the figures as short tables, with the `top` largest topics."""
     lines = [
         f"{figures.root}",
         f"messages   {figures.messages:,} in {in_bytes(figures.bytes)}, "
@@ -520,7 +520,7 @@ def stats_as_text(figures: StoreStats, top: int) -> list[str]:
 
 
 def stats_as_json(figures: StoreStats) -> dict[str, Any]:
-    """The figures, all topics included."""
+    """Return the figures for JSON, with all topics."""
     return {
         "store": figures.root,
         "messages": figures.messages,

@@ -1,6 +1,6 @@
-"""The commands `mqgateway store backup|restore|backups|verify`, printed and ended as those of `store` are.
+"""The commands `mqgateway store backup|restore|backups|verify`, with output and errors as those of `store`.
 
-Exit codes: 0 done, and what was made is sound; 1 something is damaged; 2 not done, nothing was left; 130
+Exit codes: 0 done, and the result is intact; 1 damage was found; 2 failed, nothing is left behind; 130
 interrupted.
 """
 
@@ -16,7 +16,7 @@ import click
 from mqgateway.gateway.cli.store import (
     JSON,
     QUIET,
-    errors_told,
+    errors_reported,
     findings_as_json,
     findings_as_text,
     in_bytes,
@@ -53,7 +53,7 @@ Examples:
 
 
 def _moment(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
-    """A time as ms since the epoch, or as ISO 8601; without a zone it is UTC."""
+    """Parse a time given in ms since the epoch or as ISO 8601, UTC without a zone. Return it in ms."""
     if value is None or value.isdecimal():
         return None if value is None else int(value)
     try:
@@ -83,7 +83,7 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import back_up
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         now = SystemClock().millis()
         report = back_up(RealDisk(), options, os.path.abspath(target), now, is_copy=is_copy, progress=advance)
@@ -128,7 +128,7 @@ def restore(
     if until_time is not None and until_offset is not None:
         raise click.UsageError("--until-time and --until-offset exclude each other")
     check = None
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         options = options_of(target, config)
         options.store_path_root_dir = os.path.abspath(target)
         until = Until(until_time, until_offset)
@@ -148,7 +148,7 @@ def backups(folder: str, as_json: bool) -> None:
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import list_backups
 
-    with errors_told(as_json):
+    with errors_reported(as_json):
         if not os.path.isdir(folder):
             raise EngineError(f"{folder} is not a folder: give the folder of the backups")
         found = list_backups(RealDisk(), os.path.abspath(folder))
@@ -172,7 +172,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.manifest import damaged, load
 
-    with errors_told(as_json), progress_shown(quiet) as advance:
+    with errors_reported(as_json), progress_shown(quiet) as advance:
         place = newest(folder)
         found = damaged(RealDisk(), place, load(RealDisk(), place), advance)
     lines = [*found, f"{place}: {'damaged' if found else 'intact'}"]
@@ -181,7 +181,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
 
 
 def newest(folder: str) -> str:
-    """A backup, or the newest of a folder of backups."""
+    """Return the path of the newest backup in a folder of backups, else `folder` itself, a backup."""
     from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.manifest import backups
 
@@ -195,7 +195,7 @@ def _sum(files: list[KeptFile]) -> int:
 
 
 def backup_as_text(report: BackupReport) -> list[str]:
-    """Where it is, up to where it goes, and what it took."""
+    """Return folder, log range and sizes of a backup as lines."""
     manifest = report.manifest
     parts = (
         ("copied", report.copied, "read again"),
@@ -213,7 +213,7 @@ def backup_as_text(report: BackupReport) -> list[str]:
 
 
 def manifest_as_json(manifest: Manifest) -> dict[str, Any]:
-    """What a backup holds."""
+    """Return the contents of a backup for JSON."""
     return {
         "store": manifest.store,
         "made": manifest.made,
@@ -225,7 +225,7 @@ def manifest_as_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def backup_as_json(report: BackupReport) -> dict[str, Any]:
-    """The report; sizes in bytes."""
+    """Return the report for JSON; sizes in bytes."""
     parts = {"copied": report.copied, "linked": report.linked, "unchanged": report.unchanged}
     return {
         "backup": report.folder,
@@ -235,7 +235,7 @@ def backup_as_json(report: BackupReport) -> dict[str, Any]:
 
 
 def restore_as_text(report: RestoreReport, check: CheckReport | None) -> list[str]:
-    """Up to where the store goes, and whether it is sound."""
+    """Return the end of the restored log, the figures and the result of the check as lines."""
     lines = [
         f"{report.root}: {report.rebuilt.records:,} records of {report.backup}, the log ends at "
         f"{report.cut.offset}, {in_time(report.cut.timestamp)}",
@@ -250,7 +250,7 @@ def restore_as_text(report: RestoreReport, check: CheckReport | None) -> list[st
 
 
 def restore_as_json(report: RestoreReport, check: CheckReport | None) -> dict[str, Any]:
-    """The report; `sound` is null without a check."""
+    """Return the report for JSON; `sound` is null without a check."""
     return {
         "store": report.root,
         "backup": report.backup,

@@ -1,6 +1,6 @@
-"""What a person should know when the server is up: where to connect, and what will not work.
+"""Start-up summary of a server: its addresses, and warnings about addresses that clients cannot reach.
 
-Pure but for `local_addresses` and `in_container`, which ask the machine.
+Pure except `local_addresses` and `in_container`, which query the machine.
 """
 
 import ipaddress
@@ -13,8 +13,8 @@ from mqgateway.gateway.front_end import FrontEnd
 
 
 def local_addresses() -> list[str]:
-    """The machine's IPv4 addresses, those that other machines may reach first."""
-    import psutil  # here, or it takes a tenth of `--help`
+    """Return the machine's IPv4 addresses, loopback addresses last."""
+    import psutil  # imported here, because it takes a tenth of the time of `--help`
 
     found = [
         address.address
@@ -26,12 +26,12 @@ def local_addresses() -> list[str]:
 
 
 def in_container() -> bool:
-    """Whether this process runs in a container, where its own address may mean nothing outside."""
+    """Return True if this process runs in a container, whose address may be invalid outside."""
     return os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv")
 
 
 def default_advertise(addresses: Sequence[str]) -> str:
-    """The address a broker is registered under when none was configured.
+    """Return the address under which a broker registers by default.
 
     The first address that is neither loopback nor 192.168.*, else the last other one, else
     loopback. Standard: `NetworkUtil.getLocalAddress`.
@@ -44,7 +44,7 @@ def default_advertise(addresses: Sequence[str]) -> str:
 
 
 def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], container: bool) -> list[str]:
-    """Why clients may not reach the advertised address, each with what to do about it."""
+    """Return reasons why clients may not reach the advertised address, each with a remedy."""
     warnings: list[str] = []
     try:
         ip = ipaddress.ip_address(advertised)
@@ -71,28 +71,28 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     return warnings
 
 
-def who_may(
+def accepted_clients(
     bind: str,
     *,
-    asks_who: bool = False,
-    asks_what: bool = False,
+    authenticates: bool = False,
+    authorizes: bool = False,
     has_open_name_server: bool = False,
     allowed_slaves: str = "",
     has_accounts: bool = False,
 ) -> str:
-    """Who may use a server that listens on `bind`, and how to change that.
+    """Return a description of the clients that may use a server bound to `bind`, and how to change it.
 
-    `asks_who`: only signed requests are taken; `asks_what`: and only those that policies allow. The name
-    server of the process may be open all the same; `allowed_slaves` are let in by their address.
-    `has_accounts`: the broker takes the requests that accounts of version 4 allow.
+    `authenticates`: only signed requests are accepted; `authorizes`: only those that policies allow.
+    `has_open_name_server`: the name server of the process is still open. `allowed_slaves` are accepted by
+    their address. `has_accounts`: the broker accepts the requests that accounts of version 4 allow.
     """
     try:
         is_own = ipaddress.ip_address(bind).is_loopback
     except ValueError:
         is_own = bind == "localhost"
     everybody = "all clients on this machine" if is_own else "all clients that can reach these ports"
-    if asks_who:
-        what = "limited by policies" if asks_what else "without limits, since authorizationEnabled=false"
+    if authenticates:
+        what = "limited by policies" if authorizes else "without limits, since authorizationEnabled=false"
         name_server = f"the name server: {everybody}; " if has_open_name_server else ""
         by_address = f" and {allowed_slaves} (haAllowedSlaves)" if allowed_slaves else ""
         return (
@@ -116,7 +116,7 @@ def who_may(
 
 @dataclass(frozen=True)
 class Summary:
-    """What the start-up lines are made of; ports as bound."""
+    """Contents of the start-up lines, with the actual ports."""
 
     name_server: str | None
     broker: str | None
@@ -128,12 +128,12 @@ class Summary:
     warnings: Sequence[str] = ()
     controller: str | None = None
     boot: Sequence[str] = ()
-    """What the standard's servers say."""
+    """Start-up lines of RocketMQ's servers."""
     front_ends: Sequence[tuple[FrontEnd, str | None]] = ()
-    """The front ends with their endpoints, None for one that is not served."""
+    """Front ends with their endpoints, None for a front end that is not served."""
 
     def lines(self) -> list[str]:
-        """The lines, ready to print; the last says that the server is ready."""
+        """Return the lines to print; the last reports that the server is ready."""
         lines = []
         if self.name_server:
             lines.append(f"name server  {self.name_server}   (clients: namesrvAddr={self.name_server})")
@@ -155,7 +155,7 @@ class Summary:
         return lines
 
     def as_json(self) -> dict[str, object]:
-        """The same for programs."""
+        """Return the summary for JSON."""
         return {
             "nameServer": self.name_server,
             "controller": self.controller,

@@ -1,7 +1,7 @@
-"""What a server says to who started it and watches over it: that it is up, how far it is, that it lives.
+"""Notifications of a server to its supervisor, systemd: ready, progress, keep-alive.
 
-systemd gives the address of a socket in `NOTIFY_SOCKET` and how long it waits between signs of life in
-`WATCHDOG_USEC`; each datagram is some lines of `NAME=value`. Without the first nobody is told anything.
+systemd passes the address of a socket in `NOTIFY_SOCKET`, and the watchdog timeout in `WATCHDOG_USEC`. Each
+datagram has some lines of `NAME=value`. Without `NOTIFY_SOCKET`, nothing is sent.
 Source: sd_notify(3), sd_watchdog_enabled(3).
 """
 
@@ -16,12 +16,15 @@ from mqgateway.engine.clock import Clock
 ADDRESS, INTERVAL, WATCHED = "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"
 LONGEST_STATUS = 200
 EXTENDED_SECONDS = 30
-"""How much longer a start or a stop may take each time that it says how far it is."""
+"""Extension of the start or stop timeout with each progress report."""
 
 
 class Supervisor:
-    """Whom these variables name, if anybody; they are taken out, as what this process starts is not what is
-    watched. It is told without waiting: who does not read misses something."""
+    """The supervisor named in the environment variables, if any.
+
+    The variables are removed from `environment`, because child processes are not supervised. Sends do not
+    block: if the supervisor does not read, datagrams are lost.
+    """
 
     def __init__(self, environment: MutableMapping[str, str], clock: Clock) -> None:
         address = environment.pop(ADDRESS, "")
@@ -34,40 +37,40 @@ class Supervisor:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         is_watched = self.is_there and micros.isdecimal() and watched == str(os.getpid())
         self.interval = int(micros) / 2e6 if is_watched else 0.0
-        """How often it wants a sign of life, in seconds: half of what it waits; 0: not at all."""
+        """Interval of keep-alives in seconds, half the watchdog timeout; 0: none."""
 
     @property
     def is_there(self) -> bool:
-        """Whether anybody is told."""
+        """True if there is a supervisor."""
         return self._socket is not None
 
     def ready(self, status: str = "") -> None:
-        """The server can be used, or goes on after a reload."""
-        self._tell("READY=1", f"STATUS={_line(status)}")
+        """Report that the server is ready, after its start or a reload."""
+        self._send("READY=1", f"STATUS={_line(status)}")
 
     def progress(self, status: str) -> None:
-        """A start or a stop is so far, and goes on."""
-        self._tell(f"STATUS={_line(status)}", f"EXTEND_TIMEOUT_USEC={EXTENDED_SECONDS * 1_000_000}")
+        """Report the progress of a start or a stop, and extend its timeout."""
+        self._send(f"STATUS={_line(status)}", f"EXTEND_TIMEOUT_USEC={EXTENDED_SECONDS * 1_000_000}")
 
     def alive(self) -> None:
-        """The loop goes round."""
-        self._tell("WATCHDOG=1")
+        """Send a keep-alive."""
+        self._send("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Settings are read again; `ready` says that it is done."""
-        self._tell("RELOADING=1", f"MONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}")
+        """Report that settings are being reloaded; `ready` ends it."""
+        self._send("RELOADING=1", f"MONOTONIC_USEC={int(self._clock.monotonic() * 1e6)}")
 
     def stopping(self, status: str) -> None:
-        """The server ends."""
-        self._tell("STOPPING=1", f"STATUS={_line(status)}")
+        """Report that the server stops."""
+        self._send("STOPPING=1", f"STATUS={_line(status)}")
 
-    def _tell(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         if self._socket is None:
             return
         try:
             self._socket.sendto("\n".join(lines).encode(), self._address)
         except OSError:
-            return  # it went away or is too busy; the next word may reach it
+            return  # the supervisor is gone or busy; the next datagram may arrive
 
 
 def _line(status: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from mqgateway.gateway.cli.client_flags import READERS, client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import READERS, client_flags, reports_errors, settings
 from mqgateway.gateway.cli.printing import form_of, print_message, raw_flag
 
 POLL_SECONDS = 1.0
@@ -36,7 +36,7 @@ Examples:
 @click.option("--tags", help="Tags to select: 'A || B'.")
 @raw_flag
 @client_flags
-@told
+@reports_errors
 def tail(**given: Any) -> None:
     """Print the newest messages of TOPIC."""
     from mqgateway.gateway.client import LitePullConsumer, PullConsumer

@@ -29,8 +29,9 @@ Modules that do I/O, with Deferreds over `gateway.remoting`:
                   in order (`ordered`); `returning` sends failed messages back, `running` keeps statistics
     lite_pull     prefetches and is polled (`assigned` queues, `waiters` for messages); `iterating` batches
                   that a loop iterates over
-    simple        receives and acknowledges single messages with the requests of `popping`
-    popping       POP consumption: the broker hands out messages (`receipts` acknowledge them)
+    simple        receives and acknowledges single messages with the requests of `pop_consumption`
+    pop_consumption
+                  POP consumption: the broker hands out messages (`receipts` acknowledge them)
     admin         administration requests (`admin_question`): to name servers (`admin_names`) and to brokers
                   (`admin_topics`, `admin_groups`, `admin_consumers`, `admin_messages`, `admin_lite`,
                   `admin_access`, `admin_replicas`, `admin_broker`)

@@ -55,7 +55,7 @@ def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Q
 
     Its attributes are merged with the existing ones; those in `without` are deleted.
     """
-    told = _told(config)
+    told = _as_json(config)
     told["attributes"] |= {f"-{name}": "" for name in without}
     return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(told))
 
@@ -63,7 +63,7 @@ def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Q
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
 def update_many(configs: Iterable[SubscriptionGroupConfig]) -> Question[None]:
     """Create or update several groups, all or none."""
-    body = bodies.SubscriptionGroupList(group_config_list=[_told(config) for config in configs])
+    body = bodies.SubscriptionGroupList(group_config_list=[_as_json(config) for config in configs])
     return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, nothing, body=body.encode())
 
 
@@ -258,7 +258,7 @@ def correction_offsets(
     return Question(RequestCode.QUERY_CORRECTION_OFFSET, read, header)
 
 
-def _told(config: SubscriptionGroupConfig) -> dict[str, Any]:
+def _as_json(config: SubscriptionGroupConfig) -> dict[str, Any]:
     shape = config.to_json()
     shape["attributes"] = {f"+{name}": value for name, value in config.attributes.items()}
     return shape

@@ -4,7 +4,7 @@
     table = admin.ask(question, "broker-a")    # a TopicStatsTable, with each API
 
 Every administration request that a broker or name server supports has a function that builds its question, in
-the modules `admin_*` of this package. `ASKED` maps request codes to these functions.
+the modules `admin_*` of this package. `QUESTIONS` maps request codes to these functions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 B = TypeVar("B", bound=Body)
 P = ParamSpec("P")
 
-ASKED: dict[RequestCode, Callable[..., Question[Any]]] = {}
+QUESTIONS: dict[RequestCode, Callable[..., Question[Any]]] = {}
 """Functions that build questions, by request code."""
 
 
@@ -50,7 +50,7 @@ def asks(code: RequestCode) -> Callable[[Callable[P, Question[T]]], Callable[P, 
     """Register a function as the builder of a request code's questions."""
 
     def note(function: Callable[P, Question[T]]) -> Callable[P, Question[T]]:
-        ASKED[code] = function
+        QUESTIONS[code] = function
         return function
 
     return note

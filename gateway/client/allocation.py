@@ -24,7 +24,9 @@ class Strategy(Protocol):
     """Allocation strategy. `name` is sent to brokers that allocate queues for their clients."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the strategy in requests to brokers."""
+        ...
 
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]

@@ -121,7 +121,7 @@ class Asking:
             raise BrokerError(answer.code, answer.remark, address)
         return answer
 
-    def tell(
+    def send_oneway(
         self,
         address: str,
         code: int,

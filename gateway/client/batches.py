@@ -16,9 +16,11 @@ from mqgateway.engine.message import (
     RETRY_PREFIX,
     properties_text,
 )
+from mqgateway.engine.store.client_elements import ELEMENT_SIZE_MIN
+from mqgateway.engine.store.client_elements import encode_element as encode_fields
+from mqgateway.engine.store.record import PROPERTIES_LENGTH_MAX
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
-from mqgateway.gateway.codec import batches as codec
 
 BATCH_MESSAGES_MAX: Final = 32_000
 """Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
@@ -79,14 +81,14 @@ def element_size(message: Message) -> int:
     """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
     properties = len(properties_text(message.properties))
     key = 0 if message.unique_key else _KEY_ROOM
-    return codec.FIXED_SIZE + len(message.body) + properties + key
+    return ELEMENT_SIZE_MIN + len(message.body) + properties + key
 
 
 def encode_element(message: Message) -> bytes:
     """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
     properties = properties_text(message.properties)
-    if len(properties) > codec.PROPERTIES_MAX:
+    if len(properties) > PROPERTIES_LENGTH_MAX:
         raise BadArgument(
-            f"the properties of a message take {len(properties)} bytes, more than {codec.PROPERTIES_MAX}"
+            f"the properties of a message take {len(properties)} bytes, more than {PROPERTIES_LENGTH_MAX}"
         )
-    return codec.encode_element(message.body, message.flag, properties)
+    return encode_fields(message.body, message.flag, properties)

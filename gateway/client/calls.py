@@ -63,7 +63,7 @@ class Directory(Protocol):
         """Return the broker to query about a queue. Raises `NoBroker`."""
         ...
 
-    async def somebody(self, topic: str) -> str:
+    async def any_broker(self, topic: str) -> str:
         """Return the address of any broker of a topic. Raises `NoBroker`."""
         ...
 
@@ -91,14 +91,14 @@ class Calls:
 
     async def members(self, topic: str, group: str) -> list[str]:
         """Return the client ids of a consumer group."""
-        address = await self._directory.somebody(topic)
+        address = await self._directory.any_broker(topic)
         header = GetConsumerListByGroupRequestHeader(consumer_group=group)
         answer = await self._asking.expect(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, vip=True)
         return decode_body(GetConsumerListByGroupResponseBody, answer).consumer_id_list if answer.body else []
 
     async def check_subscription(self, topic: str, group: str, wanted: SubscriptionData) -> None:
         """Have a broker validate a subscription's filter expression; it refuses invalid ones."""
-        address = await self._directory.somebody(topic)
+        address = await self._directory.any_broker(topic)
         body = CheckClientRequestBody(client_id=self._client_id, group=group, subscription_data=wanted)
         await self._asking.expect(address, RequestCode.CHECK_CLIENT_CONFIG, None, body.encode(), vip=True)
 
@@ -109,7 +109,7 @@ class Calls:
 
         None if the broker cannot assign queues now.
         """
-        address = await self._directory.somebody(topic)
+        address = await self._directory.any_broker(topic)
         body = QueryAssignmentRequestBody(topic, group, self._client_id, strategy, model)
         answer = await self._asking.expect(
             address, RequestCode.QUERY_ASSIGNMENT, None, body.encode(), vip=True
@@ -129,7 +129,7 @@ class Calls:
     def unlock(self, address: str, group: str, queues: Iterable[MessageQueue]) -> None:
         """Unlock queues of one broker."""
         body = UnlockBatchRequestBody(group, self._client_id, set(queues))
-        self._asking.tell(address, RequestCode.UNLOCK_BATCH_MQ, None, body.encode(), vip=True)
+        self._asking.send_oneway(address, RequestCode.UNLOCK_BATCH_MQ, None, body.encode(), vip=True)
 
     # Offsets
 
@@ -164,7 +164,7 @@ class Calls:
         if wait:
             await self._asking.expect(place.address, code, header, timeout=OFFSET_SECONDS, vip=True)
         else:
-            self._asking.tell(place.address, code, header, vip=True)
+            self._asking.send_oneway(place.address, code, header, vip=True)
 
     async def max_offset(self, queue: MessageQueue) -> int:
         """Return the maximum offset of a queue: that of its next message."""

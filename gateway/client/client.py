@@ -135,7 +135,7 @@ class Client:
         self._is_running = True
         options, every = self.options, self.schedule.every
         every(ROUTES_FIRST_SECONDS, options.poll_name_server_interval / 1000, self._poll_routes)
-        every(HEARTBEAT_FIRST_SECONDS, options.heartbeat_broker_interval / 1000, self._beat)
+        every(HEARTBEAT_FIRST_SECONDS, options.heartbeat_broker_interval / 1000, self._send_heartbeats)
         every(OFFSETS_FIRST_SECONDS, options.persist_consumer_offset_interval / 1000, self._commit_offsets)
         self.rebalance_soon(INTERVAL_SECONDS)
 
@@ -165,9 +165,10 @@ class Client:
 
         Deferred.fromCoroutine(work).addErrback(failed)
 
-    def _log_failure(self, text: str, *details: object) -> None:
-        """Log a failed request as a warning, or as a debug message if the client's own end cut it off."""
-        log.log(logging.DEBUG if self._is_closed else logging.WARNING, text, *details)
+    @property
+    def failure_level(self) -> int:
+        """Level at which a failed request is logged: DEBUG if the client's own end cut it off, or WARNING."""
+        return logging.DEBUG if self._is_closed else logging.WARNING
 
     # Members
 
@@ -254,7 +255,7 @@ class Client:
         """Return the address to which messages for a queue are sent. Raises `NoBroker`."""
         return (await self.place_of(queue, only_this=True)).address
 
-    async def somebody(self, topic: str) -> str:
+    async def any_broker(self, topic: str) -> str:
         """Return any broker of a topic; see `gateway.client.calls.Directory`."""
         address = self.routes.anybody(topic, self.random)
         if address is None:
@@ -272,7 +273,7 @@ class Client:
 
     # Heartbeats
 
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         self.routes.forget_absent()
         self.spawn(self.heartbeat())
 
@@ -297,9 +298,8 @@ class Client:
                     self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
                 except ClientError as error:
                     # A change made meanwhile, such as a new subscription, is still sent.
-                    self._log_failure(
-                        "broker %s was not told that we are there: %s", broker.broker_name, error
-                    )
+                    text = "broker %s was not told that we are there: %s"
+                    log.log(self.failure_level, text, broker.broker_name, error)
         finally:
             del self._greeting[address]
 
@@ -337,7 +337,7 @@ class Client:
             try:
                 balanced = await member.rebalance() and balanced
             except ClientError as error:
-                self._log_failure("queues of group %s cannot be shared: %s", member.group, error)
+                log.log(self.failure_level, "queues of group %s cannot be shared: %s", member.group, error)
                 balanced = False
             except Exception:
                 # Catch everything: a group that stops rebalancing would be worse.

@@ -25,7 +25,7 @@ async def lock(client: Client, group: str, queues: Iterable[MessageQueue]) -> se
         try:
             locked |= await client.calls.lock(address, group, theirs)
         except ClientError as error:
-            log.warning("queues of %s cannot be locked: %s", broker, error)
+            log.log(client.failure_level, "queues of %s cannot be locked: %s", broker, error)
     return locked
 
 

@@ -139,7 +139,7 @@ class OrderedConsumption:
         rest: float | None = None
         if outcome is Consumed.LEAVE:
             process.put_back(messages)
-        elif outcome is Consumed.LATER and await self._comes_again(messages):
+        elif outcome is Consumed.LATER and await self._is_redelivered(messages):
             process.put_back(messages)
             rest = self._rest(context)
         elif context.auto_commit or outcome is Consumed.COMMIT:
@@ -151,7 +151,7 @@ class OrderedConsumption:
             self._consumer.offsets.update(context.queue, offset)
         return rest
 
-    async def _comes_again(self, messages: Sequence[ReceivedMessage]) -> bool:
+    async def _is_redelivered(self, messages: Sequence[ReceivedMessage]) -> bool:
         """Count a failed delivery and dead-letter exhausted messages.
 
         Returns True if any message must be retried.
@@ -159,7 +159,7 @@ class OrderedConsumption:
         again = False
         for message in messages:
             is_last = message.reconsume_times >= self._max_times
-            if not is_last or not await self._returns.send_anew(message, self._max_times):
+            if not is_last or not await self._returns.resend(message, self._max_times):
                 again = True
                 message.reconsume_times += 1
         return again
@@ -173,9 +173,9 @@ class OrderedConsumption:
     # Locks
 
     def _lock_soon(self, process: ProcessQueue, queue: MessageQueue) -> None:
-        self._consumer.client.spawn(self._lock_and_go_on(process, queue))
+        self._consumer.client.spawn(self._lock_and_resume(process, queue))
 
-    async def _lock_and_go_on(self, process: ProcessQueue, queue: MessageQueue) -> None:
+    async def _lock_and_resume(self, process: ProcessQueue, queue: MessageQueue) -> None:
         if process.dropped or not self._consumer.is_running:
             return
         await self._lock([queue])

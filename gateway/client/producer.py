@@ -211,9 +211,10 @@ class Producer:
                 chosen = await self._chosen(message, prepared, queue, selector, argument)
             else:
                 chosen = self._tries.next(await self._info(prepared.topic), prepared.topic)
-            address = await self.client.master_of(chosen)
-            fields = self._tries.header(prepared, chosen, now)
-            self.client.asking.tell(address, prepared.code, None, prepared.body, vip=True, fields=fields)
+            address, fields = await self.client.master_of(chosen), self._tries.header(prepared, chosen, now)
+            self.client.asking.send_oneway(
+                address, prepared.code, None, prepared.body, vip=True, fields=fields
+            )
 
         await (work() if self.spans is None else self.spans.sent(message, work))
 
@@ -230,7 +231,7 @@ class Producer:
         broker_name, message_id = handle_parts(handle)
         shown, topic = topic, with_namespace(self.options.namespace, topic)
         await self._info(topic)
-        address = self.client.routes.master(broker_name) or await self.client.somebody(topic)
+        address = self.client.routes.master(broker_name) or await self.client.any_broker(topic)
         header = RecallMessageRequestHeader(
             producer_group=self.group, topic=topic, recall_handle=handle, bname=broker_name
         )

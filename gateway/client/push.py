@@ -34,7 +34,7 @@ from mqgateway.gateway.client.locks import unlock
 from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
 from mqgateway.gateway.client.options import PushOptions, made
 from mqgateway.gateway.client.ordered import OrderedConsumption
-from mqgateway.gateway.client.popping import Popping
+from mqgateway.gateway.client.pop_consumption import PopConsumption
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.returning import Returns
@@ -106,11 +106,11 @@ class PushConsumer(GroupConsumer):
         self.listeners_max = options.consume_thread_max
         """Maximum number of concurrent listener calls."""
         self._consumption = make(self, options, listener, self._returns)
-        self._popping: Popping | None = None
+        self._pops: PopConsumption | None = None
         if isinstance(self._consumption, Concurrent) and not (
             options.client_rebalance or self.is_broadcasting
         ):
-            self._popping = Popping(self, options, self._consumption, times_max)
+            self._pops = PopConsumption(self, options, self._consumption, times_max)
 
     # Lifecycle
 
@@ -172,12 +172,12 @@ class PushConsumer(GroupConsumer):
     async def rebalance(self) -> bool:
         """See `GroupConsumer.rebalance`."""
         balanced = await super().rebalance()
-        if self._popping is not None:
-            self._popping.keep(self.subscriptions)
+        if self._pops is not None:
+            self._pops.keep(self.subscriptions)
         return balanced
 
     async def _rebalance_topic(self, topic: str) -> bool:
-        if self._popping is None:
+        if self._pops is None:
             return await super()._rebalance_topic(topic)
         model = self.settings.message_model.value
         told = await self.client.calls.assignments(topic, self.group, self._strategy.name, model)
@@ -186,15 +186,13 @@ class PushConsumer(GroupConsumer):
         popped = {one.message_queue for one in told if one.mode == POP}
         pulled = {one.message_queue for one in told} - popped
         if not topic.startswith(RETRY_PREFIX) and bool(popped) != bool(pulled):
-            self._want_what_was_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
+            self._want_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
         changed = await self._take_over(topic, pulled)
-        if self._popping.take_over(topic, popped) or changed:
+        if self._pops.take_over(topic, popped) or changed:
             await self._division_changed(topic, self.readable.get(topic, set()), pulled | popped)
-        return pulled | popped == {
-            queue for queue in {*self.held, *self._popping.held} if queue.topic == topic
-        }
+        return pulled | popped == {queue for queue in {*self.held, *self._pops.held} if queue.topic == topic}
 
-    def _want_what_was_popped(self, topic: str, is_wanted: bool) -> None:
+    def _want_popped(self, topic: str, is_wanted: bool) -> None:
         """Subscribe a group that now pulls to the retry topic of its unacknowledged pops."""
         if not is_wanted:
             self.subscriptions.pop(topic, None)
@@ -333,8 +331,8 @@ class PushConsumer(GroupConsumer):
     async def running_info(self) -> ConsumerRunningInfo:
         """Return settings, subscriptions, queues and rates."""
         info = await super().running_info()
-        if self._popping is not None:
-            info.mq_pop_table = self._popping.infos()
+        if self._pops is not None:
+            info.mq_pop_table = self._pops.infos()
         info.properties["PROP_THREADPOOL_CORE_SIZE"] = str(self.settings.consume_thread_min)
         return info
 

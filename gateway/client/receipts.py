@@ -34,20 +34,22 @@ class ReceiptContent(NamedTuple):
 
 
 def stamp(
-    messages: Iterable[ReceivedMessage], topic: str, broker: str, told: PopMessageResponseHeader
+    messages: Iterable[ReceivedMessage], topic: str, broker: str, header: PopMessageResponseHeader
 ) -> None:
     """Set the receipts of popped messages, and their topic to the requested one."""
-    starts = dict(_starts(told.start_offset_info or ""))
-    counts = _counts(told.order_count_info or "")
+    starts = dict(_starts(header.start_offset_info or ""))
+    counts = _counts(header.order_count_info or "")
     firsts: dict[tuple[str, int], int] = {}
     for message in messages:
         properties, queue = message.properties, message.queue
         if PROPERTY_POP_CK not in properties:
             key = (kind_of(queue.topic), queue.queue_id)
             start = starts.get(key, firsts.setdefault(key, message.queue_offset))
-            receipt = Receipt(start, told.pop_time, told.invisible_time, told.revive_qid, key[0], broker)
+            receipt = Receipt(
+                start, header.pop_time, header.invisible_time, header.revive_qid, key[0], broker
+            )
             properties[PROPERTY_POP_CK] = receipt.of_message(queue.queue_id, message.queue_offset)
-        properties.setdefault(PROPERTY_FIRST_POP_TIME, str(told.pop_time))
+        properties.setdefault(PROPERTY_FIRST_POP_TIME, str(header.pop_time))
         if counts:
             kind, number = kind_of(queue.topic), queue.queue_id
             own = counts.get((kind, f"qo{number}%{message.queue_offset}"))
@@ -68,21 +70,21 @@ def given(message: ReceivedMessage, topic: str, group: str) -> ReceiptContent:
 
 
 def restamp(
-    message: ReceivedMessage, told: ReceiptContent, answer: ChangeInvisibleTimeResponseHeader
+    message: ReceivedMessage, content: ReceiptContent, answer: ChangeInvisibleTimeResponseHeader
 ) -> None:
     """Set the receipt for a changed invisible time; the previous one becomes invalid.
 
     RocketMQ: `MQClientAPIImpl.changeInvisibleTimeAsync`.
     """
     receipt = Receipt(
-        told.offset,
+        content.offset,
         answer.pop_time,
         answer.invisible_time,
         answer.revive_qid,
-        kind_of(told.topic),
-        told.broker_name,
+        kind_of(content.topic),
+        content.broker_name,
     )
-    message.properties[PROPERTY_POP_CK] = receipt.of_message(told.queue_id, told.offset)
+    message.properties[PROPERTY_POP_CK] = receipt.of_message(content.queue_id, content.offset)
 
 
 def pause(message: ReceivedMessage, level: int, times_max: int, now: int) -> int | None:

@@ -59,23 +59,23 @@ class Returns:
             )
         except ClientError as error:
             log.warning("%r cannot be sent back, and is sent again: %s", message, error)
-            return await self.send_anew(message, self._max_times)
+            return await self.resend(message, self._max_times)
         return True
 
-    async def send_anew(self, message: ReceivedMessage, max_times: int) -> bool:
+    async def resend(self, message: ReceivedMessage, max_times: int) -> bool:
         """Send it to the retry topic, counted once more; whether that worked."""
-        anew = Message(RETRY_PREFIX + self._consumer.group, message.body, flag=message.flag)
-        anew.properties = dict(message.properties)
-        anew.properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.message_id)
-        anew.properties.pop(PROPERTY_TRANSACTION_PREPARED, None)
-        anew.put(PROPERTY_RETRY_TOPIC, with_namespace(self._namespace, message.topic))
-        anew.put(PROPERTY_RECONSUME_TIME, str(message.reconsume_times + 1))
-        anew.put(PROPERTY_MAX_RECONSUME_TIMES, str(max_times))
-        anew.put(PROPERTY_DELAY_TIME_LEVEL, str(FIRST_LEVEL + message.reconsume_times))
+        copy = Message(RETRY_PREFIX + self._consumer.group, message.body, flag=message.flag)
+        copy.properties = dict(message.properties)
+        copy.properties.setdefault(PROPERTY_ORIGIN_MESSAGE_ID, message.message_id)
+        copy.properties.pop(PROPERTY_TRANSACTION_PREPARED, None)
+        copy.put(PROPERTY_RETRY_TOPIC, with_namespace(self._namespace, message.topic))
+        copy.put(PROPERTY_RECONSUME_TIME, str(message.reconsume_times + 1))
+        copy.put(PROPERTY_MAX_RECONSUME_TIMES, str(max_times))
+        copy.put(PROPERTY_DELAY_TIME_LEVEL, str(FIRST_LEVEL + message.reconsume_times))
         producer = self._consumer.client.producers.get(INNER_GROUP, self._producer)
         assert isinstance(producer, Producer)
         try:
-            await producer.send(anew)
+            await producer.send(copy)
         except ClientError as error:
             log.warning("%r cannot be sent again: %s", message, error)
             return False

@@ -13,6 +13,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Unpack
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine.message import PROPERTY_POP_CK
 from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.asking import as_deferred
@@ -23,7 +25,7 @@ from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.options import ConsumeFrom, MessageModel, SimpleOptions, made
-from mqgateway.gateway.client.popping import Popper, PopRequest, PopStatus, init_mode_of
+from mqgateway.gateway.client.pop_consumption import Popper, PopRequest, PopStatus, init_mode_of
 from mqgateway.gateway.client.process_queue import ProcessQueue
 from mqgateway.gateway.client.receipts import DELAY_SECONDS
 from mqgateway.gateway.client.settings import SimpleSettings
@@ -76,6 +78,7 @@ class SimpleConsumer(GroupConsumer):
         self._popper = Popper(self.client, self.group)
         self._turn = 0
         self._hand: Hand | None = None
+        self._pauses: set[Deferred[None]] = set()
         self.is_ending = False
 
     # Its life
@@ -96,6 +99,8 @@ class SimpleConsumer(GroupConsumer):
             for message in hand.messages[hand.given :]:
                 await self._give_back(message)
         await self._part()
+        for pause in list(self._pauses):
+            pause.callback(None)
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
@@ -148,8 +153,9 @@ class SimpleConsumer(GroupConsumer):
             except BadArgument:
                 raise
             except ClientError as error:
-                log.warning("the consumer %s receives nothing: %s", self.group, error)
-                await self.client.schedule.pause(self.settings.pull_time_delay_mills_when_exception / 1000)
+                log.log(self.client.failure_level, "the consumer %s receives nothing: %s", self.group, error)
+                if self.is_running:
+                    await self._pause(self.settings.pull_time_delay_mills_when_exception / 1000)
                 continue
             until = self.client.steady.now() + self.settings.pop_invisible_time
             hand = self._hand = Hand(messages, partial(self._is_before, until))
@@ -183,7 +189,20 @@ class SimpleConsumer(GroupConsumer):
             if left <= 0 or not self.is_running or self.is_ending:
                 return []
             if schedule.seconds() - asked_at < min(left, TURN_MILLIS / 1000) / 2:
-                await schedule.pause(min(left, REST_SECONDS))
+                await self._pause(min(left, REST_SECONDS))
+                if not self.is_running:
+                    return []
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait until the time is over or the consumer is closed; timers of a closed client never fire."""
+        over: Deferred[None] = Deferred()
+        timer = self.client.schedule.later(seconds, over.callback, None)
+        self._pauses.add(over)
+        try:
+            await over
+        finally:
+            timer.cancel()
+            self._pauses.discard(over)
 
     async def _received(self, count: int, hidden: int, wait_millis: int) -> list[ReceivedMessage]:
         """Ask every broker of every topic once, then wait at one of them; each time at the next."""

@@ -179,25 +179,25 @@ class Spans:
             return
         topic, kinds = messages[0].topic, self._trace.SpanKind
         kind = kinds.CLIENT if self._conventions.new else kinds.CONSUMER
-        told: dict[str, Any] = {"messaging.batch.message_count": len(messages), **self._model}
+        attributes: dict[str, Any] = {"messaging.batch.message_count": len(messages), **self._model}
         if self._conventions.new:
-            told["messaging.destination.partition.id"] = str(messages[0].queue.queue_id)
-        self._span("receive", topic, kind, told, self._links(messages), began=began).end()
+            attributes["messaging.destination.partition.id"] = str(messages[0].queue.queue_id)
+        self._span("receive", topic, kind, attributes, self._links(messages), began=began).end()
 
     async def processed(
         self, messages: Sequence[ReceivedMessage], work: Callable[[], Coroutine[Any, Any, Consumed]]
     ) -> Consumed:
         """Run `work`, which calls a listener with the messages, in a span that is current meanwhile."""
-        first, told, parent = messages[0], dict(self._model), None
+        first, attributes, parent = messages[0], dict(self._model), None
         if len(messages) == 1:
-            told |= described(first) | {"messaging.message.id": first.message_id}
+            attributes |= described(first) | {"messaging.message.id": first.message_id}
             if self._conventions.new:
-                told["messaging.destination.partition.id"] = str(first.queue.queue_id)
+                attributes["messaging.destination.partition.id"] = str(first.queue.queue_id)
             parent = self._propagate.extract(first.properties)
         else:
-            told["messaging.batch.message_count"] = len(messages)
+            attributes["messaging.batch.message_count"] = len(messages)
         kind, links = self._trace.SpanKind.CONSUMER, self._links(messages)
-        span = self._span("process", first.topic, kind, told, links, parent)
+        span = self._span("process", first.topic, kind, attributes, links, parent)
         with self._trace.use_span(span, True, record_exception=False, set_status_on_exception=False):
             try:
                 outcome = await work()
@@ -216,7 +216,7 @@ class Spans:
         operation: str,
         topic: str,
         kind: SpanKind,
-        told: Mapping[str, Any],
+        attributes: Mapping[str, Any],
         links: Sequence[Link] = (),
         parent: Any = None,
         began: int | None = None,
@@ -227,7 +227,7 @@ class Spans:
             conventions.name(operation, topic),
             parent,
             kind,
-            common | dict(told),
+            common | dict(attributes),
             links,
             None if began is None else began * NANOS_A_MILLI,
             record_exception=False,

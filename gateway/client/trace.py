@@ -82,38 +82,38 @@ def sent_record(
     return _record(message.topic, fields, result.message_id, message.keys)
 
 
-def before_records(group: str, told: TraceContext) -> list[KeyedTraceRecord]:
+def before_records(group: str, context: TraceContext) -> list[KeyedTraceRecord]:
     """Return the records of a listener call that is about to start."""
     return [
         _record(
             one.topic,
             (
-                *("SubBefore", told.began, _region(one.properties), group, told.number, one.message_id),
+                *("SubBefore", context.began, _region(one.properties), group, context.number, one.message_id),
                 *(one.reconsume_times, _keys(one)),
             ),
             one.message_id,
             one.keys,
         )
-        for one in told.messages
+        for one in context.messages
     ]
 
 
 def after_records(
-    group: str, told: TraceContext, is_good: bool, code: int, now: int
+    group: str, context: TraceContext, is_good: bool, code: int, now: int
 ) -> list[KeyedTraceRecord]:
     """Return the records of a finished listener call; `code` is an ordinal of `ConsumeReturnType`."""
-    took = (now - told.began) // max(1, len(told.messages))
+    took = (now - context.began) // max(1, len(context.messages))
     return [
         _record(
             one.topic,
             (
-                *("SubAfter", told.number, one.message_id, took, _bool(is_good), _keys(one), code, now),
+                *("SubAfter", context.number, one.message_id, took, _bool(is_good), _keys(one), code, now),
                 group,
             ),
             one.message_id,
             one.keys,
         )
-        for one in told.messages
+        for one in context.messages
     ]
 
 
@@ -224,15 +224,15 @@ class Tracer:
     def before(self, messages: Sequence[ReceivedMessage]) -> TraceContext:
         """Record a listener call that is about to start."""
         traced = [one for one in messages if one.properties.get(PROPERTY_TRACE_SWITCH) != "false"]
-        told = TraceContext(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
-        self._add(before_records(self._group, told))
-        return told
+        context = TraceContext(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
+        self._add(before_records(self._group, context))
+        return context
 
-    def after(self, told: TraceContext, outcome: Consumed | None, is_late: bool) -> None:
+    def after(self, context: TraceContext, outcome: Consumed | None, is_late: bool) -> None:
         """Record a finished listener call; `outcome` is None after an exception."""
         is_good = outcome in (Consumed.SUCCESS, Consumed.COMMIT)
         code = EXCEPTION if outcome is None else TIME_OUT if is_late else SUCCESS if is_good else FAILED
-        self._add(after_records(self._group, told, is_good, code, self._client.clock.millis()))
+        self._add(after_records(self._group, context, is_good, code, self._client.clock.millis()))
 
     async def flush(self) -> None:
         """Send all buffered records."""

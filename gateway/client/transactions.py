@@ -95,7 +95,7 @@ class TransactionProducer(Producer):
         if sent.status is SendStatus.SEND_OK:
             if sent.transaction_id:
                 message.put(PROPERTY_TRANSACTION_ID, sent.transaction_id)
-            state, remark = await self._asked(
+            state, remark = await self._state_of(
                 "executeLocalTransactionBranch", self._listener.execute, message, argument
             )
         try:
@@ -114,7 +114,7 @@ class TransactionProducer(Producer):
         self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
     ) -> None:
         message.topic = without_namespace(self.options.namespace, message.topic)
-        state, remark = await self._asked("checkLocalTransactionState", self._listener.check, message)
+        state, remark = await self._state_of("checkLocalTransactionState", self._listener.check, message)
         ending = EndTransactionRequestHeader(
             topic=header.topic,
             producer_group=self.group,
@@ -126,7 +126,7 @@ class TransactionProducer(Producer):
             transaction_id=header.transaction_id,
             bname=header.bname,
         )
-        self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+        self.client.asking.send_oneway(address, RequestCode.END_TRANSACTION, ending, remark=remark)
         if self.tracer is not None:
             self.tracer.ended(message, ending.msg_id or "", address, state, is_check=True)
 
@@ -147,11 +147,11 @@ class TransactionProducer(Producer):
             transaction_id=sent.transaction_id,
             bname=queue.broker_name,
         )
-        self.client.asking.tell(address, RequestCode.END_TRANSACTION, ending, remark=remark)
+        self.client.asking.send_oneway(address, RequestCode.END_TRANSACTION, ending, remark=remark)
         if self.tracer is not None:
             self.tracer.ended(message, sent.message_id, address, state, is_check=False)
 
-    async def _asked(self, what: str, function: Any, *args: Any) -> tuple[TransactionState, str | None]:
+    async def _state_of(self, what: str, function: Any, *args: Any) -> tuple[TransactionState, str | None]:
         """Call the listener and return its state, with a remark for the broker's log if it failed."""
         try:
             state = await maybeDeferred(function, *args)

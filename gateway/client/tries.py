@@ -63,7 +63,7 @@ class Tries:
         self.infos = infos
         self.look_up = look_up
         self.tracer = tracer
-        self.under_way = 0
+        self.in_flight = 0
         self.is_timed = options.send_latency_enable or tracer is not None
         """True if send latencies are needed."""
         self._group = group
@@ -81,9 +81,9 @@ class Tries:
         `tries` is the number of retries after the first attempt, else the configured one. A send to a `queue`
         has one attempt.
         """
-        if self.under_way >= self.options.max_sends_in_flight:
-            raise TooBusy(f"{self.under_way} sends are in flight")
-        self.under_way += 1
+        if self.in_flight >= self.options.max_sends_in_flight:
+            raise TooBusy(f"{self.in_flight} sends are in flight")
+        self.in_flight += 1
         more = self.options.retry_times_when_send_failed if tries is None else tries
         return _Send(self, prepared, timeout, 1 + more, queue).begin()
 
@@ -311,5 +311,5 @@ class _Send:
         """
         outcome, self._outcome = self._outcome, None
         if outcome is not None:
-            self._tries.under_way -= 1
+            self._tries.in_flight -= 1
         return outcome

@@ -41,15 +41,19 @@ def trace_records(body: bytes) -> Iterator[TraceRecord]:
             yield record
 
 
-def _record(told: list[str]) -> TraceRecord | None:
-    kind = told[0]
+def _record(fields: list[str]) -> TraceRecord | None:
+    kind = fields[0]
     if kind == "Pub":
-        is_good = told[_STORED_AT] if len(told) == _GIVEN_FIELDS else told[_STORED_AT + 1]
-        return TraceRecord(kind, told[5], told[3], int(told[1]), int(told[10]), is_good == "true", told[4])
+        is_good = fields[_STORED_AT] if len(fields) == _GIVEN_FIELDS else fields[_STORED_AT + 1]
+        return TraceRecord(
+            kind, fields[5], fields[3], int(fields[1]), int(fields[10]), is_good == "true", fields[4]
+        )
     if kind == "SubBefore":
-        return TraceRecord(kind, told[5], told[3], int(told[1]), number=told[4])
+        return TraceRecord(kind, fields[5], fields[3], int(fields[1]), number=fields[4])
     if kind == "SubAfter":
-        time = int(told[7]) if len(told) > 7 else 0
-        group = told[8] if len(told) > 8 else ""
-        return TraceRecord(kind, told[2], group, time, int(told[3]), told[4] == "true", number=told[1])
+        time = int(fields[7]) if len(fields) > 7 else 0
+        group = fields[8] if len(fields) > 8 else ""
+        return TraceRecord(
+            kind, fields[2], group, time, int(fields[3]), fields[4] == "true", number=fields[1]
+        )
     return None

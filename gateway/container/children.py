@@ -1,9 +1,9 @@
-"""The process of one broker, and what is said between it and the container.
+"""The process of one broker, and its messages to and from the container.
 
-Both speak JSON, one object a line. The container writes to the child's standard input: first what the broker
-runs with, later what changes. That pipe stays open as long as the container lives: its end tells the child
-that it is alone. The child writes to its standard output that it is up, or why it is not. A thread for each
-child reads what it says and waits for its end; everything else happens on the loop.
+Messages are JSON, one object a line. The container writes to the child's standard input: first the settings,
+later changes of them. That pipe is open as long as the container lives; its end means that the container is
+gone. The child reports on its standard output that it is up, or why it failed. A thread for each child reads
+its output and waits for its end; everything else runs on the event loop.
 """
 
 from __future__ import annotations
@@ -22,55 +22,55 @@ from mqgateway.gateway.runtime.threads import ThreadedLoop
 log = logging.getLogger(__name__)
 
 LINE_MAX = 1 << 20
-"""Bytes of a line; what is longer is no message."""
+"""Maximum bytes of a line; longer ones are not messages and are dropped."""
 
 Message = Mapping[str, Any]
-"""What one side says: a few names, and what is meant."""
+"""A message of either side: values by name."""
 
 OnMessage = Callable[[Message], None]
 OnEnd = Callable[[str], None]
 
 
 class Child(Protocol):
-    """A process that was started."""
+    """A started process."""
 
     @property
     def pid(self) -> int:
-        """Its id."""
+        """Process id."""
         ...
 
-    def tell(self, message: Message) -> None:
-        """Say something; a child that is gone, or does not listen, is not told, which the log notes."""
+    def send(self, message: Message) -> None:
+        """Send a message. If the child is gone or does not read, the failure is logged."""
         ...
 
     def stop(self) -> None:
-        """Ask it to end in good order."""
+        """Request a clean stop."""
         ...
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         ...
 
 
 class Launch(Protocol):
-    """Starts the process for a broker's file; both functions are called on the loop. Raises `OSError`."""
+    """Starts the process for a broker's file. Both callbacks run on the event loop. Raises `OSError`."""
 
     def __call__(self, path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> Child: ...
 
 
 def line_of(message: Message) -> bytes:
-    """A message as it is sent."""
+    """Encode a message as a line."""
     return json.dumps(message).encode() + b"\n"
 
 
 class Lines:
-    """Cuts messages out of what arrives."""
+    """Splits received data into messages."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are complete now; other lines, which some library printed, go to the log."""
+        """Return the messages completed by `data`. Other lines, which a library printed, are logged."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         if len(self._rest) > LINE_MAX:
             self._rest = b""
@@ -89,7 +89,7 @@ def _read(line: bytes) -> Message | None:
 
 
 def cause_of(code: int) -> str:
-    """Why a process ended, by its exit code as `subprocess` gives it."""
+    """Return the reason of a process's end in words, by its exit code from `subprocess`."""
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -99,7 +99,7 @@ def cause_of(code: int) -> str:
 
 
 class Process:
-    """A `Child` of this process, in a session of its own: a terminal's signals are the parent's affair."""
+    """A `Child` in a session of its own, so that signals of a terminal reach only the parent."""
 
     def __init__(
         self,
@@ -130,11 +130,11 @@ class Process:
     def pid(self) -> int:
         return self._popen.pid
 
-    def tell(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         line = line_of(message)
         try:
             sent = self._stdin.write(line)
-        except (OSError, ValueError) as error:  # it does not read any more, or has ended
+        except (OSError, ValueError) as error:  # it no longer reads, or has ended
             log.warning("process %d cannot be notified: %s", self.pid, error)
             return
         if sent != len(line):
@@ -147,7 +147,7 @@ class Process:
         self._popen.kill()
 
     def _listen(self) -> None:
-        """On the child's own thread: until it has ended."""
+        """Read the child's output until it has ended; runs on the child's own thread."""
         lines, fd = Lines(), self._stdout.fileno()
         while data := os.read(fd, 65536):
             for message in lines.feed(data):
@@ -162,11 +162,11 @@ class Process:
 
 
 def launcher(loop: ThreadedLoop, command: Sequence[str], environment: Mapping[str, str]) -> Launch:
-    """What starts children with this command, the path of the broker's file behind it."""
+    """Return a function that starts children with this command, followed by the path of the broker's file."""
 
     def launch(path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> Child:
         child = Process([*command, path], environment, loop, on_message, on_end)
-        child.tell(first)
+        child.send(first)
         return child
 
     return launch

@@ -1,7 +1,7 @@
-"""What request functions see of the container: its brokers are added and removed, started and ended here.
+"""The container as request functions use it: adds, removes, starts and stops its brokers.
 
-`ContainerService` in `service` moves its time. Each broker's process is told its settings and reports back;
-what its end means is decided by `supervision`.
+`ContainerService` in `service` calls its periodic work. Each broker's process receives its settings and
+reports back. `supervision` decides what follows from its end.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ log = logging.getLogger(__name__)
 
 NAME_SERVERS = "namesrvAddr"
 LOGGING = "logging"
-"""The first message's other part: form and level of the child's log lines."""
+"""Key of the first message: form, level and folder of the child's log."""
 
 
 class NotStarted(EngineError):
-    """A broker that the container was to start with could not be."""
+    """A broker of the container's configuration could not be started."""
 
 
 class Container:
     """All brokers of one container.
 
-    `settings` are the container's options as properties; `default_name` is the name of brokers that have
-    none; `logs` goes to each child as it is; `when_due_changes` is called when `wait` gives something else.
+    `settings` are the container's options as properties. `default_name` is the name of brokers without one.
+    `logs` is sent to each child unchanged. `when_due_changes` is called when `Supervision.wait` may have
+    changed.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Container:
     ) -> None:
         self.options = options
         self.access = access
-        """Users and policies; None where nobody is asked who they are."""
+        """Users and policies; None without authentication."""
         self.configuration = Configuration(settings, disk, clock, configuration_path, CONTAINER_RULES)
         self.supervision = Supervision(options, clock)
         self._settings = settings
@@ -73,7 +74,8 @@ class Container:
         self._removing: dict[BrokerIdentity, list[Deferred[None]]] = {}
 
     def add(self, path: str | None) -> Deferred[BrokerPlan]:
-        """Start the broker of a file; fires when it serves clients, fails with `Refusal`."""
+        """Start the broker of a file. The Deferred fires when it serves clients, or fails with
+        `BrokerRejected`."""
         try:
             charge = self.supervision.add(plan_of(path, self._disk, self._default_name))
         except BrokerRejected as refusal:
@@ -84,12 +86,12 @@ class Container:
         return added
 
     def add_all(self, paths: Sequence[str]) -> Deferred[Any]:
-        """Start the brokers of these files; fails with `NotStarted` when one cannot be."""
+        """Start the brokers of these files. The Deferred fails with `NotStarted` if one cannot be started."""
         added = [self.add(path).addErrback(_not_started, path) for path in paths]
         return gatherResults(added, consumeErrors=True)
 
     def remove(self, identity: BrokerIdentity) -> Deferred[bool]:
-        """Stop a broker; fires when its process has ended, with whether there was such a broker."""
+        """Stop a broker. The Deferred fires when its process has ended: False if there is no such broker."""
         charge = self.supervision.get(identity)
         if charge is None:
             return succeed(False)
@@ -100,12 +102,12 @@ class Container:
         return removed.addCallback(lambda _: True)
 
     def stop(self) -> Deferred[Any]:
-        """Stop all brokers at once; fires when no process is left."""
+        """Stop all brokers concurrently. The Deferred fires when no process is left."""
         self.supervision.stop()
         return DeferredList([self.remove(charge.plan.identity) for charge in self.supervision])
 
     def tick(self) -> None:
-        """Do what is due."""
+        """Start or kill the brokers that are due."""
         for charge, act in self.supervision.due():
             if act is ChildAction.START:
                 self._start(charge)
@@ -115,10 +117,10 @@ class Container:
         self._when_due_changes()
 
     def settings_changed(self, names: Sequence[str]) -> None:
-        """Tell the brokers of what they share."""
+        """Notify the brokers of changed settings that they share: the name servers."""
         if NAME_SERVERS in names:
             for child in self._children.values():
-                child.tell({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
+                child.send({NAME_SERVERS: str(self._settings.get(NAME_SERVERS))})
 
     def _let_go(self, charge: Charge) -> bool:
         was_stopping = charge.state is ChildState.STOPPING
@@ -142,7 +144,7 @@ class Container:
         log.info("%s is started from %s as process %d", identity.canonical_name, plan.path, child.pid)
 
     def _first(self, plan: BrokerPlan) -> Message:
-        """What a broker's process is told before anything else."""
+        """Return the first message to a broker's process: its settings, name and logging."""
         settings = [
             Setting(name, format_value(self._settings.get(name)))
             for name in self._settings.names()

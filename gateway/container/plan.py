@@ -1,4 +1,4 @@
-"""What a broker's file says of it before it is started, and why a container does not take it.
+"""Identity and port of a broker, read from its file before its start, and reasons for rejecting it.
 
 Standard: `BrokerContainerProcessor.addBroker`, `BrokerContainer.addBroker`.
 """
@@ -27,11 +27,11 @@ DUPLICATION = "Can not add broker to container when duplicationEnable is true cu
 
 
 class BrokerRejected(Exception):
-    """A broker that the container does not take; the text is the remark."""
+    """The container rejects a broker; the text is the remark of the response."""
 
 
 class BrokerIdentity(NamedTuple):
-    """Which broker it is. Standard: `BrokerIdentity`."""
+    """Identity of a broker. Standard: `BrokerIdentity`."""
 
     cluster: str
     name: str
@@ -39,13 +39,13 @@ class BrokerIdentity(NamedTuple):
 
     @property
     def canonical_name(self) -> str:
-        """The name in logs and remarks."""
+        """Name in logs and remarks."""
         return f"{self.cluster}_{self.name}_{self.broker_id}"
 
 
 @dataclass(frozen=True)
 class BrokerPlan:
-    """A broker that can be started: who it will be, and the file that says the rest."""
+    """A broker that can be started: its identity, port, and the path of its settings file."""
 
     identity: BrokerIdentity
     path: str
@@ -53,7 +53,7 @@ class BrokerPlan:
 
 
 def plan_of(path: str | None, disk: Disk, default_name: str) -> BrokerPlan:
-    """Read a broker's file. `default_name` is for brokers without `brokerName`. Raises `Refusal`."""
+    """Read a broker's file. `default_name` is for brokers without `brokerName`. Raises `BrokerRejected`."""
     if not path:
         raise BrokerRejected("addBroker config path is empty")
     path = os.path.abspath(path)
@@ -77,7 +77,7 @@ def plan_of(path: str | None, disk: Disk, default_name: str) -> BrokerPlan:
 
 
 def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
-    """The id in the group: 0 for a master whatever the file says."""
+    """Return the broker id in the group: always 0 for a master. Raises `BrokerRejected` for a wrong one."""
     if store.broker_role is not BrokerRole.SLAVE:
         return 0
     if broker.broker_id <= 0:
@@ -86,10 +86,10 @@ def _checked_id(broker: BrokerOptions, store: StoreOptions) -> int:
 
 
 def settings_of_broker(read: list[Setting], given: list[Setting]) -> tuple[list[Setting], list[str]]:
-    """What a broker runs with: its file's settings, and over them what its container tells.
+    """Merge the settings of a broker's file (`read`) with those of its container (`given`).
 
-    Connections are the container's affair, so are name servers when the container has any. Gives the
-    settings in the order they apply, and the names of those in the file that do not count.
+    The container decides the settings of connections, and the name servers if it has any. Return the settings
+    in the order in which they apply, and the names of those in the file without effect.
     """
     over = CONNECTION | ({"namesrvAddr"} & {setting.key for setting in given})
     own = [setting for setting in read if setting.key not in over]
@@ -99,4 +99,4 @@ def settings_of_broker(read: list[Setting], given: list[Setting]) -> tuple[list[
 CONNECTION = frozenset(OptionSet(RemotingOptions(), TlsOptions()).names()).difference(
     OptionSet(BrokerOptions(), StoreOptions()).names()
 )
-"""What brokers of a container have in common: the properties of connections, not of a broker."""
+"""Properties that the brokers of a container share: those of connections, not of a broker."""

@@ -1,7 +1,7 @@
-"""What administration asks a container: brokers added and removed, its settings, and what its brokers do.
+"""Administrative requests of a container: add and remove brokers, its settings, the state of its brokers.
 
-902 ADD_BROKER, 903 REMOVE_BROKER, 25 and 26 the settings; 28 is ours: how each broker is, for
-`mqadmin brokerStatus`. Standard: `BrokerContainerProcessor`.
+902 ADD_BROKER, 903 REMOVE_BROKER, 25 and 26 for the settings. 28 is mqgateway's addition: the state of each
+broker, for `mqadmin brokerStatus`. Standard: `BrokerContainerProcessor`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def add_broker(container: Container, call: Call) -> Deferred[Reply]:
-    """902: start the broker of a file of this machine; answered when it serves clients."""
+    """902: start the broker of a file on this machine; answered when it serves clients."""
     header = call.header
     assert isinstance(header, AddBrokerRequestHeader)
     log.info("%s adds the broker of %s", call.peer.address, header.config_path)
@@ -47,7 +47,7 @@ def remove_broker(container: Container, call: Call) -> Deferred[Reply]:
 
 
 def update_config(container: Container, call: Call) -> Reply:
-    """25 UPDATE_BROKER_CONFIG: properties text, all set or none; name servers are told to the brokers."""
+    """25 UPDATE_BROKER_CONFIG: properties text, all set or none; brokers are notified of name servers."""
     try:
         read = load_properties(call.body, "request")
         found = [Setting(setting.key, setting.value, source="request") for setting in read]
@@ -70,7 +70,7 @@ def get_config(container: Container, call: Call) -> Reply:
 
 
 def runtime_info(container: Container, call: Call) -> Reply:
-    """28 GET_BROKER_RUNTIME_INFO: how each broker is. The standard's container does not answer this."""
+    """28 GET_BROKER_RUNTIME_INFO: the state of each broker. RocketMQ's container does not answer this."""
     supervision = container.supervision
     table = {"brokerVersionDesc": version_name(CURRENT_VERSION), "brokers": str(len(supervision))}
     table |= {charge.plan.identity.canonical_name: charge.describe() for charge in supervision}

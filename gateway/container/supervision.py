@@ -1,9 +1,9 @@
-"""What becomes of the brokers of a container: who is to be started, again and when, who is to be killed.
+"""Supervision of the brokers of a container: when to start them, start them again, or kill them.
 
-A broker that was never up is forgotten when it ends: whoever added it is told why. One that was up is wanted
-until it is removed, so it is started again, after a wait that doubles with each end soon after a start. One
-that does not stop in time is killed. Nothing here runs anything: the caller tells what happened, and does
-what `due` gives.
+A broker that ends before it is up is removed, and the request that added it fails with the reason. A broker
+that was up is started again until it is removed, after a backoff that doubles with each end soon after a
+start. A broker that does not stop in time is killed. This module runs nothing: the caller reports events, and
+performs the actions that `due` returns.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 
 DOUBLINGS_MAX = 30
-"""Beyond as many the wait is the longest one in any case."""
+"""Maximum doublings of the backoff; after as many it has reached its maximum in any case."""
 
 
 class ChildState(StrEnum):
-    """What a broker of the container is doing."""
+    """State of a broker of the container."""
 
     STARTING = "starting"
     UP = "up"
@@ -28,26 +28,26 @@ class ChildState(StrEnum):
 
 
 class ChildAction(Enum):
-    """What is to be done with a broker now."""
+    """Action that is due for a broker."""
 
     START = 1
     KILL = 2
 
 
 class End(Enum):
-    """What the end of a broker's process was."""
+    """Meaning of the end of a broker's process."""
 
     WANTED = 1
-    """It was removed."""
+    """The broker was removed."""
     FAILED = 2
-    """It was not up yet: the broker has not been added."""
+    """The broker was not up yet, so it is not added."""
     CRASHED = 3
-    """It will be started again."""
+    """The broker will be started again."""
 
 
 @dataclass
 class Charge:
-    """One broker that the container looks after; times are monotonic seconds, `delay` seconds as well."""
+    """One supervised broker. Times are monotonic, in seconds; `delay` is in seconds."""
 
     plan: BrokerPlan
     state: ChildState = ChildState.STARTING
@@ -62,7 +62,7 @@ class Charge:
     last_end: str = ""
 
     def describe(self) -> str:
-        """One line for people."""
+        """Return state, process, address and restarts in one line."""
         words = [str(self.state)]
         if self.state is not ChildState.WAITING:
             words.append(f"process {self.pid}")
@@ -90,11 +90,11 @@ class Supervision:
         return iter(list(self._charges.values()))
 
     def get(self, identity: BrokerIdentity) -> Charge | None:
-        """The broker of that identity, if it is here."""
+        """Return the broker of that identity, None if unknown."""
         return self._charges.get(identity)
 
     def add(self, plan: BrokerPlan) -> Charge:
-        """Take a broker, which is to be started at once. Raises `Refusal`."""
+        """Add a broker, which the caller starts at once. Raises `BrokerRejected`."""
         if self._is_stopping:
             raise BrokerRejected("the container stops")
         if plan.identity in self._charges:
@@ -106,19 +106,19 @@ class Supervision:
         return charge
 
     def launched(self, charge: Charge, pid: int) -> None:
-        """Its process runs."""
+        """Record that the broker's process runs."""
         charge.state, charge.since, charge.due = ChildState.STARTING, self._clock.monotonic(), None
         charge.pid = pid
         charge.starts += 1
 
     def up(self, charge: Charge, address: str) -> None:
-        """It serves clients."""
+        """Record that the broker serves clients at `address`."""
         if charge.state is ChildState.STARTING:
             charge.state, charge.since, charge.address = ChildState.UP, self._clock.monotonic(), address
             charge.was_up = True
 
     def ended(self, charge: Charge, cause: str) -> End:
-        """Its process is gone."""
+        """Record the end of the broker's process, and schedule a restart if the broker was up."""
         if charge.state is ChildState.STOPPING:
             del self._charges[charge.plan.identity]
             return End.WANTED
@@ -136,7 +136,7 @@ class Supervision:
         return End.CRASHED
 
     def remove(self, charge: Charge) -> bool:
-        """It is not wanted any more; whether it has a process, which must be told to stop."""
+        """Remove a broker. Return True if it has a process, which the caller must stop."""
         if charge.state is ChildState.WAITING:
             del self._charges[charge.plan.identity]
             return False
@@ -147,11 +147,11 @@ class Supervision:
         return True
 
     def stop(self) -> None:
-        """No more brokers are taken."""
+        """Reject further brokers."""
         self._is_stopping = True
 
     def due(self) -> list[tuple[Charge, ChildAction]]:
-        """What is to be done now; each is given once."""
+        """Return the actions that are due; each is returned once."""
         now, acts = self._clock.monotonic(), []
         for charge in self:
             if charge.due is None or charge.due > now:
@@ -163,6 +163,6 @@ class Supervision:
         return acts
 
     def wait(self) -> float | None:
-        """Seconds until something is due; None when nothing is."""
+        """Return the seconds until the next action is due, None if there is none."""
         times = [charge.due for charge in self if charge.due is not None]
         return max(0.0, min(times) - self._clock.monotonic()) if times else None

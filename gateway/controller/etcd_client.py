@@ -29,7 +29,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 
 T = TypeVar("T")
 
-NOT_LET_IN, NOT_FOUND = 401, 404
+UNAUTHORIZED, NOT_FOUND = 401, 404
 
 TlsFor = Callable[[str], IOpenSSLClientConnectionCreator]
 """Function that returns the TLS settings of a host."""
@@ -62,21 +62,21 @@ class EtcdClient:
         self._version = 0
         self._token = ""
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
         """See `KeyValues.transact`."""
-        self._ask("kv/txn", etcd.transaction(wanted), etcd.outcome, told)
+        self._ask("kv/txn", etcd.transaction(wanted), etcd.outcome, on_answer)
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
         """See `KeyValues.grant`."""
-        self._ask("lease/grant", {"TTL": str(seconds)}, etcd.granted, told)
+        self._ask("lease/grant", {"TTL": str(seconds)}, etcd.granted, on_answer)
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         """See `KeyValues.keep`."""
-        self._ask("lease/keepalive", {"ID": str(lease)}, etcd.kept, told)
+        self._ask("lease/keepalive", {"ID": str(lease)}, etcd.kept, on_answer)
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
         """See `KeyValues.revoke`."""
-        self._ask("lease/revoke", {"ID": str(lease)}, lambda _: None, told)
+        self._ask("lease/revoke", {"ID": str(lease)}, lambda _: None, on_answer)
 
     def close(self) -> Deferred[Any]:
         """Close the idle connections of the pool."""
@@ -84,7 +84,7 @@ class EtcdClient:
         return closed
 
     def _ask(
-        self, path: str, body: Json, read: Callable[[Json], T], told: Callable[[T | Exception], None]
+        self, path: str, body: Json, read: Callable[[Json], T], on_answer: Callable[[T | Exception], None]
     ) -> None:
         asked: Deferred[Any] = Deferred.fromCoroutine(self._call(path, body))
         asked.addTimeout(self._seconds, self._reactor, _too_late)
@@ -97,7 +97,7 @@ class EtcdClient:
             return Unanswered(f"{url}: {what}")
 
         asked.addErrback(failed)
-        asked.addCallback(told)
+        asked.addCallback(on_answer)
 
     def _next_server(self) -> None:
         self._at = (self._at + 1) % len(self._endpoints)
@@ -105,14 +105,14 @@ class EtcdClient:
     async def _call(self, path: str, body: Json) -> Json:
         """Send a request and return its answer. Raises `Unanswered` for a refusal, and connection errors."""
         if self._user and not self._token:
-            await self._let_in()
+            await self._authenticate()
         status, answer = await self._post(path, body)
-        if status == NOT_LET_IN and self._user:
-            await self._let_in()
+        if status == UNAUTHORIZED and self._user:
+            await self._authenticate()
             status, answer = await self._post(path, body)
         return self._good(status, answer)
 
-    async def _let_in(self) -> None:
+    async def _authenticate(self) -> None:
         body = {"name": self._user, "password": self._password}
         self._token = ""
         self._token = etcd.token(self._good(*await self._post("auth/authenticate", body)))

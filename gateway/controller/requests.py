@@ -92,15 +92,18 @@ def register_broker(context: ControllerContext, call: Call) -> Deferred[Reply]:
     cluster, name = header.cluster_name, header.broker_name or ""
 
     def answer(decision: ControllerDecision[RegistrationAnswer | None]) -> Reply:
-        told = headers.RegisterBrokerToControllerResponseHeader(cluster_name=cluster, broker_name=name)
+        response = headers.RegisterBrokerToControllerResponseHeader(cluster_name=cluster, broker_name=name)
         registered = decision.answer
         if registered is None:
-            return _reply(decision, told)
+            return _reply(decision, response)
         found = registered.found
         if registered.has_master:
-            told.master_broker_id, told.master_address = found.master, found.master_address
-            told.master_epoch, told.sync_state_set_epoch = found.master_epoch, found.sync_state_set_epoch
-        return _reply(decision, told, _sync_state_set(found))
+            response.master_broker_id, response.master_address = found.master, found.master_address
+            response.master_epoch, response.sync_state_set_epoch = (
+                found.master_epoch,
+                found.sync_state_set_epoch,
+            )
+        return _reply(decision, response, _sync_state_set(found))
 
     return _decide(
         context,
@@ -118,12 +121,12 @@ def get_replica_info(context: ControllerContext, call: Call) -> Deferred[Reply]:
         found = decision.answer
         if found is None:
             return _reply(decision, headers.GetReplicaInfoResponseHeader())
-        told = headers.GetReplicaInfoResponseHeader(
+        response = headers.GetReplicaInfoResponseHeader(
             master_broker_id=found.master,
             master_address=found.master_address,
             master_epoch=found.master_epoch,
         )
-        return _reply(decision, told, _sync_state_set(found))
+        return _reply(decision, response, _sync_state_set(found))
 
     return _decide(context, lambda world: decisions.replica_info(world, header.broker_name or ""), answer)
 
@@ -151,8 +154,10 @@ def alter_sync_state_set(context: ControllerContext, call: Call) -> Deferred[Rep
         after = decision.answer
         if after is None:
             return _reply(decision, headers.AlterSyncStateSetResponseHeader())
-        told = headers.AlterSyncStateSetResponseHeader(new_sync_state_set_epoch=after.sync_state_set_epoch)
-        return _reply(decision, told, _sync_state_set(after))
+        response = headers.AlterSyncStateSetResponseHeader(
+            new_sync_state_set_epoch=after.sync_state_set_epoch
+        )
+        return _reply(decision, response, _sync_state_set(after))
 
     return _decide(context, decide, answer)
 
@@ -164,7 +169,7 @@ def broker_heartbeat(context: ControllerContext, call: Call) -> Reply:
     if header.broker_id is None:
         raise RequestError(ResponseCode.CONTROLLER_INVALID_REQUEST, "Heart beat with empty brokerId")
     key = ReplicaKey(header.cluster_name, header.broker_name, header.broker_id)
-    beat = ReplicaHeartbeat(
+    heartbeat = ReplicaHeartbeat(
         address=header.broker_addr,
         timeout=_or(header.heartbeat_timeout_mills, DEFAULT_TIMEOUT),
         epoch=_or(header.epoch, -1),
@@ -173,7 +178,7 @@ def broker_heartbeat(context: ControllerContext, call: Call) -> Reply:
         priority=_or(header.election_priority, INT_MAX),
     )
     try:
-        context.controller.hear(key, beat, call.peer)
+        context.controller.hear(key, heartbeat, call.peer)
     except TooManyBrokers as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     call.peer.on_lost(context.controller.connection_lost)
@@ -192,7 +197,7 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
         after = decision.answer
         if after is None:
             return _reply(decision, headers.ElectMasterResponseHeader())
-        told = headers.ElectMasterResponseHeader(
+        response = headers.ElectMasterResponseHeader(
             master_broker_id=after.master,
             master_address=after.master_address,
             master_epoch=after.master_epoch,
@@ -201,11 +206,11 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
         group = None if decision.refusal else _member_group(after)
         body = ElectMasterResponseBody(broker_member_group=group, sync_state_set=set(after.sync_state_set))
         # RocketMQ writes bare keys here, which its own mqadmin cannot read.
-        return _reply(decision, told, body.encode_standard())
+        return _reply(decision, response, body.encode_standard())
 
     return _waiting(
-        lambda told: context.controller.elect(
-            header.broker_name, header.broker_id, header.designate_elect, told
+        lambda report: context.controller.elect(
+            header.broker_name, header.broker_id, header.designate_elect, report
         ),
         answer,
     )
@@ -215,14 +220,14 @@ def get_metadata(context: ControllerContext, call: Call) -> Reply:
     """Serve 1005: return the controllers and the leader."""
     state = context.controller.state
     leader = state.leader
-    told = headers.GetMetaDataResponseHeader(
+    response = headers.GetMetaDataResponseHeader(
         group=context.group,
         controller_leader_id=None if leader is None else leader.peer_id,
         controller_leader_address=None if leader is None else leader.address,
         is_leader=state.is_leader,
         peers=shown(context.peers),
     )
-    return Reply(header=told)
+    return Reply(header=response)
 
 
 # Administrators
@@ -317,7 +322,7 @@ def refusal(error: BaseException) -> Reply | None:
 def _decide(
     context: ControllerContext, decide: Decide[A], answer: Callable[[ControllerDecision[A]], Reply]
 ) -> Deferred[Reply]:
-    return _waiting(lambda told: context.controller.decide(decide, told), answer)
+    return _waiting(lambda report: context.controller.decide(decide, report), answer)
 
 
 def _waiting(
@@ -326,13 +331,13 @@ def _waiting(
     """Return the answer to a decision, once it is made."""
     waiting: Deferred[Any] = Deferred()
 
-    def told(outcome: ControllerDecision[A] | Exception) -> None:
+    def report(outcome: ControllerDecision[A] | Exception) -> None:
         if isinstance(outcome, Exception):
             waiting.errback(outcome)
         else:
             waiting.callback(outcome)
 
-    begin(told)
+    begin(report)
     return waiting.addCallback(answer)
 
 

@@ -41,7 +41,7 @@ from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
-STATE_BEAT = 1.0
+STATE_TICK_SECONDS = 1.0
 """Interval of the state's ticks, in seconds."""
 STOPPED = 0.5
 """Delay of a timer, in seconds, above which this process counts as having been suspended or starved."""
@@ -137,7 +137,7 @@ class ControllerService(RemotingService):
         self.controller.start()
         between = self._options.scan_inactive_master_interval / 1000
         self._schedule.every(between, between, self.controller.elect_where_needed)
-        self._schedule.every(STATE_BEAT, STATE_BEAT, self._state.beat)
+        self._schedule.every(STATE_TICK_SECONDS, STATE_TICK_SECONDS, self._state.tick)
         self._schedule.every(SAVE_INTERVAL, SAVE_INTERVAL, self._access.retry)
         self._wait_for_silence()
         log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)

@@ -1,7 +1,7 @@
-"""Why a consumer group is stuck: `examine` gives the findings, what explains most first; pure.
+"""Causes of a stuck consumer group: `examine` returns the findings, causes before warnings; pure.
 
-Each check is a function of what is known of the group (`evidence`) and finds one thing. A finding names its
-check and the values that belong to it, so that it can be told in any language; `TOLD` has the English.
+Each check is a function of the evidence about the group (`evidence`) and finds one kind of problem. A finding
+names its check and its values, so that it can be reported in any language; `TEXTS` has the English.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, Literal, NamedTuple
 from mqgateway.gateway.doctor.evidence import ConnectedMember, ConsumedQueue, DiagnosedGroup, Held
 
 Weight = Literal["cause", "warning"]
-"""A cause keeps messages from being consumed; a warning is worth knowing."""
+"""A cause prevents consumption; a warning does not."""
 
 IDLE_MILLIS = 60_000
-"""So long a member may hold messages without having consumed one. Standard: `analyzeProcessQueue`."""
+"""Maximum time for which a member may hold messages and consume none. Standard: `analyzeProcessQueue`."""
 CACHED_MAX, CACHED_MIB_MAX = 1000, 100
-"""What a member holds of a queue at most before it asks for no more, unless it is configured otherwise.
+"""Default limits of a member's buffer for a queue, above which it stops pulling: messages and MiB.
 Standard: `pullThresholdForQueue`, `pullThresholdSizeForQueue`."""
 TRANSACTION_MILLIS = 60_000
-"""So old a transaction may be before it is told of."""
+"""Age from which an open transaction is reported."""
 
 
 class Sentence(NamedTuple):
-    """What a finding says and what helps, with its values in braces."""
+    """Text of a finding and its remedy, with the values in braces."""
 
     what: str
     cure: str
@@ -33,7 +33,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, with the values that its sentences name: numbers and names, no words."""
+    """One finding, with the values of its sentences: numbers and names, no words."""
 
     check: str
     weight: Weight
@@ -41,16 +41,16 @@ class Finding:
 
     @property
     def what(self) -> str:
-        """What is the matter, in English."""
-        return TOLD[self.check].what.format_map(self.values)
+        """The problem, in English."""
+        return TEXTS[self.check].what.format_map(self.values)
 
     @property
     def cure(self) -> str:
-        """What helps, in English."""
-        return TOLD[self.check].cure.format_map(self.values)
+        """The remedy, in English."""
+        return TEXTS[self.check].cure.format_map(self.values)
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain JSON values, with its sentences in English."""
+        """Return the finding as plain JSON values, with its sentences in English."""
         return {
             "check": self.check,
             "weight": self.weight,
@@ -60,7 +60,7 @@ class Finding:
         }
 
 
-TOLD = {
+TEXTS = {
     "unknown-group": Sentence(
         "no broker knows the group {group}: it has no settings, no offsets and no members",
         "check its name and namespace, and that the name servers are the right ones",
@@ -171,7 +171,7 @@ TOLD = {
 
 
 def examine(group: DiagnosedGroup) -> list[Finding]:
-    """All findings: causes before warnings, each in the order of the checks."""
+    """Return all findings: causes before warnings, each in the order of the checks."""
     found: list[Finding] = []
     for check in CHECKS:
         found += check(group)
@@ -184,40 +184,40 @@ def _found(check: str, weight: Weight = "cause", **values: Any) -> Finding:
     return Finding(check, weight, values)
 
 
-# Nobody consumes
+# No member consumes
 
 
 def unknown_group(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Nobody knows the group, and everybody was asked."""
+    """Find a group that no broker knows, if all answered."""
     if not group.is_known and group.is_complete:
         yield _found("unknown-group", group=group.name)
 
 
 def group_disabled(group: DiagnosedGroup) -> Iterator[Finding]:
-    """The group may not consume."""
+    """Find a group whose consumption is disabled."""
     if not group.may_consume:
         yield _found("group-disabled", group=group.name)
 
 
 def no_member(group: DiagnosedGroup) -> Iterator[Finding]:
-    """No member is connected. With nothing to consume nothing is wrong with that."""
+    """Find a group without connected members. It is only a warning if no messages wait."""
     if not group.members and group.is_complete:
         weight: Weight = "cause" if group.behind else "warning"
         yield _found("no-member", weight, group=group.name, behind=group.behind)
 
 
-# Nobody may, or can
+# Consumption is not possible or not permitted
 
 
 def no_route(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Nobody finds the topic."""
+    """Find topics without a route."""
     for topic in group.topics.values():
         if not topic.has_route:
             yield _found("no-route", topic=topic.name)
 
 
 def no_permission(group: DiagnosedGroup) -> Iterator[Finding]:
-    """The topic is not to be read, by anybody or by this group."""
+    """Find topics that no group may read, and topics that this group may not read."""
     for topic in group.topics.values():
         if topic.has_route and not topic.is_readable:
             yield _found("topic-unreadable", topic=topic.name)
@@ -225,11 +225,11 @@ def no_permission(group: DiagnosedGroup) -> Iterator[Finding]:
             yield _found("reading-forbidden", group=group.name, topic=topic.name)
 
 
-# What is wanted
+# Subscriptions
 
 
 def not_subscribed(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Messages wait in a topic that all members have said they do not want."""
+    """Find topics with waiting messages to which no member subscribes. All subscriptions must be known."""
     wanted = [one.wants for one in group.members]
     if not wanted or None in wanted:
         return
@@ -240,7 +240,7 @@ def not_subscribed(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def subscription_conflict(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Members disagree, and the broker goes by one of them."""
+    """Find topics with different subscriptions of the members; the broker uses only one of them."""
     known = [one for one in group.members if one.wants is not None]
     for topic in group.topics:
         wanted: dict[str, list[str]] = {}
@@ -252,7 +252,7 @@ def subscription_conflict(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def filter_matches_nothing(group: DiagnosedGroup) -> Iterator[Finding]:
-    """What waits is not what is wanted; such messages are skipped, and only look as if they waited."""
+    """Find topics whose next messages all fail the filter. These are skipped, and only seem to wait."""
     for topic in group.topics:
         samples = [one.sample for one in _queues(group, topic) if one.sample is not None]
         looked_at = sum(one.looked_at for one in samples)
@@ -262,11 +262,11 @@ def filter_matches_nothing(group: DiagnosedGroup) -> Iterator[Finding]:
             yield _found("filter-matches-nothing", topic=topic, looked_at=looked_at, expression=shown)
 
 
-# Where the group is
+# Offsets and queues
 
 
 def offset_outside(group: DiagnosedGroup) -> Iterator[Finding]:
-    """The group is where no message is."""
+    """Find offsets before the first or past the last message of a queue."""
     for topic in group.topics:
         lost = [one for one in _queues(group, topic) if 0 <= one.consumed < one.least]
         if lost:
@@ -279,8 +279,8 @@ def offset_outside(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def queue_without_owner(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Members share queues among themselves, and one with messages belongs to nobody. Only where all members
-    said what they hold, and one of them holds anything."""
+    """Find queues with waiting messages that no member owns. Checked only if all members reported their
+    queues, and one of them has any."""
     if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
         return
     held = {place for one in group.members for place in one.holds or ()}
@@ -293,18 +293,18 @@ def queue_without_owner(group: DiagnosedGroup) -> Iterator[Finding]:
             yield _found("queue-without-owner", queues=_names(left), topic=topic, behind=behind)
 
 
-# What members do
+# State of the members
 
 
 def lock_held(group: DiagnosedGroup) -> Iterator[Finding]:
-    """A member that consumes in order has not got the lock of its queue."""
+    """Find members that consume in order and lack the lock of their queue."""
     for member, topic, queues in _held(group, lambda _, held: held.lacks_lock):
         told = _names([queue for queue, _ in queues])
         yield _found("lock-held", client=member.client_id, queues=told, topic=topic)
 
 
 def stopped_listening(group: DiagnosedGroup) -> Iterator[Finding]:
-    """A member holds messages, and has consumed none of them for long."""
+    """Find members that hold messages and have consumed none for `IDLE_MILLIS`."""
 
     def hangs(member: ConnectedMember, held: Held) -> bool:
         is_old = 0 < held.last_consume < group.at - IDLE_MILLIS
@@ -324,7 +324,7 @@ def stopped_listening(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def not_pulling(group: DiagnosedGroup) -> Iterator[Finding]:
-    """A member has room, messages wait, and it does not ask for them."""
+    """Find members with an empty buffer that have not pulled for `IDLE_MILLIS`, although messages wait."""
 
     def rests(member: ConnectedMember, held: Held) -> bool:
         return not held.cached and not held.lacks_lock and 0 < held.last_pull < group.at - IDLE_MILLIS
@@ -336,7 +336,7 @@ def not_pulling(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def flow_control(group: DiagnosedGroup) -> Iterator[Finding]:
-    """A member holds as much as it may."""
+    """Find members whose buffer is full."""
 
     def is_full(member: ConnectedMember, held: Held) -> bool:
         return held.cached >= CACHED_MAX or held.cached_mib >= CACHED_MIB_MAX
@@ -353,7 +353,7 @@ def flow_control(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def slow_listener(group: DiagnosedGroup) -> Iterator[Finding]:
-    """More comes than the listeners take, and messages wait."""
+    """Find topics with waiting messages in which messages arrive faster than listeners consume them."""
     for topic in group.topics.values():
         rates = [(one.rates or {}).get(topic.name) for one in group.members]
         known = [one for one in rates if one is not None]
@@ -372,7 +372,7 @@ def slow_listener(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def retry_storm(group: DiagnosedGroup) -> Iterator[Finding]:
-    """At least half of what listeners are given fails."""
+    """Find a group in which at least half of the deliveries to listeners fail."""
     rates = [rate for one in group.members for rate in (one.rates or {}).values()]
     failed = sum(one.failed for one in rates)
     tried = failed + sum(one.consumed for one in rates)
@@ -383,13 +383,13 @@ def retry_storm(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def retries_waiting(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Messages wait in the retry topic."""
+    """Find waiting messages in the retry topic."""
     if group.retries_behind:
         yield _found("retries-waiting", "warning", group=group.name, retries=group.retries_behind)
 
 
 def pop_invisible(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Most of what waits was popped already."""
+    """Find topics in which at least half of the waiting messages are popped and not acknowledged."""
     if not group.is_popping:
         return
     for topic in group.topics:
@@ -400,11 +400,11 @@ def pop_invisible(group: DiagnosedGroup) -> Iterator[Finding]:
             yield _found("pop-invisible", topic=topic, held=held, behind=behind)
 
 
-# Beside the group
+# Outside the group
 
 
 def transaction_pending(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Messages that are missed may not have been committed yet."""
+    """Find topics with old open transactions: missing messages may not be committed yet."""
     for topic in group.topics.values():
         if topic.transactions:
             age, count = group.at - min(topic.transactions), len(topic.transactions)
@@ -413,13 +413,13 @@ def transaction_pending(group: DiagnosedGroup) -> Iterator[Finding]:
 
 
 def dead_letters(group: DiagnosedGroup) -> Iterator[Finding]:
-    """Messages were given up."""
+    """Find dead letters of the group."""
     if group.dead_letters:
         yield _found("dead-letters", "warning", group=group.name, count=group.dead_letters)
 
 
 def idle_members(group: DiagnosedGroup) -> Iterator[Finding]:
-    """There are more members than queues to share."""
+    """Find members without a queue, while other members have queues."""
     if group.is_popping or group.is_broadcasting or any(one.holds is None for one in group.members):
         return
     idle = [one for one in group.members if not one.holds]
@@ -458,7 +458,7 @@ CHECKS: tuple[Check, ...] = (
     dead_letters,
     idle_members,
 )
-"""In the order in which they are told."""
+"""Checks in the order of their reports."""
 
 
 def _queues(group: DiagnosedGroup, topic: str) -> list[ConsumedQueue]:
@@ -468,7 +468,7 @@ def _queues(group: DiagnosedGroup, topic: str) -> list[ConsumedQueue]:
 def _held(
     group: DiagnosedGroup, is_so: Callable[[ConnectedMember, Held], bool]
 ) -> Iterator[tuple[ConnectedMember, str, list[tuple[ConsumedQueue, Held]]]]:
-    """Who holds queues of which it is so, by topic; only queues in which messages wait."""
+    """Yield each member and topic with the member's queues that fulfil `is_so` and have waiting messages."""
     for member in group.members:
         for topic in group.topics:
             queues = [
@@ -481,7 +481,7 @@ def _held(
 
 
 def _names(queues: list[ConsumedQueue]) -> str:
-    """Queues as they are told: the first of them, and how many they are where there are more; in no language,
-    as it stands in sentences of any."""
+    """Return the names of the first three queues, and the number of queues if there are more. The text has
+    no words, because it is used in sentences of any language."""
     named = [f"{one.place.broker}:{one.place.queue_id}" for one in queues[:3]]
     return ", ".join(named) if len(queues) <= 3 else f"{', '.join(named)}, ... ({len(queues)})"

@@ -1,7 +1,7 @@
-"""What is known of a consumer group when it is examined; pure.
+"""Evidence about a consumer group that is examined; pure.
 
-None stands for what is not known: nobody could be asked, or nobody answered. A check that needs it finds
-nothing then. Times are ms since the epoch, offsets count messages of a queue.
+None means unknown: no server or member could be queried, or none answered. A check that needs the value then
+finds nothing. Times are ms since the epoch, offsets count messages of a queue.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 
 
 class QueueKey(NamedTuple):
-    """A queue: the key of what is known of it."""
+    """A queue, as the key of its evidence."""
 
     topic: str
     broker: str
@@ -23,7 +23,7 @@ class QueueKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a member holds of a queue, as it says itself. `lacks_lock` is of ordered consumption only.
+    """A member's state of a queue, as reported by the member. `lacks_lock` is for ordered consumption only.
 
     Standard: `ProcessQueueInfo`.
     """
@@ -38,7 +38,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How a member does with a topic: messages a second, and ms that a message takes its listener.
+    """A member's rates for a topic: messages a second, and ms of the listener per message.
 
     Standard: `ConsumeStatus`.
     """
@@ -50,8 +50,11 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class ConnectedMember:
-    """A connected client. `wants` is the expression by topic; `holds` and `rates` are None where the client
-    did not say: those of other languages and of gRPC often do not."""
+    """A connected client.
+
+    `wants` maps topics to filter expressions. `holds` and `rates` are None if the client does not report
+    them, as many clients of other languages and of gRPC.
+    """
 
     client_id: str
     language: str = ""
@@ -63,8 +66,7 @@ class ConnectedMember:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The next messages of a queue that the group has not consumed, and how many of them its filter lets
-    through."""
+    """Number of examined next messages of a queue, and number of those that match the group's filter."""
 
     looked_at: int
     matched: int
@@ -72,8 +74,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class ConsumedQueue:
-    """A queue of a topic the group consumes. `consumed` is the next message, -1 where it never read;
-    `pulled` is how far messages were handed out."""
+    """A queue of a topic that the group consumes.
+
+    `consumed` is the offset of the next message, -1 if the group never consumed the queue; `pulled` is the
+    offset up to which messages were delivered.
+    """
 
     place: QueueKey
     least: int
@@ -81,39 +86,41 @@ class ConsumedQueue:
     consumed: int
     pulled: int | None = None
     consumed_stored_at: int | None = None
-    """When the message consumed last was stored."""
+    """Store time of the last consumed message."""
     sample: Sample | None = None
 
     @property
     def behind(self) -> int:
-        """How many messages wait."""
+        """Number of waiting messages."""
         return max(0, self.end - max(self.consumed, self.least))
 
 
 @dataclass(frozen=True, slots=True)
 class SubscribedTopic:
-    """A topic the group subscribes to, or has offsets in. `incoming` is messages a second."""
+    """A topic to which the group subscribes, or in which it has offsets. `incoming` is messages a second."""
 
     name: str
     has_route: bool = True
     is_readable: bool = True
     is_allowed: bool = True
-    """Whether this group may read it (`UPDATE_AND_GET_GROUP_FORBIDDEN`)."""
+    """True if this group may read the topic (`UPDATE_AND_GET_GROUP_FORBIDDEN`)."""
     incoming: float | None = None
     transactions: Sequence[int] | None = None
-    """When each of its open transactions began."""
+    """Start times of the open transactions."""
 
 
 def examined(topics: Iterable[str]) -> list[str]:
-    """Return the topics of a group that are examined, sorted: those for retries and dead letters are not."""
+    """Return the topics of a group to examine, sorted: all except those of retries and dead letters."""
     return sorted(one for one in topics if not one.startswith((RETRY_PREFIX, DLQ_PREFIX)))
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosedGroup:
-    """A consumer group as it was found at the time `at`. `queues` are those of its topics, without those
-    for retries, whose messages are counted in `retries_behind`. `is_complete`: every server that knows of the
-    group has answered, so that what none of them said does not exist."""
+    """State of a consumer group at the time `at`.
+
+    `queues` are those of its topics except the retry topic, whose messages are counted in `retries_behind`.
+    `is_complete`: all servers that know the group have answered, so that unreported items do not exist.
+    """
 
     name: str
     at: int
@@ -132,5 +139,5 @@ class DiagnosedGroup:
 
     @property
     def behind(self) -> int:
-        """Number of messages that wait in all, retries included."""
+        """Number of all waiting messages, including retries."""
         return sum(one.behind for one in self.queues) + self.retries_behind

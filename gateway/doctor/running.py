@@ -1,4 +1,4 @@
-"""What a member says of itself, as evidence."""
+"""Evidence from a member's own report."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ from mqgateway.gateway.doctor.evidence import ConnectedMember, Held, QueueKey, R
 
 
 def place(queue: MessageQueue) -> QueueKey:
-    """The key of a queue."""
+    """Return the key of a queue."""
     return QueueKey(queue.topic, queue.broker_name, queue.queue_id)
 
 
-def member(client_id: str, language: str, told: ConsumerRunningInfo) -> ConnectedMember:
-    """The answer to `GET_CONSUMER_RUNNING_INFO`."""
-    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
-    wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
+def consumes_in_order(info: ConsumerRunningInfo) -> bool:
+    """Return True if a member reports that it consumes each queue in order."""
+    return info.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+
+
+def member(client_id: str, language: str, info: ConsumerRunningInfo) -> ConnectedMember:
+    """Return a member by its answer to `GET_CONSUMER_RUNNING_INFO`."""
+    is_ordered = consumes_in_order(info)
+    wants = {one.topic: one.sub_string or "*" for one in info.subscription_set}
     return ConnectedMember(
         client_id,
         language,
         is_ordered,
         {topic: wanted for topic, wanted in wants.items() if not topic.startswith(RETRY_PREFIX)},
-        {place(queue): one for queue, one in _holds(told, is_ordered)},
+        {place(queue): one for queue, one in _holds(info, is_ordered)},
         {
             topic: Rates(one.consume_ok_tps, one.consume_failed_tps, one.consume_rt)
-            for topic, one in told.status_table.items()
+            for topic, one in info.status_table.items()
         },
     )
 
 
-def _holds(told: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[MessageQueue, Held]]:
-    for queue, one in told.mq_table.items():
+def _holds(info: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[MessageQueue, Held]]:
+    for queue, one in info.mq_table.items():
         yield (
             queue,
             Held(
@@ -44,5 +49,5 @@ def _holds(told: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[Messag
                 one.last_lock_timestamp,
             ),
         )
-    for queue, popped in told.mq_pop_table.items():
+    for queue, popped in info.mq_pop_table.items():
         yield queue, Held(popped.wait_ack_count, last_pull=popped.last_pop_timestamp)

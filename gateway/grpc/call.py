@@ -94,7 +94,9 @@ class GrpcCall(Protocol):
         ...
 
     @property
-    def peer(self) -> RpcPeer: ...
+    def peer(self) -> RpcPeer:
+        """Connection of the client."""
+        ...
 
     @property
     def encoded(self) -> bytes:

@@ -21,8 +21,8 @@ from mqgateway.gateway.grpc import conversation
 from mqgateway.gateway.grpc.call import RpcPeer
 from mqgateway.gateway.grpc.conversation import Conversation
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.terms import ConnectionSettings as RemotingTerms
 from mqgateway.gateway.runtime.loop import Transport
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,8 @@ PING_SECONDS = 20.0
 class GrpcConnectionSettings:
     """Settings shared by all gRPC connections of one server."""
 
-    calls: conversation.CallTerms
-    remoting: RemotingTerms
+    calls: conversation.CallSettings
+    remoting: RemotingSettings
     pending: PendingInput
     idle_seconds: float
     """Idle time after which a connection without calls is closed, and one with calls is pinged."""
@@ -50,11 +50,11 @@ class GrpcConnection:
 
     def __init__(
         self,
-        terms: GrpcConnectionSettings,
+        settings: GrpcConnectionSettings,
         on_made: Callable[[GrpcConnection], None],
         on_gone: Callable[[GrpcConnection], None],
     ) -> None:
-        self._terms = terms
+        self._settings = settings
         self._on_made = on_made
         self._on_gone = on_gone
         self._conversation: Conversation | None = None
@@ -101,7 +101,7 @@ class GrpcConnection:
             return
         self._was_read = True
         calls = self._conversation or self._begin()
-        turn = self._terms.remoting.turn
+        turn = self._settings.remoting.turn
         is_ours = turn.begin()
         try:
             calls.receive(data)
@@ -153,7 +153,7 @@ class GrpcConnection:
             self._silent_since = now
             self._pinged_at = None
             return False
-        if now - self._silent_since < self._terms.idle_seconds:
+        if now - self._silent_since < self._settings.idle_seconds:
             return False
         if self._conversation is None or not self._conversation.open_calls:
             return True
@@ -185,7 +185,7 @@ class GrpcConnection:
 
     def say_refused(self, peer: str, reason: str) -> None:
         """See `Conversing`."""
-        remoting = self._terms.remoting
+        remoting = self._settings.remoting
         unsaid = remoting.notices.say(f"gRPC: {reason}", remoting.reactor.seconds())
         if unsaid is not None:
             more = f" ({unsaid} more did since this was last said)" if unsaid else ""
@@ -211,7 +211,7 @@ class GrpcConnection:
     def tick(self, now: float) -> None:
         """Handle the passing of a second."""
         if self._conversation is not None:
-            self._conversation.tick(now, self._terms.idle_seconds)
+            self._conversation.tick(now, self._settings.idle_seconds)
             self._count_kept()
 
     def cut_off(self, reason: str) -> None:
@@ -231,19 +231,19 @@ class GrpcConnection:
         host, port = self._source or ("", 0)
         local_host, local_port = host_and_port(self.transport.getHost())
         peer = RpcPeer(host, port, local_host, local_port, self.is_secure)
-        self._conversation = made = Conversation(self._terms.calls, peer, self._speak)
+        self._conversation = made = Conversation(self._settings.calls, peer, self._speak)
         return made
 
     def _speak(self) -> None:
         if not self._has_output and self.is_open:
             self._has_output = True
-            if not self._terms.remoting.turn.add(self):
+            if not self._settings.remoting.turn.add(self):
                 self.flush()
 
     def _count_unsent(self, size: int) -> None:
         if not self._is_full:
             return
-        remoting = self._terms.remoting
+        remoting = self._settings.remoting
         self._unsent += size
         if self._unsent > remoting.unsent_limit:
             log.warning("%s is disconnected: it has left %d bytes unread", self.address, self._unsent)
@@ -257,12 +257,12 @@ class GrpcConnection:
         kept = calls.kept if calls is not None and self.is_open else 0
         if kept or self._kept:
             before, self._kept = self._kept, kept
-            self._terms.pending.set(self, self._host(), kept, is_new=kept < before)
+            self._settings.pending.set(self, self._host(), kept, is_new=kept < before)
 
     def _let_go(self) -> None:
         if self._kept:
             self._kept = 0
-            self._terms.pending.set(self, self._host(), 0, is_new=True)
+            self._settings.pending.set(self, self._host(), 0, is_new=True)
 
     def _host(self) -> str:
         return self._source[0] if self._source is not None else ""

@@ -78,7 +78,7 @@ def trailers(status: Status, message: str) -> bytes:
 
 
 @dataclass
-class CallTerms:
+class CallSettings:
     """Settings shared by all conversations of one server; sizes in bytes, times in seconds.
 
     `noted` is called at the end of each call with its path (empty for an unknown method), its status and its
@@ -95,11 +95,13 @@ class CallTerms:
 class Conversation:
     """Calls of one connection. `on_output` is called if there is something to `take` outside `receive`."""
 
-    def __init__(self, terms: CallTerms, peer: RpcPeer, on_output: Callable[[], None] = lambda: None) -> None:
-        self.terms = terms
+    def __init__(
+        self, settings: CallSettings, peer: RpcPeer, on_output: Callable[[], None] = lambda: None
+    ) -> None:
+        self.settings = settings
         self.peer = peer
         self.on_output = on_output
-        self.http2 = Http2(terms.limits, self, terms.seconds)
+        self.http2 = Http2(settings.limits, self, settings.seconds)
         self._calls: dict[int, ServerCall] = {}
         self.kept_requests = 0
         """Bytes of incomplete requests."""
@@ -258,14 +260,14 @@ class ServerCall:
     def __init__(
         self, conversation: Conversation, stream: int, path: str, metadata: dict[str, str], authority: str
     ) -> None:
-        terms = conversation.terms
+        settings = conversation.settings
         self._conversation = conversation
         self._stream = stream
         self.authority = authority
         self.path = path
         self.metadata = metadata
-        self.method = terms.methods.get(path)
-        self.began = terms.seconds()
+        self.method = settings.methods.get(path)
+        self.began = settings.seconds()
         timeout = read_timeout(metadata["grpc-timeout"]) if "grpc-timeout" in metadata else None
         self.deadline = None if timeout is None else self.began + timeout
         self._encoding = metadata.get("grpc-encoding", IDENTITY)
@@ -276,8 +278,7 @@ class ServerCall:
         self._incoming: Incoming | None = None
         self._waiting: Deferred[Any] | None = None
         self._ends: list[Ended] = []
-        self._is_answering = False
-        self._is_over = False
+        self._is_answering = self._is_over = False
         self.awaits_request = True
 
     # Interface of methods
@@ -296,7 +297,7 @@ class ServerCall:
         """See `Call`."""
         if self.deadline is None:
             return None
-        return max(0.0, self.deadline - self._conversation.terms.seconds())
+        return max(0.0, self.deadline - self._conversation.settings.seconds())
 
     def send(self, *messages: Any) -> None:
         """See `Call`."""
@@ -341,7 +342,7 @@ class ServerCall:
         try:
             cutter = self._cutter
             if cutter is None:
-                limit = self._conversation.terms.message_limit
+                limit = self._conversation.settings.message_limit
                 message = whole_message(data, limit)
                 if message is not None:  # the usual case
                     self._take_message(message)
@@ -457,16 +458,15 @@ class ServerCall:
             self._count_kept(0)
         self._conversation.forget(self._stream)
         if self._ends:
-            self._tell_end(is_left)
+            self._notify_end(is_left)
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
-        terms = self._conversation.terms
-        method = self.method
-        if terms.noted is not None and not isinstance(method, Bidirectional):
-            terms.noted("" if method is None else self.path, status, terms.seconds() - self.began)
+        settings = self._conversation.settings
+        if settings.noted is not None and not isinstance(self.method, Bidirectional):
+            settings.noted("" if self.method is None else self.path, status, settings.seconds() - self.began)
 
-    def _tell_end(self, is_left: bool) -> None:
+    def _notify_end(self, is_left: bool) -> None:
         """Notify observers first: work that is cancelled next must know that its caller is gone."""
         ends, self._ends = self._ends, []
         for ended in ends:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def start(around: FrontEndEnvironment) -> Running:
     """Start gRPC on its port and on the broker's."""
-    from mqgateway.gateway.grpc.door import GrpcDoor
+    from mqgateway.gateway.grpc.listener import GrpcListener
     from mqgateway.gateway.grpc.times import CallTimes
 
     def before(methods: Methods) -> Methods:
@@ -24,11 +24,11 @@ def start(around: FrontEndEnvironment) -> Running:
         if around.faults is not None:
             from mqgateway.gateway.grpc.faults import GrpcFaults
 
-            methods = GrpcFaults(around.faults, lambda call: door.abort(call.peer)).before(methods)
+            methods = GrpcFaults(around.faults, lambda call: listener.abort(call.peer)).before(methods)
         return methods
 
     latency = around.meter.latency
-    door = GrpcDoor(
+    listener = GrpcListener(
         around.operations,
         around.server,
         reactor=around.reactor,
@@ -36,9 +36,9 @@ def start(around: FrontEndEnvironment) -> Running:
         noted=None if latency is None else CallTimes(latency).noted,
         before=before,
     )
-    around.meter.connections = lambda: door.connection_count
-    door.start(around.host, around.port)
-    return door
+    around.meter.connections = lambda: listener.connection_count
+    listener.start(around.host, around.port)
+    return listener
 
 
 GRPC = FrontEnd(

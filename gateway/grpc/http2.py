@@ -107,7 +107,7 @@ class Http2:
     """HTTP/2 connection; `seconds` is the clock. Output is collected for `take`."""
 
     def __init__(self, limits: Http2Limits, streams: Streams, seconds: Callable[[], float]) -> None:
-        self._told = streams
+        self._events = streams
         self._seconds = seconds
         self._limits = limits
         self._buffer = b""
@@ -292,11 +292,11 @@ class Http2:
             self._out.append(window_update(stream, STREAM_WINDOW - one.receive_window))
             one.receive_window = STREAM_WINDOW
         if data:
-            self._told.received(stream, data)
+            self._events.received(stream, data)
         elif not ends:
             self._count_idle_frame()
         if ends and stream in self._streams:
-            self._told.ended(stream)
+            self._events.ended(stream)
 
     def _take_headers(self, stream: int, flags: int, payload: bytes) -> None:
         if not stream & 1:
@@ -338,7 +338,7 @@ class Http2:
                 self._spoil(stream, Http2Code.PROTOCOL_ERROR)
                 return
             one.is_half_closed = True
-            self._told.ended(stream)
+            self._events.ended(stream)
             return
         if stream <= self._highest or self._is_leaving:
             self._count_idle_frame()
@@ -350,9 +350,9 @@ class Http2:
             return
         one = self._streams[stream] = _Stream(self._peer_initial_window)
         one.is_half_closed = bool(flags & END_STREAM)
-        self._told.began(stream, headers)
+        self._events.began(stream, headers)
         if flags & END_STREAM and stream in self._streams:
-            self._told.ended(stream)
+            self._events.ended(stream)
 
     def _take_priority(self, stream: int, flags: int, payload: bytes) -> None:
         if not stream:
@@ -367,7 +367,7 @@ class Http2:
         self._check_was_open(stream)
         self._count_idle_frame()
         if self._forget(stream):
-            self._told.broken(stream)
+            self._events.broken(stream)
 
     def _take_settings(self, stream: int, flags: int, payload: bytes) -> None:
         if stream:
@@ -474,7 +474,7 @@ class Http2:
         """Reset a stream after the peer's error."""
         self._count_idle_frame()
         self.reset(stream, code)
-        self._told.broken(stream)
+        self._events.broken(stream)
 
     def _break(self, code: Http2Code, reason: str) -> None:
         self.is_over = True
@@ -485,7 +485,7 @@ class Http2:
         self._starved.clear()
         self.held = 0
         for stream in streams:
-            self._told.broken(stream)
+            self._events.broken(stream)
 
     def _goaway(self, code: Http2Code, reason: str) -> bytes:
         return frame_of(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())

@@ -7,19 +7,15 @@ TLS, PROXY protocol, the connection limit, and a stop that closes each connectio
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
-
-from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
 from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
-from mqgateway.gateway.remoting.addresses import format_address
-from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
@@ -27,8 +23,6 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
     from mqgateway.gateway.grpc.connection import GrpcConnection, GrpcConnectionSettings
-
-log = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 MODULES = ("connection", "reflection", "health")
@@ -59,7 +53,7 @@ class GrpcServer:
         self._worker = worker
         self._modules = (*(f"{__package__}.{name}" for name in MODULES), *modules)
         self._schedule = Schedule(reactor)
-        self._terms: GrpcConnectionSettings | None = None
+        self._settings: GrpcConnectionSettings | None = None
         self._connections: set[GrpcConnection] = set()
         self.port = 0
         """Port in use; 0 without a port of its own."""
@@ -70,17 +64,11 @@ class GrpcServer:
         return len(self._connections)
 
     def start(self, host: str, port: int) -> None:
-        """Accept gRPC on the server's ports, and on this one (0: any free one).
-
-        If the port cannot be opened, a warning is logged and the start continues.
-        """
+        """Accept gRPC on the server's ports, and on this one (0: any free one) if it can be opened."""
         self._server.recognise(FIRST_BYTES, self._connection)
-        try:
-            self.port = self._server.listen_for(self._connection, host, port).getHost().port
-        except CannotListenError as error:
-            log.warning("the gRPC port cannot be opened: %s; grpcServerPort sets another one", error)
-        else:
-            log.info("gRPC is served at %s", format_address(host, self.port))
+        self.port = self._server.listen_for(
+            self._connection, host, port, title="gRPC", setting="grpcServerPort"
+        )
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         self._schedule.later(0, self._load, 0)  # once the server is ready, to not delay it
 
@@ -103,18 +91,18 @@ class GrpcServer:
     def _connection(self) -> Conversing:
         from mqgateway.gateway.grpc.connection import GrpcConnection
 
-        if self._terms is None:
-            self._terms = self._make_terms()
-        return GrpcConnection(self._terms, self._connections.add, self._connections.discard)
+        if self._settings is None:
+            self._settings = self._make_settings()
+        return GrpcConnection(self._settings, self._connections.add, self._connections.discard)
 
-    def _make_terms(self) -> GrpcConnectionSettings:
+    def _make_settings(self) -> GrpcConnectionSettings:
         from mqgateway.gateway.grpc.connection import GrpcConnectionSettings
-        from mqgateway.gateway.grpc.conversation import CallTerms
+        from mqgateway.gateway.grpc.conversation import CallSettings
         from mqgateway.gateway.grpc.health import health
         from mqgateway.gateway.grpc.http2 import Http2Limits
         from mqgateway.gateway.grpc.reflection import reflection
 
-        options, remoting = self._options, self._server.terms
+        options, remoting = self._options, self._server.settings
         methods = dict(self._make_methods())
         methods |= health(methods)
         methods |= reflection(methods)
@@ -122,7 +110,7 @@ class GrpcServer:
             options.grpc_max_calls, options.grpc_max_metadata_size, options.grpc_max_idle_frames
         )
         message_limit = options.grpc_max_inbound_message_size
-        calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
+        calls = CallSettings(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
         pending = PendingInput.for_messages(
             remoting.pending_limit, remoting.address_pending_limit, remoting.reactor.seconds, message_limit
         )

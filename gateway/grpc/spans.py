@@ -137,14 +137,14 @@ class GrpcSpans:
 class _Listened:
     """Call whose answers are observed."""
 
-    def __init__(self, call: GrpcCall, told: Callable[[Iterable[Any]], None]) -> None:
+    def __init__(self, call: GrpcCall, on_messages: Callable[[Iterable[Any]], None]) -> None:
         self._call = call
-        self._told = told
+        self._on_messages = on_messages
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._call, name)
 
     def send(self, *messages: Any) -> None:
         """See `GrpcCall`."""
-        self._told(messages)
+        self._on_messages(messages)
         self._call.send(*messages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.operations import ClientConnection, Operations, Permit, Principal, Use
 from mqgateway.gateway.kafka.codec.apis import APIS
@@ -60,5 +60,5 @@ class KafkaCall:
         principal = Principal(self.connection, self._credentials)
         return self._operations.gate.admit(principal, use, lambda: needs)
 
-    def _credentials(self) -> Asker:
-        return Asker(None, lambda _: False, self.connection.address, APIS[self.header.key].name)
+    def _credentials(self) -> FrontEndCaller:
+        return FrontEndCaller(None, lambda _: False, self.connection.address, APIS[self.header.key].name)

@@ -30,8 +30,8 @@ from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Piece, owned
 from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.terms import ConnectionSettings as RemotingTerms
 from mqgateway.gateway.remoting.transport import PIECES_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 
@@ -50,7 +50,7 @@ class KafkaConnectionSettings:
     """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds."""
 
     dispatcher: KafkaDispatcher
-    remoting: RemotingTerms
+    remoting: RemotingSettings
     pending: PendingInput
     request_limit: int
     in_flight_limit: int

@@ -11,7 +11,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
-from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.handshake import Conversing
 
 
 @implementer(IHandshakeListener)

@@ -14,15 +14,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from twisted.internet.error import CannotListenError
-
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
+from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.loading import LoadingConnection
-from mqgateway.gateway.remoting.addresses import format_address
-from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
@@ -38,7 +35,6 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
 MODULES = ("mqgateway.gateway.kafka.connection", "mqgateway.gateway.kafka.service")
-COORDINATOR_TOPICS = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
 WAITING = ("Fetch", "JoinGroup", "SyncGroup")
 """APIs that may wait for what has not happened yet."""
 
@@ -89,16 +85,11 @@ class KafkaServer:
         return f"{advertised}:{self.port}" if self.port else None
 
     def start(self, host: str, port: int) -> None:
-        """Listen on a port (0: any free one). A port that cannot be opened is a warning in the log."""
+        """Listen on a port (0: any free one) if it can be opened."""
         self._host = host
-        try:
-            self.port = self._server.listen_for(self._connection, host, port).getHost().port
-        except CannotListenError as error:
-            log.warning("the Kafka port cannot be opened: %s; kafkaPort sets another one", error)
-        else:
-            log.info("Kafka is served at %s", format_address(host, self.port))
+        self.port = self._server.listen_for(self._connection, host, port, title="Kafka", setting="kafkaPort")
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        if any(self._operations.topics.get(topic) is not None for topic in COORDINATOR_TOPICS):
+        if any(self._operations.topics.get(topic) is not None for topic in KAFKA_COORDINATOR_TOPICS):
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
 
     def stop(self) -> None:
@@ -144,7 +135,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.service import KafkaService
 
-        options, remoting = self._operations.options, self._server.terms
+        options, remoting = self._operations.options, self._server.settings
         node = Node(
             self._operations,
             self._advertised,

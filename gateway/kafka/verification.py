@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.broker.operations import Appended, BatchOperations
@@ -67,13 +67,6 @@ class Verify(Protocol):
         self, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool
     ) -> Deferred[None]:
         """Return once the batch may be appended."""
-
-
-def accepting(
-    transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool
-) -> Deferred[None]:
-    """Accept every batch, as of a broker without a coordinator, which gives out no transactional ids."""
-    return succeed(None)
 
 
 class Verification:

@@ -1,7 +1,8 @@
-"""What one scrape finds in the tables of a broker, into which only `lag` and `health` look besides.
+"""Values of one scrape, read from the tables of a broker. Of this package, only `lag` and `health` also read
+these.
 
-A value that several metrics show is found out once a scrape. Time is the wall clock's, in ms, where it is
-compared with what was stored.
+A value that several metrics show is computed once a scrape. Times that are compared with store times are
+wall time in ms.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mqgateway.gateway.metrics.lag import GroupLag, GroupProgress, StoreTimes, p
 from mqgateway.gateway.metrics.metric import Sample
 
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
-"""Seconds by which timers that wait are told apart. Standard: `TimerMetrics.timerDist`."""
+"""Bounds, in seconds, by which pending timers are counted. RocketMQ: `TimerMetrics.timerDist`."""
 SLOTS_A_STEP = 2048
 SERIES_A_STEP = 64
 GROUPS_A_STEP = 8
@@ -32,7 +33,7 @@ _CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
 
 
 def kind_of(topic: str) -> str:
-    """The prefix of a topic of retries or of dead letters; "" for any other."""
+    """Return the prefix of a retry topic or DLQ topic; "" for any other."""
     if topic.startswith(RETRY_PREFIX):
         return RETRY_PREFIX
     return DLQ_PREFIX if topic.startswith(DLQ_PREFIX) else ""
@@ -43,7 +44,7 @@ def _version(client: GroupClient) -> str:
 
 
 class BrokerReading:
-    """One scrape of a broker. `loop_lag` and the like come from whoever serves it, with `meters`.
+    """One scrape of a broker. `meters` are the values that are counted while requests are served.
 
     `times` are kept from one scrape to the next.
     """
@@ -59,7 +60,7 @@ class BrokerReading:
         self._systems: dict[str, str] = {}
         self.meters = meters
 
-    # What it is.
+    # Identity and role.
 
     @property
     def cluster(self) -> str:
@@ -73,36 +74,36 @@ class BrokerReading:
 
     @property
     def host(self) -> str:
-        """The address that clients are told."""
+        """The address under which clients reach the broker."""
         return self._broker.options.broker_ip1
 
     @property
     def permission(self) -> int:
-        """6 to read and write, 4 to read, 2 to write."""
+        """Permission bits: 6 to read and write, 4 to read, 2 to write."""
         return self._broker.options.broker_permission
 
     @property
     def topic_count(self) -> int:
-        """Topics, those of the system too."""
+        """Number of topics, including system topics."""
         return len(self._broker.tables.topics)
 
     @property
     def group_count(self) -> int:
-        """Consumer groups, those of the system too."""
+        """Number of consumer groups, including system groups."""
         return len(self._broker.tables.groups)
 
     @property
     def role(self) -> str:
-        """What the broker may do: `engine.ha.role`."""
+        """Replication role: `engine.ha.role`."""
         return self._broker.role.state.kind.value
 
     @property
     def epoch(self) -> int:
-        """Of the role."""
+        """Epoch of the role."""
         return self._broker.role.state.epoch
 
     def is_system(self, topic: str, group: str = "") -> str:
-        """Whether topic or group is the system's own, as a label says it."""
+        """Return the label value "true" if topic or group belongs to the system, else "false"."""
         if group and is_system_group(group):
             return "true"
         known = self._systems.get(topic)
@@ -111,12 +112,12 @@ class BrokerReading:
         return known
 
     def is_system_group(self, group: str) -> str:
-        """The same of a group alone."""
+        """Return the label value "true" if the group belongs to the system, else "false"."""
         return "true" if is_system_group(group) else "false"
 
     def topics(self, prefix: str) -> Iterator[Sequence[tuple[str, int]]]:
-        """Topics with a prefix, as `kind_of` gives it, and the messages that were ever put into their queues;
-        some at a time."""
+        """Yield chunks of topics with a prefix (see `kind_of`), each with the number of messages ever put
+        into its queues."""
         if self._topics is not None:
             yield from in_parts(self._topics[prefix], SERIES_A_STEP)
             return
@@ -131,15 +132,16 @@ class BrokerReading:
         self._topics = found
 
     def runtime(self) -> dict[str, str]:
-        """The figures of request 28, read once."""
+        """Return the figures of request 28 (GET_BROKER_RUNTIME_INFO), read once a scrape."""
         if self._runtime is None:
             self._runtime = runtime_info(self._broker)
         return self._runtime
 
-    # What went through it.
+    # Traffic.
 
     def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[MessageSizes]]]:
-        """What came in, by topic and message type; some at a time, or none to give way."""
+        """Yield the incoming messages by topic and message type, in chunks; an empty chunk yields to the
+        event loop."""
         self._broker.stats.settle()
         for labels, part in columns_in_parts(self.meters.incoming, SERIES_A_STEP):
             for one in part:
@@ -152,15 +154,15 @@ class BrokerReading:
             yield (None,), (self.meters.incoming_overflow,)
 
     def counts(self, name: str) -> Iterator[tuple[list[str], list[Count]]]:
-        """The statistics of a name: keys and what is counted of each, some at a time."""
+        """Yield the keys and counts of the statistics of a name, in chunks."""
         return columns_in_parts(self._broker.stats.table(name), SERIES_A_STEP)
 
     def messages_out(self) -> Iterator[list[Sample]]:
-        """Messages given out: by group, topic, and whether by retries ("" but for what was popped)."""
+        """Yield delivered messages by group, topic and retry flag (set only for popped messages, else "")."""
         return self._given(GROUP_GET_NUMS, self.meters.messages_popped.table)
 
     def throughput_out(self) -> Iterator[list[Sample]]:
-        """The bytes of these."""
+        """Yield the bytes of delivered messages, by the labels of `messages_out`."""
         return self._given(GROUP_GET_SIZE, self.meters.throughput_popped.table)
 
     def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[list[Sample]]:
@@ -176,22 +178,22 @@ class BrokerReading:
             yield found
 
     def flow_control(self) -> dict[str, int]:
-        """Requests refused because there was too much to do, by cause."""
+        """Return the number of requests refused by flow control, by cause."""
         return dict(self._broker.flow_control.totals)
 
     def discarded(self) -> dict[str, int]:
-        """Messages and pops that were discarded because their topic was deleted, by topic."""
+        """Return the number of messages and pops discarded because their topic was deleted, by topic."""
         return dict(self._broker.tables.topics.left_out)
 
     @property
     def expired_messages(self) -> int:
-        """Messages that were deleted by the retention of their topics."""
+        """Number of messages deleted by the retention of their topics."""
         return self._broker.retention.deleted
 
-    # How far groups are.
+    # Progress of groups.
 
     def progress(self) -> Iterator[Sequence[GroupProgress]]:
-        """Of all groups in all their topics, some at a time."""
+        """Yield the progress of all groups in all their topics, in chunks. Read once a scrape."""
         if self._progress is not None:
             yield from in_parts(self._progress, SERIES_A_STEP)
             return
@@ -205,14 +207,17 @@ class BrokerReading:
         self._times.end_scrape()
 
     def lags(self) -> Iterator[list[GroupLag]]:
-        """What the standard shows of it."""
+        """Yield the lags that RocketMQ's metrics show, in chunks."""
         for part in self.progress():
             yield [one.lag for one in part if one.lag is not None]
 
-    # Who is connected.
+    # Connected clients.
 
     def producers(self) -> dict[tuple[str, str, str], int]:
-        """Producers by language, version and protocol, one for each group a client is in."""
+        """Return the number of producers by language, version and protocol.
+
+        A client counts once for each of its groups.
+        """
         found: dict[tuple[str, str, str], int] = {}
         for clients in list(self._broker.clients.producer_groups.values()):
             for client in clients.values():
@@ -221,19 +226,19 @@ class BrokerReading:
         return found
 
     def producer_groups(self) -> list[tuple[str, int]]:
-        """Producer groups and how many clients they have."""
+        """Return the producer groups, each with its number of clients."""
         return [(group, len(clients)) for group, clients in self._broker.clients.producer_groups.items()]
 
     def consumer_groups(self) -> list[ConsumerGroup]:
-        """Consumer groups of which anybody is connected."""
+        """Return the consumer groups that have a connected client."""
         return list(self._broker.clients.consumer_groups.values())
 
     def consumer_group(self, group: str) -> ConsumerGroup | None:
-        """The group, if anybody of it is connected."""
+        """Return the group, None if no client of it is connected."""
         return self._broker.clients.consumer_group(group)
 
     def consumers(self) -> Iterator[tuple[tuple[str, str, str, str, str], int]]:
-        """Consumers by group, language, version, how they consume, and protocol."""
+        """Yield the number of consumers by group, language, version, consume mode and protocol."""
         for group in self.consumer_groups():
             mode = _CONSUME_MODES.get(group.consume_type, "push")
             found: dict[tuple[str, str, str, str, str], int] = {}
@@ -244,11 +249,11 @@ class BrokerReading:
 
     @property
     def inconsistent_groups(self) -> int:
-        """Groups whose members subscribe to different things."""
+        """Number of groups whose members have different subscriptions."""
         return len(self._broker.clients.inconsistent_groups)
 
     def held(self) -> dict[str, int]:
-        """Requests that wait for messages, by kind."""
+        """Return the number of parked requests by kind."""
         broker = self._broker
         return {
             "pull": len(broker.consume.held_pulls),
@@ -261,44 +266,44 @@ class BrokerReading:
 
     @property
     def capacity(self) -> tuple[int, int]:
-        """Bytes of the file system that the store lies on, and those of them that are free."""
+        """Total and free bytes of the store's file system."""
         return self._disk.capacity(self._broker.store_options.store_path_root_dir)
 
     @property
     def used_bytes(self) -> int:
-        """What is used of it, by whomever."""
+        """Used bytes of the store's file system, by any program."""
         size, free = self.capacity
         return size - free
 
     @property
     def log_bytes(self) -> int:
-        """The log, from its first byte to its end."""
+        """Bytes of the log, from its first to its end."""
         store = self._broker.store
         return store.max_physical_offset - store.min_physical_offset
 
     @property
     def flush_behind(self) -> int:
-        """Bytes of the log that may not be on the disk yet."""
+        """Bytes of the log that are not flushed."""
         return self._broker.store.max_physical_offset - self._broker.store.flushed_offset
 
     @property
     def dispatch_behind(self) -> int:
-        """Bytes of the log that are in no queue yet."""
+        """Bytes of the log that are not dispatched to queues."""
         return self._broker.store.admin.dispatch_behind_bytes
 
     @property
     def reserve_time(self) -> int | None:
-        """Age of the oldest message, in ms; None while there is none."""
+        """Age of the oldest message, in ms; None if there is none."""
         earliest = self._broker.store.earliest_store_time()
         return None if earliest < 0 else self._now - earliest
 
     @property
     def is_writable(self) -> bool:
-        """Whether messages are taken."""
+        """True if the store accepts messages."""
         return self._broker.store.is_writable
 
     def slaves(self) -> list[tuple[str, int]]:
-        """Slaves by address, with the bytes of the log that each lacks."""
+        """Return the addresses of the slaves, each with its lag in bytes of the log."""
         replication = self._broker.replication
         if replication is None:
             return []
@@ -309,12 +314,12 @@ class BrokerReading:
 
     @property
     def has_timers(self) -> bool:
-        """Whether messages may have a timer."""
+        """True if timer messages are enabled."""
         return self._broker.timers.is_enabled
 
     @property
     def timers_behind(self) -> tuple[int, int]:
-        """Messages of the timer topic that are not in the wheel, and the age of the oldest in ms."""
+        """Number of messages of the timer topic that are not in the wheel, and age of the oldest in ms."""
         enqueue, store = self._broker.timers.enqueue, self._broker.store
         behind = enqueue.behind
         stored = store.store_time(TIMER_TOPIC, 0, enqueue.queue_offset) if behind else -1
@@ -322,25 +327,28 @@ class BrokerReading:
 
     @property
     def timers_waiting(self) -> int:
-        """Timers in the wheel."""
+        """Number of timers in the wheel."""
         return self._broker.timers.pending
 
     @property
     def timers_late(self) -> int:
-        """How long ago the slot was due that is delivered next, in ms."""
+        """Time since the next slot to deliver was due, in ms."""
         return max(0, self._broker.store.steady.now() - self._broker.timers.dequeue.read_time)
 
     def timers_by_topic(self) -> dict[str, int]:
-        """Timers that wait, by topic."""
+        """Return the number of pending timers by topic."""
         counts, topics = self._broker.timers.metrics.counts(), self._broker.tables.topics
         return {topic: max(0, count) for topic, count in counts.items() if count > 0 or topic in topics}
 
     def timers_within(self) -> Iterator[tuple[int, int] | None]:
-        """Seconds, and the timers that are due within them, but not within the number before."""
+        """Yield each bound of `WITHIN` with the number of timers due between the previous bound and it.
+
+        None in between yields to the event loop. Nothing if there is no timer wheel.
+        """
         wheel, now = self._broker.timers.wheel, self._broker.store.steady.now()
         if not self.has_timers or wheel.file is None:
             return
-        if not self.timers_waiting:  # a day of slots need not be read
+        if not self.timers_waiting:  # saves reading a day of slots
             yield from ((seconds, 0) for seconds in WITHIN)
             return
         begin = wheel.floor(now)
@@ -356,11 +364,12 @@ class BrokerReading:
     # Transactions and pops.
 
     def half_messages(self) -> dict[str, int]:
-        """Transactions that are open, by topic."""
+        """Return the number of open transactions by topic."""
         return self._broker.transactions.counts.table
 
     def revive_lags(self) -> Iterator[tuple[int, int, int]]:
-        """Revive queue, how many of its messages are not dealt with, and the age of the first in ms."""
+        """Yield each revive queue with the number of its unprocessed messages and the age of the first, in
+        ms."""
         broker = self._broker
         topic = broker.pop.log.topic
         for queue_id in range(broker.options.revive_queue_num):

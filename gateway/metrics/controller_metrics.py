@@ -71,7 +71,14 @@ class ControllerReading:
         folder = self._service.folder
         if folder:
             found = [name for name in self._disk.listdir(folder) if name.startswith(FILE_NAME)]
-            yield (), sum(self._disk.size(f"{folder}/{name}") for name in found)
+            yield (), sum(self._size(f"{folder}/{name}") for name in found)
+
+    def _size(self, path: str) -> int:
+        """Return the size of a file, 0 if it was replaced since the folder was listed."""
+        try:
+            return self._disk.size(path)
+        except FileNotFoundError:
+            return 0
 
     def brokers(self) -> Samples:
         """Brokers that are heard of, by cluster and set."""

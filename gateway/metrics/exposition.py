@@ -1,9 +1,9 @@
-"""A scrape as text, in steps: Prometheus' text format 0.0.4.
+"""A scrape as text, written incrementally: Prometheus' text format 0.0.4.
 
-One scrape may have a hundred thousand lines. So the text of labels is kept from one scrape to the next:
-several metrics have the same ones, and most come again. A line then costs about a microsecond, where
-Prometheus' own client for Python takes 20, all of them in one go. Names of labels are made fit as the
-standard's exporter does it. Standard: what `PrometheusHttpServer` of OpenTelemetry serves.
+One scrape may have a hundred thousand lines. The text of labels is therefore cached between scrapes: several
+metrics share labels, and most labels recur. A line then costs about a microsecond. Prometheus' own Python
+client takes 20, and writes all lines in one step. Label names are sanitized as RocketMQ's exporter does it.
+RocketMQ: the output of OpenTelemetry's `PrometheusHttpServer`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from mqgateway.gateway.metrics.metric import Metric, MetricKind, Sample, Samples
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OVERFLOW = 'otel_metric_overflow="true"'
-"""The label of what all series beyond the limit came to. Standard: `metricsOtelCardinalityLimit`."""
+"""Label of the series that sums all series beyond the limit. RocketMQ: `metricsOtelCardinalityLimit`."""
 SERIES_A_STEP = 64
 KEPT_MAX = 2
-"""How many times the labels of a scrape are kept; those of topics that are gone are among them."""
+"""Maximum size of the label cache, as a multiple of the series of one scrape. Labels of deleted topics count
+too."""
 
 Source = TypeVar("Source")
 
 _LABELS = "\0"
-"""Where the labels of a series stand in the lines of a distribution."""
+"""Placeholder for the labels of a series in the lines of a distribution."""
 _Template = tuple[str, Callable[[Labels], Labels]]
 _Texts = dict[Labels | None, str]
-"""Labels as they are written."""
+"""Formatted labels by label values."""
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _UNFIT = re.compile(r"[^a-zA-Z0-9_]")
 
 
 class Exposition:
-    """Writes metrics with labels that all of them have, one scrape after the other. At most `most` series of
-    each.
+    """Writer of metrics, with common labels, one scrape after the other. Each metric has at most `most`
+    series.
     """
 
     def __init__(self, common: Mapping[str, str], most: int, *, with_units: bool = True) -> None:
@@ -50,13 +51,15 @@ class Exposition:
         self._with_units = with_units
         self._templates: dict[tuple[str, ...], _Template] = {}
         self._texts: dict[tuple[str, ...], _Texts] = {}
-        """By the names of the labels."""
+        """Formatted labels by label names, then by label values."""
 
     def write(
         self, metrics: Iterable[Metric[Source]], source: Source, text: list[bytes], truncated: list[str]
     ) -> Steps[None]:
-        """Append the metrics to `text`, a piece with each step; one without values is left out. The names of
-        those that had too many series are added to `truncated`."""
+        """Append the metrics to `text`, one chunk a step, without metrics that have no values.
+
+        The names of metrics that had too many series are added to `truncated`.
+        """
         count = 0
         for metric in metrics:
             count += yield from self._write(metric, source, text, truncated)
@@ -72,7 +75,7 @@ class Exposition:
         lines_of = partial(_values, name)
         if metric.kind is MetricKind.HISTOGRAM:
             lines_of = partial(_distributions, _pattern(name, metric.bounds))
-        count, most = 0, self._most + 1  # one more than the limit is that of the overflow
+        count, most = 0, self._most + 1  # the series beyond the limit is the overflow
         for samples in _parts(metric.read(source)):
             is_too_many = count + len(samples) > most
             if is_too_many:
@@ -82,7 +85,7 @@ class Exposition:
             if samples:
                 try:
                     lines = lines_of(texts, samples)
-                except KeyError:  # some come for the first time
+                except KeyError:  # some labels are new
                     self._make_texts(metric, source, [of for of, _ in samples if of not in texts], texts)
                     lines = lines_of(texts, samples)
                 text.append(head + lines)
@@ -96,7 +99,7 @@ class Exposition:
     def _make_texts(
         self, metric: Metric[Source], source: Source, labels: Iterable[Labels | None], texts: _Texts
     ) -> None:
-        """The labels of series as they are written."""
+        """Format the labels of series into `texts`."""
         template, sort = self._templates.get(metric.labels) or self._template(metric.labels)
         shown = metric.shown
         for one in labels:
@@ -111,13 +114,14 @@ class Exposition:
                 texts[one] = self._escaped(dict(zip(metric.labels, values, strict=True)))
 
     def _escaped(self, own: Mapping[str, str], *others: str) -> str:
-        """What any labels are written as."""
+        """Return any labels, with the common ones, as text with escapes."""
         every = self._common | {name: value.translate(_ESCAPES) for name, value in own.items()}
         pairs = [*(f'{name}="{value}"' for name, value in sorted(every.items()) if value), *others]
         return f"{{{','.join(pairs)}}}" if pairs else ""
 
     def _template(self, names: tuple[str, ...]) -> _Template:
-        """What most labels of these names are put into, and what sorts their values for it."""
+        """Return the template of labels of these names that need no escapes, and a function that sorts the
+        values for it."""
         common = {name: value.replace("%", "%%") for name, value in self._common.items()}
         every = sorted({**common, **dict.fromkeys(names, "%s")}.items())
         pairs = ",".join(f'{name}="{value}"' for name, value in every)
@@ -129,7 +133,7 @@ class Exposition:
 
 
 def _parts(samples: Samples) -> Iterator[list[Sample]]:
-    """The samples of one step at a time; of none where whoever reads may give way."""
+    """Yield the samples in chunks of one step; an empty chunk is a point to yield to the event loop."""
     rest = iter(samples)
     for first in rest:
         if first is None:
@@ -141,23 +145,24 @@ def _parts(samples: Samples) -> Iterator[list[Sample]]:
 
 
 def _values(name: str, texts: _Texts, samples: Iterable[Any]) -> bytes:
-    """The lines of numbers. Raises KeyError where labels have no text yet."""
+    """Return the lines of numbers. Raises KeyError if labels have no text yet."""
     return "".join([f"{name}{texts[of]} {value}\n" for of, value in samples]).encode()
 
 
 def _distributions(pattern: bytes, texts: _Texts, samples: Iterable[Any]) -> bytes:
-    """The same of distributions."""
+    """Return the lines of distributions. Raises KeyError if labels have no text yet."""
     return b"".join([_distribution(pattern, texts[of], one) for of, one in samples])
 
 
 def _pattern(name: str, bounds: tuple[int, ...]) -> bytes:
-    """The lines of a distribution, with places for its counts and labels."""
+    """Return the lines of a distribution, with placeholders for its counts and labels."""
     buckets = [f'{name}_bucket{{{_LABELS},le="{bound}"}} %d\n' for bound in (*map(float, bounds), "+Inf")]
     return f"{''.join(buckets)}{name}_count{{{_LABELS}}} %d\n{name}_sum{{{_LABELS}}} %d\n".encode()
 
 
 def _distribution(pattern: bytes, series: str, value: Distribution) -> bytes:
-    """Its lines: most of a large scrape. Bytes are put together faster than text."""
+    """Return the lines of one distribution. They are most of a large scrape, and bytes are faster to assemble
+    than text."""
     counts = tuple(accumulate(value.counts))
     lines = pattern % (*counts, counts[-1], value.sum)
     if series:

@@ -1,8 +1,8 @@
-"""How far groups are behind, from what they committed: whether anybody of a group is connected or not.
+"""Lag of consumer groups, from their committed offsets, with or without connected clients.
 
-The standard computes the lag of connected groups only, so a group that died raises no alarm. What is shown
-is otherwise the standard's: queues without a commit do not count, retry topics do where messages are popped,
-under the topic they belong to. Standard: `ConsumerLagCalculator`.
+RocketMQ computes the lag of connected groups only, so a group that died raises no alarm. Otherwise the values
+are RocketMQ's. Queues without a commit do not count. Retry topics count if messages are popped, under the
+topic they belong to. RocketMQ: `ConsumerLagCalculator`.
 """
 
 from __future__ import annotations
@@ -18,60 +18,63 @@ from mqgateway.gateway.broker.broker import Broker
 
 
 class GroupLag(NamedTuple):
-    """How far a group is behind in a topic: `messages` = `ready` + `in_flight`; latencies in ms."""
+    """Lag of a group in a topic: `messages` = `ready` + `in_flight`; latencies in ms."""
 
     labels: tuple[str, str, str]
-    """Group, topic, and whether these are retries, which are shown with the topic they come from."""
+    """Group, topic, and the retry flag. Retries are shown under the topic they come from."""
     messages: int
     in_flight: int
     ready: int
     latency: int
     """Age of the oldest message that is not consumed; 0 for none."""
     queueing: int
-    """Age of the oldest message that was not given out; 0 for none."""
+    """Age of the oldest message that was not delivered; 0 for none."""
 
 
 class StoreTimes:
-    """When messages were stored. A group that stands still asks for the same message with every scrape: what
-    the scrape before asked for is kept."""
+    """Cache of the store times of messages, with the entries that the last scrape used.
+
+    A group without progress needs the same message at every scrape.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int], int] = {}
-        self._asked: dict[tuple[str, int, int], int] = {}
+        self._queried: dict[tuple[str, int, int], int] = {}
 
     def get(self, broker: Broker, topic: str, queue_id: int, offset: int, now: int) -> int:
-        """Milliseconds; `now` where the message is gone."""
+        """Return the store time in ms; `now` if the message was deleted."""
         key = topic, queue_id, offset
-        time = self._asked.get(key)
+        time = self._queried.get(key)
         if time is None:
             time = self._known.get(key)
             if time is None:
                 offset = max(offset, broker.store.min_offset(topic, queue_id))
                 time = broker.store.store_time(topic, queue_id, offset)
-            self._asked[key] = time
+            self._queried[key] = time
         return now if time < 0 else time
 
     def end_scrape(self) -> None:
-        """Forget what was not asked for by the scrape that ends."""
-        self._known, self._asked = self._asked, {}
+        """Evict the entries that this scrape did not use."""
+        self._known, self._queried = self._queried, {}
 
 
 class GroupProgress(NamedTuple):
-    """How far a group is in a topic, under the names that both have in the tables."""
+    """Progress of a group in a topic, under the names that both have in the tables."""
 
     topic: str
     group: str
     committed: int
-    """The sum of what it committed in the topic's queues."""
+    """Sum of the group's committed offsets in the topic's queues."""
     behind: int
-    """Messages of these queues that it did not commit."""
+    """Number of messages of these queues that are not committed."""
     lag: GroupLag | None
-    """What the standard shows of it, if it does."""
+    """The lag that RocketMQ's metrics show; None if they show none."""
 
 
 def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[GroupProgress | None]:
-    """Of all groups in all topics that there are; None where there is only one of the two. `now` is the wall
-    time in ms, as store times are.
+    """Yield the progress of all groups in all topics; None if only one of the two exists.
+
+    `now` is the wall time in ms, as store times are.
     """
     topics, groups = broker.tables.topics, broker.tables.groups
     for topic, group in broker.tables.offsets.pairs():
@@ -104,21 +107,25 @@ def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now:
             oldest_ready = min(oldest_ready, stored)
     labels = shown(topic, group)
     lag = None
-    if labels[2] == "false" or labels[1] in broker.tables.topics:  # else nobody pops its topic
+    if labels[2] == "false" or labels[1] in broker.tables.topics:  # else its topic is not popped
         in_flight, ready = popped + pulled, behind - pulled
         lag = GroupLag(labels, popped + behind, in_flight, ready, now - oldest, now - oldest_ready)
     return GroupProgress(topic, group, total, behind, lag)
 
 
 def shown(topic: str, group: str) -> tuple[str, str, str]:
-    """Group, topic, and "true" for one of retries, which is shown as what is retried; else "false"."""
+    """Return the labels of a topic: group, topic, "true" for a retry topic, else "false".
+
+    A retry topic is shown under the topic whose messages are retried.
+    """
     if topic.startswith(RETRY_PREFIX):
         return group, normal_topic(topic, group), "true"
     return group, topic, "false"
 
 
 def _pops(broker: Broker, group: str) -> InFlight | None:
-    """Messages that are out by pops, and before the group's offset: not so where it pops in order."""
+    """Return the popped messages in flight before the group's offset; None for a group that pops in order,
+    which has none there."""
     out = broker.pop.log.in_flight
     if not len(out):
         return None

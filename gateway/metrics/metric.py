@@ -1,4 +1,4 @@
-"""What is known of one metric, declared once: the scrape, the page of all metrics and the tests follow."""
+"""Declarations of metrics, from which the scrape, the page of all metrics and the tests derive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Source = TypeVar("Source")
 
 
 class MetricKind(StrEnum):
-    """What a value is: a count that only grows, a state, or a count of values by size."""
+    """Kind of a value: a count that only grows, a state, or a count of values by size."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -21,19 +21,20 @@ class MetricKind(StrEnum):
 
 
 Sample = tuple[Labels | None, float | Distribution]
-"""A value with those of its labels, "" for one that it lacks. Without labels it is that of all series beyond
-the limit."""
+"""A value with its label values, "" for a missing label. None instead of label values stands for all series
+beyond the limit."""
 Samples = Iterable[Sample | list[Sample] | None]
-"""One by one, or some dozens at a time where there may be very many; None where who reads may give way."""
+"""Single samples, or chunks of some dozens if there may be very many. None is a point to yield to the event
+loop."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Generic[Source]):
-    """One metric. `read` gives its values from what a scrape found, by labels that `shown` makes those of
-    `labels`; what it makes of them stays the same, and the same for all metrics with these names of labels.
+    """One metric. `read` returns its values from the source of a scrape, by keys that `shown` converts to the
+    values of `labels`. That conversion is constant, and equal for all metrics with these label names.
 
-    `name` is without the unit, in which the standard's exporter ends it. `switch` is the property without
-    which it is left out, `bounds` those of a histogram.
+    `name` is without the unit, which RocketMQ's exporter appends. The metric is omitted if the property
+    `switch` is off. `bounds` are those of a histogram.
     """
 
     name: str
@@ -48,24 +49,24 @@ class Metric(Generic[Source]):
 
     @property
     def suffixed_name(self) -> str:
-        """The name with its unit, as it is scraped by default."""
+        """Name with the unit, the default in a scrape."""
         has_unit = not self.unit or self.name.endswith(f"_{self.unit}")
         return self.name if has_unit else f"{self.name}_{self.unit}"
 
 
 def counted(counter: Counter) -> list[Sample]:
-    """The values of a counter."""
+    """Return the values of a counter."""
     samples: list[Sample] = list(counter.table.items())
     return [*samples, (None, counter.overflow)] if counter.overflow else samples
 
 
 def distributed(histogram: Histogram) -> list[Sample]:
-    """The same of a histogram."""
+    """Return the values of a histogram."""
     samples: list[Sample] = list(histogram.table.items())
     return [*samples, (None, histogram.overflow)] if any(histogram.overflow.counts) else samples
 
 
 def common_labels(text: str) -> Mapping[str, str]:
-    """The pairs of `metricsLabel`; what is no pair is passed over, as the standard does."""
+    """Return the pairs of `metricsLabel`, without items that are not pairs, as RocketMQ does."""
     pairs = (item.split(":") for item in text.split(","))
     return {pair[0].strip(): pair[1].strip() for pair in pairs if len(pair) == 2 and pair[0].strip()}

@@ -1,4 +1,4 @@
-"""What is served of each server of this process: its metrics in sets, and its health."""
+"""Metrics, in sets, and health of each server of this process."""
 
 from __future__ import annotations
 
@@ -59,26 +59,27 @@ class Observed(Protocol):
     is_started: bool
 
     def health(self) -> Health:
-        """How it is."""
+        """Return the checks of the server."""
         ...
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """Append a set of its metrics to `text`; names of those with too many series go to `truncated`."""
+        """Append a set of its metrics to `text`, and the names of those with too many series to
+        `truncated`."""
         ...
 
     def points(self) -> Steps[list[Family]]:
-        """Its metrics, the standard's and ours, for who is sent them."""
+        """Return its metrics, RocketMQ's and ours, to be pushed."""
         ...
 
 
 def labels_for_all(options: ExporterOptions) -> Mapping[str, str]:
-    """What the settings add to every series."""
+    """Return the labels that the settings add to every series."""
     delta = {"aggregation": "delta"} if options.metrics_in_delta else {}
     return {**common_labels(options.metrics_label), **delta}
 
 
 class ObservedBroker:
-    """A broker and its front ends. What only metrics show is counted from now on."""
+    """A broker and its front ends. Values that only metrics show are counted from now on."""
 
     name = "broker"
 
@@ -129,13 +130,14 @@ class ObservedBroker:
         )
 
     def health(self) -> Health:
-        """Return the checks of the broker, before its start one of the store alone."""
+        """Return the checks of the broker; before its start that of the store alone."""
         if not self.is_started:
             return {"store": starting(self._service.recovered)}
         return self._service.operations.administration.health()
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """The standard's metrics and ours, or the exporter's; before it has started how far it is only."""
+        """Write RocketMQ's metrics and ours, or the exporter's. Before the start, only the progress of
+        opening the store."""
         if metrics != EXPORTER:
             yield from self._opening.write(OPENING_METRICS, self._how_far, text, truncated)
         if not self.is_started:
@@ -184,7 +186,7 @@ class ObservedNameServer:
         return name_server_health(self._service.namesrv) if self.is_started else {"routes": STARTING}
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """Ours; the standard and the exporter have none."""
+        """Write our metrics; RocketMQ and the exporter have none."""
         if metrics != EXPORTER and self.is_started:
             reading = NameServerReading(self._service.namesrv, self._meters)
             yield from self._exposition.write(NAME_SERVER_METRICS, reading, text, truncated)
@@ -198,7 +200,7 @@ class ObservedNameServer:
 
 
 class ObservedController:
-    """A controller. At most `most` series of each of its metrics, which say which controller it is."""
+    """A controller. At most `most` series of each of its metrics, whose labels identify the controller."""
 
     name = "controller"
 
@@ -226,7 +228,7 @@ class ObservedController:
         return controller_health(self._service.controller) if self.is_started else {"role": STARTING}
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """The standard's and ours; the exporter has none."""
+        """Write RocketMQ's metrics and ours; the exporter has none."""
         if metrics != EXPORTER and self.is_started:
             reading = ControllerReading(self._service, self._times, self._disk)
             yield from self._exposition.write(CONTROLLER_METRICS, reading, text, truncated)
@@ -242,7 +244,7 @@ class ObservedController:
 
 
 class ObservedContainer:
-    """A container; its brokers, processes of their own, serve their metrics themselves."""
+    """A container. Its brokers are processes of their own and serve their own metrics."""
 
     name = "container"
 
@@ -255,7 +257,7 @@ class ObservedContainer:
         return container_health(self._service.container) if self.is_started else {"brokers": STARTING}
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """A container has none of its own."""
+        """Write nothing: a container has no metrics of its own."""
         yield from ()
 
     def points(self) -> Steps[list[Family]]:

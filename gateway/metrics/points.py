@@ -1,7 +1,7 @@
-"""Metrics as points of OpenTelemetry's data model: what leaves without being asked for.
+"""Metrics as points of OpenTelemetry's data model, to be pushed.
 
-The same declarations as of a scrape are read, in steps. Names have no unit at their end, as with the
-standard's exporters of this kind. Standard: what `PeriodicMetricReader` hands to its exporter.
+They are read incrementally from the declarations that a scrape reads. Names have no unit suffix, as in
+RocketMQ's push exporters. RocketMQ: the input of the exporter of `PeriodicMetricReader`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OVERFLOW = {"otel.metric.overflow": "true"}
 
 
 class BucketCounts(NamedTuple):
-    """A distribution as it stood: how many values came to each bucket, and their sum."""
+    """Snapshot of a distribution: the number of values in each bucket, and the sum of the values."""
 
     buckets: tuple[int, ...]
     sum: int
@@ -47,7 +47,10 @@ class Family(NamedTuple):
 def collect(
     metrics: Iterable[Metric[Source]], source: Source, common: Mapping[str, str], most: int
 ) -> Steps[list[Family]]:
-    """The series of these metrics, at most `most` of each; those without any are left out."""
+    """Return the series of these metrics, without metrics that have none.
+
+    Each metric has at most `most` series, plus one for the overflow.
+    """
     families = []
     for metric in metrics:
         points: list[Point] = []
@@ -83,13 +86,13 @@ def _singly(samples: Samples) -> Iterator[Sample | None]:
 
 
 class Deltas:
-    """What counts grew by since they were last asked for. Standard: `AggregationTemporality.DELTA`."""
+    """Increments of counts since the previous push. RocketMQ: `AggregationTemporality.DELTA`."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, frozenset[tuple[str, str]]], Any] = {}
 
     def of(self, families: Iterable[Family]) -> list[Family]:
-        """The same families, counts as differences; states stay as they are."""
+        """Return the families with counts as increments; gauges are unchanged."""
         before, self._before = self._before, {}
         return [
             family

@@ -1,5 +1,5 @@
-"""When metrics leave by themselves: read in pieces between requests, then sent, beside the loop if it takes
-time.
+"""Periodic push of metrics. They are read incrementally between requests, then sent, outside the event loop
+if sending blocks.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 log = logging.getLogger(__name__)
 
 PIECE_SECONDS = 0.002
-"""How long metrics hold the loop in one go while they are read."""
+"""Maximum time that one step of reading metrics blocks the event loop."""
 
 
 class Pusher:
-    """The metrics of what is `observed`, every so often.
+    """Periodic push of the metrics of the `observed` servers.
 
-    One push at a time: while the one before is under way, the next is left out. What cannot be sent is told
-    of once, until it can be again.
+    One push at a time: while a push is in progress, the next one is skipped. The first of consecutive
+    failures is logged, and the next success.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Pusher:
         self._clock = clock
         self._deltas = Deltas() if options.metrics_in_delta else None
         self._began = clock.millis()
-        self._is_under_way = self._is_failing = False
+        self._is_pushing = self._is_failing = False
         self._target: Target | None = None
         self._worker: Worker = InlineWorker()
 
     def start(self) -> None:
-        """Begin; a setting with which nothing can be sent is an error in the log."""
+        """Start the periodic push. Settings that allow no push are logged as an error."""
         try:
             self._target = target_of(self._options)
         except ConfigError as error:
@@ -60,29 +60,29 @@ class Pusher:
         self._schedule.every(seconds, seconds, self._push)
 
     def stop(self) -> None:
-        """Send nothing more; waits for what is being sent."""
+        """Stop sending; block until a push that is being sent has ended."""
         self._schedule.stop()
         if isinstance(self._worker, ThreadWorker):
             self._worker.stop()
 
     def _push(self) -> None:
-        if not self._is_under_way:
-            self._is_under_way = True
+        if not self._is_pushing:
+            self._is_pushing = True
             families: list[Family] = []
-            self._go_on(self._read(families), families)
+            self._continue(self._read(families), families)
 
     def _read(self, families: list[Family]) -> Steps[None]:
         for one in self._observed:
             families += yield from one.points()
 
-    def _go_on(self, steps: Steps[None], families: list[Family]) -> None:
+    def _continue(self, steps: Steps[None], families: list[Family]) -> None:
         try:
             is_read = run_for(steps, self._clock, PIECE_SECONDS)
         except Exception as error:
             self._sent(error)
             return
         if not is_read:
-            self._schedule.later(0, self._go_on, steps, families)
+            self._schedule.later(0, self._continue, steps, families)
             return
         began, now = self._began, self._clock.millis()
         if self._deltas is not None:
@@ -91,7 +91,7 @@ class Pusher:
         self._worker.run(partial(self._target.send, families, began, now), self._sent)
 
     def _sent(self, outcome: Exception | None) -> None:
-        self._is_under_way = False
+        self._is_pushing = False
         failed = isinstance(outcome, Exception)
         if failed and not self._is_failing:
             log.warning("metrics cannot be exported: %s", outcome)

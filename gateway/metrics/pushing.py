@@ -1,7 +1,7 @@
-"""Metrics that leave by themselves, every so often: to a collector by OTLP, or to the log as OTLP's JSON.
+"""Targets of pushed metrics: a collector by OTLP, or the log as OTLP's JSON.
 
-For OTLP the SDK of OpenTelemetry is needed, an extra (`pip install mqgateway[otel]`); it sends from a thread
-of its own. Standard: `metricsExporterType=OTLP_GRPC` and `LOG`.
+OTLP needs the SDK of OpenTelemetry, an extra (`pip install mqgateway[otel]`). Metrics are sent from a
+separate thread. RocketMQ: `metricsExporterType=OTLP_GRPC` and `LOG`.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from mqgateway.gateway.metrics.points import BucketCounts, Family, Point
 
 log = logging.getLogger(__name__)
 lines = logging.getLogger("mqgateway.metrics")
-"""Where metrics go that are logged. Standard: the file `broker_metrics.log`."""
+"""Logger of metrics. RocketMQ: the file `broker_metrics.log`."""
 
 SCOPE = "broker-meter"
 NEEDED = "metricsExporterType=OTLP_GRPC needs OpenTelemetry's SDK: pip install mqgateway[otel]"
 LINE_MAX = 3500
-"""Characters of points in one line: below what a line of the log may have."""
+"""Maximum length of the points in one line, in characters: less than a line of the log may have."""
 CUMULATIVE, DELTA = 2, 1
-"""As numbers of OTLP's `AggregationTemporality`."""
+"""Numbers of OTLP's `AggregationTemporality`."""
 
 
 class Target(Protocol):
-    """Where metrics go. `waits`: sending takes time, and is done beside the loop."""
+    """Target of pushed metrics. `waits`: sending blocks, and has to run outside the event loop."""
 
     waits: bool
 
     def send(self, families: list[Family], began: int, now: int) -> None:
-        """Send what was counted from `began` until `now`, both in ms since the epoch. Raises what it will."""
+        """Send the counts from `began` until `now`, both in ms since the epoch. May raise any exception."""
         ...
 
 
 def target_of(options: ExporterOptions) -> Target:
-    """Where the settings say. Raises `ConfigError`."""
+    """Return the target that the settings name. Raises `ConfigError`."""
     return ToLog(options.metrics_in_delta) if options.logs_metrics else ToCollector(options)
 
 
 class ToLog:
-    """Lines of the log, of as many points of one metric as have room. Standard:
+    """Lines of the log, each with as many points of one metric as fit. RocketMQ:
     `OtlpJsonLoggingMetricExporter`."""
 
     waits = False
@@ -101,7 +101,7 @@ def _parts(points: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 class ToCollector:
-    """A collector that speaks OTLP over gRPC. Raises `ConfigError` without a target or the SDK."""
+    """An OTLP collector over gRPC. Raises `ConfigError` without a target or the SDK."""
 
     waits = True
 
@@ -117,7 +117,7 @@ class ToCollector:
             from opentelemetry.sdk.metrics import export
         except ImportError as error:
             raise ConfigError(f"{NEEDED} ({error})") from None
-        # The SDK tells of each failure itself, again and again; here it is told once.
+        # The SDK logs every failure itself; the pusher logs the first one.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         self._data: Any = export
         self._temporality = export.AggregationTemporality(DELTA if options.metrics_in_delta else CUMULATIVE)
@@ -137,7 +137,7 @@ class ToCollector:
         )
 
     def send(self, families: list[Family], began: int, now: int) -> None:
-        """See `Target`. Raises `OSError` when the collector did not take it."""
+        """See `Target`. Raises `OSError` if the collector did not accept the metrics."""
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 

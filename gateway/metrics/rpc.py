@@ -1,7 +1,7 @@
-"""Requests, counted as they are answered: what takes their time for the dispatcher.
+"""Request latencies, measured for the dispatcher when requests are answered.
 
-Standard: `RemotingMetricsManager`, which takes it from the decoding to the writing too. What a connection
-could not be written to is not told apart here.
+RocketMQ: `RemotingMetricsManager`, which also measures from decoding to writing. It reports failed writes to
+a connection separately; here they are not distinguished.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _Key = tuple[int, int, bool, str]
 
 
 class RequestTimes:
-    """How long requests took, in whole milliseconds, by what was asked and answered: see `dispatch.Times`.
+    """Latencies of requests, in whole milliseconds, by request and response code: see `dispatch.Times`.
 
-    From when they were read to when their answers were written, and so the same for all of a read that are
-    answered at once; what is answered later, or otherwise than well, is told apart one by one.
+    A latency lasts from the read of a request to the write of its answer. It is therefore equal for all
+    requests of a read that are answered at once. Late answers and errors are measured one by one.
     """
 
     def __init__(self, meters: Meters, clock: Clock) -> None:
@@ -54,18 +54,18 @@ class RequestTimes:
         self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
         self._began: float | None = None
-        """When the read that is being served began; None between reads."""
+        """Start of the read that is being served; None between reads."""
         self._plain: dict[int, Distribution] = {}
-        """Of requests that are answered at once and with success, as most are, by their codes."""
+        """Latencies of requests that are answered at once and successfully, as most are, by their codes."""
         self._known: dict[_Key, Distribution] = {}
         self.answered: list[int] = []
 
     def begin(self) -> None:
-        """A read is about to be served."""
+        """Start a read."""
         self._began = self._monotonic()
 
     def end(self) -> None:
-        """It has been: count what was answered at once."""
+        """End the read: count the requests that were answered at once."""
         began, answered = self._began, self.answered
         self._began = None
         if began is None or not answered:
@@ -79,12 +79,12 @@ class RequestTimes:
         answered.clear()
 
     def wait(self, call: Call) -> None:
-        """It has a time of its own."""
+        """Measure this request separately from its read."""
         call.is_late, call.is_held = True, False
         call.began = self._monotonic() if self._began is None else self._began
 
     def note(self, call: Call, reply: Reply) -> None:
-        """The answer is about to be written."""
+        """Record the answer of a request, before it is written."""
         code, is_held = call.command.code, call.is_late and call.is_held
         millis = self._millis_since(call.began if call.is_late else self._began)
         result = (
@@ -98,7 +98,7 @@ class RequestTimes:
             self._created(call, reply, millis)
 
     def _millis_since(self, began: float | None) -> int:
-        """Nothing where it was no read that brought it."""
+        """Return the milliseconds since `began`; 0 if the request did not arrive by a read."""
         return 0 if began is None else int((self._monotonic() - began) * 1000)
 
     def _plain_of(self, code: int) -> Distribution:
@@ -109,7 +109,7 @@ class RequestTimes:
         return distribution
 
     def _created(self, call: Call, reply: Reply, millis: int) -> None:
-        """Topics or groups were made, or not."""
+        """Record the result of a request that creates topics or groups."""
         status = "success" if reply.code == ResponseCode.SUCCESS else "failure"
         if call.command.code in TOPICS:
             is_system = str(is_system_topic(getattr(call.header, "topic", ""))).lower()
@@ -128,7 +128,7 @@ class RequestTimes:
 
 
 def _name(codes: type[RequestCode] | type[ResponseCode], code: int) -> str:
-    """The standard's name of a code in lower case; the number of one it does not have."""
+    """Return RocketMQ's name of a code in lower case; the number of an unknown code."""
     try:
         return codes(code).name.lower()
     except ValueError:

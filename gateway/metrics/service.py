@@ -1,6 +1,7 @@
-"""Metrics and health as they are served: the ports, and the time that scrapes take.
+"""Service of metrics and health: ports, and scrapes as cooperative tasks.
 
-A scrape is done in pieces of a few milliseconds; whoever asks for the same set meanwhile gets the same text.
+A scrape runs in steps of a few milliseconds. Requests for the same set that arrive meanwhile get the same
+text.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ LAG_SECONDS = 0.5
 BACKLOG = 50
 EVERYWHERE = "0.0.0.0"
 TARGET_INFO = b"# TYPE target_info gauge\ntarget_info 1\n"
-"""Which the standard's exporter always has, without any label."""
+"""Metric that RocketMQ's exporter always has, without any label."""
 
 
 class MetricsService:
-    """Serves what is `observed`, all in this process. Nothing happens before `start`.
+    """Metrics and health of the `observed` servers, all in this process. Inactive before `start`.
 
-    `host` is where metrics are served, and `health_host` where health is, unless the options say otherwise. A
-    port that cannot be listened on is an error in the log, no reason not to start: what is observed matters
-    more. `ports` are those in use.
+    `host` is the default host for metrics, `health_host` that for health; the options override both. If a
+    port cannot be bound, an error is logged and the start continues: the observed servers matter more.
+    `ports` are those in use.
     """
 
     def __init__(
@@ -67,16 +68,16 @@ class MetricsService:
         self._health_host = health_host
         self.ports: list[ListeningPort] = []
         self._pusher: Pusher | None = None
-        self._under_way: dict[str, list[Deferred[list[bytes]]]] = {}
+        self._in_progress: dict[str, list[Deferred[list[bytes]]]] = {}
         self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
 
     @property
     def exports_metrics(self) -> bool:
-        """Whether metrics are served."""
+        """True if metrics are exported, by a scrape or a push."""
         return self._exporter is not None and self._exporter.exports_metrics
 
     def start(self) -> None:
-        """Listen where the options say, if they do."""
+        """Listen on the ports that the options name, or start to push metrics."""
         options, exporter = self._options, self._exporter
         if exporter is not None and exporter.is_scraped:
             host = exporter.metrics_prom_exporter_host or self._host or EVERYWHERE
@@ -101,7 +102,7 @@ class MetricsService:
             log.info("%s is served at http://%s:%d/", what, host, listening.getHost().port)
 
     def stop(self) -> Deferred[Any]:
-        """Close the ports; fires when that is done."""
+        """Close the ports; the Deferred fires once they are closed."""
         self._schedule.stop()
         if self._pusher is not None:
             self._pusher.stop()
@@ -109,18 +110,18 @@ class MetricsService:
         return gatherResults([maybeDeferred(port.stopListening) for port in ports])
 
     def health(self) -> dict[str, Health]:
-        """How each server is."""
+        """Return the checks of each server by its name."""
         return {one.name: one.health() for one in self.observed}
 
     def scrape(self, metrics: str) -> Deferred[list[bytes]]:
-        """The text of a set of metrics of all servers; fires once it is read."""
+        """Return a Deferred of the text of a set of metrics of all servers."""
         waiting: Deferred[list[bytes]] = Deferred()
-        others = self._under_way.get(metrics)
+        others = self._in_progress.get(metrics)
         if others is not None:
             others.append(waiting)
             return waiting
-        self._under_way[metrics] = [waiting]
-        self._go_on(metrics, self._read(metrics))
+        self._in_progress[metrics] = [waiting]
+        self._continue(metrics, self._read(metrics))
         return waiting
 
     def _read(self, metrics: str) -> Steps[None]:
@@ -134,17 +135,17 @@ class MetricsService:
             text.append(TARGET_INFO)
         self._answer(metrics, text)
 
-    def _go_on(self, metrics: str, steps: Steps[None]) -> None:
+    def _continue(self, metrics: str, steps: Steps[None]) -> None:
         try:
             is_done = run_for(steps, self._clock, PIECE_SECONDS)
         except Exception as error:
             self._answer(metrics, error)
         else:
             if not is_done:
-                self._schedule.later(0, self._go_on, metrics, steps)
+                self._schedule.later(0, self._continue, metrics, steps)
 
     def _answer(self, metrics: str, outcome: list[bytes] | Exception) -> None:
-        for waiting in self._under_way.pop(metrics, ()):
+        for waiting in self._in_progress.pop(metrics, ()):
             if isinstance(outcome, list):
                 waiting.callback(outcome)
             else:

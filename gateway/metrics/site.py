@@ -2,14 +2,14 @@
 
 | path | answer |
 | --- | --- |
-| `/metrics`, `/metrics?set=exporter` | metrics, where they are served |
+| `/metrics`, `/metrics?set=exporter` | metrics, if this port serves them |
 | `/livez` | 200 as long as the process answers |
-| `/readyz` | 200 when the server can be used, 503 when not; JSON that says how each part is |
-| `/-/healthy` | the standard's exporter's word that it is there |
-| `/` | where these are |
+| `/readyz` | 200 if the server can be used, else 503; JSON with the state of each part |
+| `/-/healthy` | the liveness answer of RocketMQ's exporter |
+| `/` | links to these |
 
-Only GET and HEAD are answered, to anybody who can connect: nothing here changes anything, and nothing of
-messages is told but names of topics, groups and clients.
+Only GET and HEAD are answered, without authentication. No request changes anything, and the answers contain
+nothing of messages but names of topics, groups and clients.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PLAIN, JSON, HTML = "text/plain; charset=utf-8", "application/json", "text/html;
 _PAGE = "<!doctype html><title>mqgateway</title><ul>{}</ul>\n"
 
 Scrape = Callable[[str], Deferred[list[bytes]]]
-"""Gives the text of a set of metrics, in pieces."""
+"""Function that returns the text of a set of metrics, in chunks."""
 HealthOf = Callable[[], dict[str, Health]]
-"""How each server of this process is, by its name."""
+"""Function that returns the checks of each server of this process, by its name."""
 
 
 class HttpRequest(Protocol):
-    """What is asked, and where the answer goes: `twisted.web.server.Request`."""
+    """Request and its answer: `twisted.web.server.Request`."""
 
     method: bytes
     path: bytes
@@ -63,7 +63,8 @@ class HttpRequest(Protocol):
 
 
 class Pieces:
-    """Writes a long answer as fast as it is read: `IPushProducer`. `text` is for others too: it stays."""
+    """Writer of a long answer at the speed of the reader: `IPushProducer`. `text` is shared and not
+    changed."""
 
     def __init__(self, request: HttpRequest, text: Sequence[bytes]) -> None:
         self._request = request
@@ -71,7 +72,7 @@ class Pieces:
         self._is_paused = False
 
     def resumeProducing(self) -> None:
-        """Go on until there is no room for more, or no more."""
+        """Write until the transport's buffer is full or the text has ended."""
         self._is_paused = False
         for piece in self._rest:
             self._request.write(piece)
@@ -81,16 +82,16 @@ class Pieces:
         self._request.finish()
 
     def pauseProducing(self) -> None:
-        """What is written is not read yet."""
+        """Stop writing until the client has read."""
         self._is_paused = True
 
     def stopProducing(self) -> None:
-        """Nobody reads any more."""
+        """Stop writing for good: the connection is lost."""
         self._is_paused = True
 
 
 class Pages(Resource):
-    """All pages of one port; without `scrape` there are no metrics."""
+    """All pages of one port; without metrics if `scrape` is None."""
 
     isLeaf = True
 

@@ -1,14 +1,19 @@
-"""Spans of what happens to messages, where their own contexts ask for them: a hook of the dispatcher.
+"""Spans of message operations, made if the message's own trace context is sampled: a hook of the dispatcher.
 
-A message with a `traceparent` (W3C Trace Context, which OpenTelemetry's instrumentation of clients writes)
-whose trace is sampled gets a span for its send, from when the request was read to when its answer is written,
-so with what it waited for disk and slaves; one for each time it is given to a consumer; one for the end of
-its transaction; one for its acknowledgement after a pop. What is about several such messages, batches above
-all, has one span, which is a child of the first one's context and has links to the others. Other requests
-cost a look at their properties, answers with messages a search for the word.
+The context is the `traceparent` of a message (W3C Trace Context), which OpenTelemetry's instrumentation of
+clients writes. If its trace is sampled, these operations get a span each:
 
-The two that do not carry the message itself find its context by what was seen go by here, of `REMEMBERED` the
-last. Standard: none, Apache's makes no spans.
+- its send, from the read of the request to the write of the answer, including the wait for disk and slaves
+- each delivery to a consumer
+- the end of its transaction
+- its acknowledgement after a pop
+
+A request about several such messages, such as a batch, has one span. It is a child of the first message's
+context and links to the others. Other requests cost a look at their properties, answers with messages a
+search for the word.
+
+The requests that end a transaction and acknowledge do not carry the message. They find its context among the
+last `REMEMBERED` messages of their kind. RocketMQ: none, it makes no spans.
 """
 
 from __future__ import annotations
@@ -46,7 +51,7 @@ NEEDED = "tracesGrpcExporterTarget needs OpenTelemetry's SDK: pip install mqgate
 CARRIED = "traceparent\x01"
 CARRIED_BYTES = CARRIED.encode()
 LOOKED_INTO_MAX = 256 * 1024
-"""Bytes of a body that is looked into: a larger one would hold everybody else up."""
+"""Maximum size, in bytes, of a body that is searched. A larger one would block the event loop."""
 REMEMBERED = 10_000
 STORED = frozenset(
     {
@@ -56,7 +61,7 @@ STORED = frozenset(
         ResponseCode.SLAVE_NOT_AVAILABLE,
     }
 )
-"""Answers with which a message is stored; other requests are answered the first of them when all is well."""
+"""Response codes of a stored message. Other requests are answered SUCCESS if they succeed."""
 
 ENDS = {"8": "commit", "12": "roll back"}
 ACKNOWLEDGES = frozenset(map(int, (RequestCode.ACK_MESSAGE, RequestCode.BATCH_ACK_MESSAGE)))
@@ -64,11 +69,11 @@ ACKNOWLEDGES = frozenset(map(int, (RequestCode.ACK_MESSAGE, RequestCode.BATCH_AC
 Carrier = Mapping[str, str]
 """Properties of a message."""
 Name = tuple[str, ...]
-"""What names a message: the id of its transaction, or topic, queue and offset."""
+"""Key of a message: its transaction id, or topic, queue and offset."""
 
 
 class Spelling(NamedTuple):
-    """How a kind of request to send spells what spans say."""
+    """Wire names of the fields that spans need, for one kind of send request."""
 
     topic: str
     queue_id: str
@@ -91,7 +96,7 @@ GETS = POPS | frozenset(map(int, (RequestCode.PULL_MESSAGE, RequestCode.LITE_PUL
 
 
 class About(NamedTuple):
-    """What a span is about: the messages by their properties, in how many there are at all."""
+    """Subject of a span: the messages with a context, by their properties, out of `messages` in total."""
 
     operation: str
     topic: str
@@ -102,24 +107,24 @@ class About(NamedTuple):
 
 
 class SeenMessages:
-    """What was known of messages that went by, by what names them later."""
+    """The last messages that passed, by the key with which later requests name them."""
 
     def __init__(self) -> None:
         self._known: dict[Name, About] = {}
 
     def note(self, name: Name, about: About) -> None:
-        """Remember one, and forget what was noted first where there are too many."""
+        """Add a message; evict the oldest if there are too many."""
         self._known[name] = about
         if len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
 
     def find(self, names: Iterable[Name]) -> list[About]:
-        """Those that are remembered."""
+        """Return the messages of these names that are remembered."""
         return [self._known[name] for name in names if name in self._known]
 
 
 def sent(call: Call, spelled: Spelling) -> About | None:
-    """What a request to send is about; None where no context is plain to see."""
+    """Return the subject of a send request; None if no context is found in plain text."""
     fields = call.command.ext_fields
     carriers: list[Carrier] = []
     count = 1
@@ -137,7 +142,7 @@ def sent(call: Call, spelled: Spelling) -> About | None:
 
 
 def given(body: bytes) -> Iterator[StoredMessage]:
-    """The messages of an answer."""
+    """Yield the messages of an answer."""
     at = 0
     while at < len(body):
         message = decode(body, at)
@@ -146,7 +151,10 @@ def given(body: bytes) -> Iterator[StoredMessage]:
 
 
 def acknowledged(call: Call) -> tuple[str, list[Name]]:
-    """The group, and what names the messages that a request says were consumed."""
+    """Return the group and the names of the messages that a request acknowledges.
+
+    Without names if the body is larger than `LOOKED_INTO_MAX`.
+    """
     if call.command.code == RequestCode.ACK_MESSAGE:
         fields = call.command.ext_fields
         name = tuple(fields.get(part, "") for part in ("topic", "queueId", "offset"))
@@ -163,7 +171,8 @@ def acknowledged(call: Call) -> tuple[str, list[Name]]:
 
 
 class MessageSpans:
-    """The spans of one broker. There are none before `start`, which loads what makes and exports them."""
+    """Spans of one broker. There are none before `start`, which loads the SDK that makes and exports
+    them."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
@@ -174,12 +183,14 @@ class MessageSpans:
 
     @property
     def is_on(self) -> bool:
-        """Whether spans are made."""
+        """True if spans are made."""
         return self._provider is not None
 
     def start(self, processor: SpanProcessor | None = None) -> None:
-        """Begin; without a `processor` spans go to the collector that the options name. Raises `ConfigError`
-        where the SDK is not installed."""
+        """Start to make spans; without a `processor` they go to the collector that the options name.
+
+        Raises `ConfigError` if the SDK is not installed.
+        """
         try:
             from opentelemetry import trace
             from opentelemetry.sdk.resources import Resource
@@ -200,7 +211,7 @@ class MessageSpans:
         self._provider = provider
 
     def stop(self, reactor: ThreadedLoop) -> Deferred[None]:
-        """Make no more; fires when those that wait are sent, or cannot be."""
+        """Stop making spans; the Deferred fires once the pending ones are sent, or cannot be."""
         provider, self._provider = self._provider, None
         if provider is None:
             return succeed(None)
@@ -210,7 +221,7 @@ class MessageSpans:
         return over.addCallback(lambda _: worker.stop())
 
     def before(self, call: Call) -> None:
-        """A span begins, if the request is about messages whose contexts ask for one."""
+        """Begin a span if the request is about messages whose contexts are sampled."""
         if not self.is_on:
             return
         try:
@@ -220,14 +231,14 @@ class MessageSpans:
             MessageIllegal,
             ProtocolError,
             HeaderError,
-        ):  # it will be refused, by whom it is for
+        ):  # the request's function will refuse it
             return
         span = None if about is None else self.begin(call.peer.address, about)
         if span is not None:
             self._open[id(call)] = span
 
     def after(self, call: Call, reply: Reply) -> None:
-        """It ends with the answer; the messages that an answer gives have one of their own."""
+        """End the span with the answer. Messages that an answer delivers get a span of their own."""
         if call.command.code in GETS:
             is_short = len(reply.body) <= LOOKED_INTO_MAX
             if is_short and self.is_on and CARRIED_BYTES in reply.body:
@@ -238,7 +249,7 @@ class MessageSpans:
             self.end(span, "" if reply.code in STORED else str(int(reply.code)), reply.remark)
 
     def _about(self, call: Call) -> About | None:
-        """What the span of a request would be about."""
+        """Return the subject of a request's span; None if it gets no span."""
         code, fields = call.command.code, call.command.ext_fields
         if code in SENDS:
             about = sent(call, SENDS[code])
@@ -255,7 +266,7 @@ class MessageSpans:
         return None
 
     def acknowledged(self, names: Sequence[Name], group: str) -> About | None:
-        """What the acknowledgement of messages of these names is about; None where none is remembered."""
+        """Return the subject of the acknowledgement of these messages; None if none is remembered."""
         popped = self.popped.find(names)
         if not popped:
             return None
@@ -263,7 +274,7 @@ class MessageSpans:
         return About("acknowledge", *popped[0][1:3], carriers, len(names), group)
 
     def _given(self, call: Call, body: bytes) -> None:
-        """Messages go to a consumer."""
+        """Make the span of a delivery, and remember messages that were popped."""
         fields = call.command.ext_fields
         topic, group = fields.get("topic", ""), fields.get("consumerGroup", "")
         messages = list(given(body))
@@ -280,14 +291,14 @@ class MessageSpans:
             self.end(span)
 
     def end(self, span: Span, error: str = "", remark: str | None = None) -> None:
-        """It is over; with an error if one is named."""
+        """End the span, with an error if one is given."""
         if error:
             span.set_attribute("error.type", error)
             span.set_status(self._trace.StatusCode.ERROR, remark)
         span.end()
 
     def begin(self, address: str, about: About) -> Span | None:
-        """A span, for a peer of this address; None where no trace of the messages is sampled."""
+        """Return a new span for a peer of this address; None if no trace of the messages is sampled."""
         contexts = [self._propagator.extract(carrier) for carrier in about.carriers]
         origins = [self._trace.get_current_span(context).get_span_context() for context in contexts]
         asking = [

@@ -1,11 +1,11 @@
-"""Moving a cluster's broker groups from one kind of broker to the other, and back, while clients go on.
+"""Migration of a cluster's broker groups from one kind of broker to the other, and back, while clients run.
 
-- `plan`: what a plan says, and the files of brokers that go with it
-- `survey`: what stands in the way of a group, found before anything is changed
-- `cluster`: what brokers and name servers say of a group; nothing is changed
-- `handover`: the steps of a group, each of which finds out by itself whether it is done
-- `election`: the same where a controller elects
+- `plan`: the contents of a plan, and the settings files of its brokers
+- `survey`: obstacles of a group, found before anything is changed
+- `cluster`: queries to brokers and name servers about a group; nothing is changed
+- `handover`: the steps of a group, each of which checks the present state first
+- `election`: the steps of a group whose controller elects
 - `moves`: all groups of a plan, forward and back, and the check afterwards
 
-Who does what and why: docs/decisions/0050-migration.md.
+Design and reasons: docs/decisions/0050-migration.md.
 """

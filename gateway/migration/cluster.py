@@ -1,4 +1,4 @@
-"""What brokers and name servers say of a group; nothing here changes anything."""
+"""Queries to brokers and name servers about a group. They change nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_MAX = 3
 
 @dataclass
 class TableContents:
-    """What a broker keeps of topics, groups and offsets, as plain JSON values by name."""
+    """A broker's tables of topics, groups, offsets and modes, as plain JSON values by name."""
 
     topics: dict[str, Any]
     groups: dict[str, Any]
@@ -24,24 +24,24 @@ class TableContents:
     modes: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """As `progress` keeps it."""
+        """Return the tables as stored in `Progress`."""
         return asdict(self)
 
 
 def members(servers: Servers, broker_name: str) -> dict[int, str]:
-    """The addresses of a group by broker id, none where no name server knows it."""
+    """Return the addresses of a group by broker id; empty if no name server knows it."""
     found = servers.clusters().broker_addr_table.get(broker_name)
     return dict(found.broker_addrs) if found is not None else {}
 
 
 def id_of(servers: Servers, broker_name: str, address: str) -> int | None:
-    """As what a broker is registered; None where it is not."""
+    """Return the id under which a broker is registered, None if it is not."""
     found = members(servers, broker_name)
     return next((number for number, where in found.items() if where == address), None)
 
 
 def is_up(servers: Servers, address: str) -> bool:
-    """Whether a broker answers."""
+    """Return True if a broker answers."""
     try:
         servers.ask(admin_broker.figures(), address)
     except BrokerError:
@@ -52,7 +52,7 @@ def is_up(servers: Servers, address: str) -> bool:
 
 
 def span(servers: Servers, address: str) -> tuple[int, int]:
-    """Where the log of a broker begins and ends. Raises `ClientError`."""
+    """Return start and end of a broker's log. Raises `ClientError`, and `MigrationError` if not reported."""
     figures = servers.ask(admin_broker.figures(), address)
     try:
         return int(figures["commitLogMinOffset"]), int(figures["commitLogMaxOffset"])
@@ -61,19 +61,19 @@ def span(servers: Servers, address: str) -> tuple[int, int]:
 
 
 def version(figures: Mapping[str, str]) -> tuple[int, ...]:
-    """The version of a broker, such as 5, 5, 0; empty when it cannot be read."""
+    """Return the version of a broker, such as 5, 5, 0; empty if unreadable."""
     words = figures.get("brokerVersionDesc", "").removeprefix("V").split("_")
     return tuple(int(word) for word in words if word.isdecimal())
 
 
 def slaves(servers: Servers, address: str) -> list[tuple[str, int, bool]]:
-    """Where each follower of a master connects from, how many bytes it lacks, and whether it keeps up."""
+    """Return address, lag in bytes and in-sync state of each slave connected to a master."""
     told = servers.ask(admin_replicas.replication(), address)
     return [(one.addr or "", one.diff, one.in_sync) for one in told.ha_connection_info]
 
 
 def tables(servers: Servers, address: str) -> TableContents:
-    """The tables of a broker. Raises `ClientError`."""
+    """Return the tables of a broker. Raises `ClientError`."""
     topics = servers.ask(admin_topics.all_configs(), address)
     groups = servers.ask(admin_groups.all_configs(), address)
     offsets = servers.ask(admin_groups.all_offsets(), address)
@@ -87,9 +87,10 @@ def tables(servers: Servers, address: str) -> TableContents:
 
 
 def lacks(has: TableContents, wanted: TableContents) -> str:
-    """What of the wanted tables a broker does not have, for people; empty when it has all.
+    """Return a description of the `wanted` entries that a broker lacks; empty if it has all.
 
-    An offset of a consumer is there when it is as far, or farther."""
+    A consumer offset may be greater than the wanted one.
+    """
     for kind, mine, theirs in (
         ("topics", has.topics, wanted.topics),
         ("groups", has.groups, wanted.groups),
@@ -107,13 +108,13 @@ def lacks(has: TableContents, wanted: TableContents) -> str:
 
 
 def accounts(servers: Servers, address: str) -> set[str]:
-    """The users of a broker, and whom it has policies of. Raises `ClientError`."""
+    """Return the users of a broker, and the subjects of its policies. Raises `ClientError`."""
     users = {f"user {one.username}" for one in servers.ask(admin_access.users(), address)}
     return users | {f"policies of {one.subject}" for one in servers.ask(admin_access.acls(), address)}
 
 
 def master_of(servers: Servers, broker_name: str) -> str:
-    """The master of a group. Raises `MigrationError`."""
+    """Return the address of a group's master. Raises `MigrationError` if there is none."""
     found = members(servers, broker_name)
     if MASTER not in found:
         raise MigrationError(

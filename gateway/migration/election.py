@@ -1,7 +1,7 @@
-"""The steps of a group that a controller looks after: it says who is master, so nothing is stopped.
+"""Steps of a group with a controller: the controller elects the new master, so no broker is stopped.
 
-The new broker joins the set, the master is told to wait for all in sync, and the controller is asked to
-elect the new broker. The old one follows it then, until somebody stops it.
+The new broker joins the set, the master is set to wait for all in-sync replicas, and the controller is
+requested to elect the new broker. The old one then follows it, until an operator stops it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mqgateway.gateway.runtime.name_servers import split_addresses
 
 
 class Election(HandOver):
-    """As `HandOver`, where a controller elects."""
+    """A `HandOver` in which a controller elects the new master."""
 
     @property
     def steps(self) -> dict[str, Callable[[], None]]:
-        """The steps in their order."""
+        """Steps in their order."""
         return {
             "join": self._join,
             "catch-up": self._catch_up,
@@ -36,16 +36,18 @@ class Election(HandOver):
         }
 
     def undo(self) -> None:
-        """See `HandOver`. Nothing was stopped, so nothing is to be started."""
+        """See `HandOver`. No broker was stopped, so none is started."""
         self._step = "undo"
         self._give_settings_back(self._source.address)
         self._announce_again()
         if cluster.is_up(self._servers, self._target.address):
             self._end(self._target)
-        self._tell("is as it was; the set still has the new broker: mqadmin cleanBrokerMetadata takes it out")
+        self._report(
+            "is as it was; the set still has the new broker: mqadmin cleanBrokerMetadata takes it out"
+        )
 
     def _leader(self) -> str:
-        """The controller that leads. Raises `MigrationError`."""
+        """Return the address of the leading controller. Raises `MigrationError` if none leads."""
         settings = self._servers.ask(admin_broker.settings(), self._source.address)
         for address in split_addresses(settings.get("controllerAddr")):
             try:
@@ -92,7 +94,7 @@ class Election(HandOver):
             self._servers.ask(replicas.elect(self._group.cluster, self._name, number), self._leader())
             self._until(self._unelected, SHORT)
             self._moves.kept["away"] = round(self._world.monotonic() - began, 1)
-            self._tell(f"the group had no master for {self._moves.kept['away']} s")
+            self._report(f"the group had no master for {self._moves.kept['away']} s")
         self._give_settings_back(self._source.address)
 
     def _unelected(self) -> str:

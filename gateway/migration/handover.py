@@ -1,8 +1,8 @@
-"""The steps in which one broker of a group takes another's place, one way or back.
+"""Steps in which one broker of a group replaces another, forward or back.
 
-Each step looks first at what there is, so it can be begun again after whatever ended it. Until `promote` all
-can be undone (`undo`), and until `stop` the old master is the master: it is not stopped before the new one
-has all that was acknowledged, and from `secure` on it acknowledges nothing that the new one does not have.
+Each step checks the present state first, so it can be repeated after any interruption. All steps before
+`promote` can be undone (`undo`). The old master is the master until `stop`: it is not stopped before the new
+one has all acknowledged messages. After `secure`, it acknowledges nothing that the new one does not have.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Moves, S
 from mqgateway.gateway.mqadmin.servers import MASTER, Servers
 
 NEAR_BYTES = 4 << 20
-"""So much may be missing when the other steps begin."""
+"""Maximum lag of the new broker's log at the end of `catch-up`."""
 LONG, SHORT = 1.0, 0.1
-"""Seconds between looks: while nobody waits, and while clients do."""
+"""Polling intervals in seconds: while no client waits, and while clients wait."""
 PERM_WRITE = 2
 ROUTES_LOOKED_AT = 20
 ROUTE_SECONDS = 30.0
 
 
 class ProcessAction(StrEnum):
-    """What is done to a broker's process, by a command of the plan or a person."""
+    """Action on a broker's process, run by a command of the plan or by an operator."""
 
     BEGIN_SLAVE = "begin-slave"
     BEGIN_MASTER = "begin-master"
@@ -37,28 +37,31 @@ class ProcessAction(StrEnum):
 
 
 class HandoverEnvironment(Protocol):
-    """Where a hand-over happens."""
+    """Environment of a hand-over: servers, time, output and progress."""
 
     servers: Servers
 
     def monotonic(self) -> float:
-        """Seconds from some start."""
+        """Return the monotonic time in seconds."""
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Block for a number of seconds."""
 
-    def tell(self, group: str, step: str, what: str) -> None:
-        """Say how far it is."""
+    def report(self, group: str, step: str, what: str) -> None:
+        """Report the progress of a group."""
 
     def act(self, group: str, side: Side, act: ProcessAction) -> None:
-        """Have a process started or stopped, or ask a person to; returns at once."""
+        """Start or stop a broker's process, or request it from an operator.
+
+        Does not wait for the broker. Raises `MigrationError` if the command fails.
+        """
 
     def keep(self) -> None:
-        """Write down how far it is."""
+        """Store the progress."""
 
 
 class HandOver:
-    """`source` is master of the group until `target` is. What is done is noted in `moves`."""
+    """Hand-over of a group from the master `source` to `target`. Completed steps are recorded in `moves`."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class HandOver:
 
     @property
     def steps(self) -> dict[str, Callable[[], None]]:
-        """The steps in their order."""
+        """Steps in their order."""
         if self._group.way is Way.IN_PLACE:
             return {
                 "drain": self._drain,
@@ -105,22 +108,22 @@ class HandOver:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left."""
+        """True if all steps are done."""
         return set(self.steps) <= set(self._moves.done)
 
     def run(self) -> None:
-        """Go on with the first step that is not done. Raises `MigrationError`, `ClientError`."""
+        """Continue with the first step that is not done. Raises `MigrationError`, `ClientError`."""
         for step, work in self.steps.items():
             if step in self._moves.done:
                 continue
             self._step = step
-            self._tell("begins")
+            self._report("begins")
             work()
             self._moves.done.append(step)
             self._world.keep()
 
     def undo(self) -> None:
-        """Before the new one is master: let everything be as it was."""
+        """Restore the former state, before the new broker is master."""
         self._step = "undo"
         if not cluster.is_up(self._servers, self._source.address):
             self._begin(self._source, ProcessAction.BEGIN_MASTER)
@@ -129,15 +132,18 @@ class HandOver:
         same_place = self._target.address == self._source.address
         if not same_place and cluster.is_up(self._servers, self._target.address):
             self._end(self._target)
-        self._tell("is as it was")
+        self._report("is as it was")
 
-    # Looking and waiting.
+    # Reports and waits.
 
-    def _tell(self, what: str) -> None:
-        self._world.tell(self._name, self._step, what)
+    def _report(self, what: str) -> None:
+        self._world.report(self._name, self._step, what)
 
     def _until(self, missing: Callable[[], str], every: float = LONG, limit: float | None = None) -> None:
-        """Wait until nothing is missing; what a server does not say is missing too."""
+        """Wait until `missing` returns nothing; a failed query counts as missing.
+
+        Raises `MigrationError` after `limit` seconds, if given.
+        """
         began, last = self._world.monotonic(), ""
         while True:
             try:
@@ -149,7 +155,7 @@ class HandOver:
             if limit is not None and self._world.monotonic() - began > limit:
                 raise MigrationError(f"{self._name}: {self._step}: {what}")
             if what != last:
-                self._tell(f"waits: {what}")
+                self._report(f"waits: {what}")
                 last = what
             self._world.wait(every)
 
@@ -176,7 +182,7 @@ class HandOver:
     # Steps.
 
     def _join(self) -> None:
-        """The new one follows as a slave."""
+        """Start the new broker as a slave."""
         number = cluster.id_of(self._servers, self._name, self._target.address)
         if number == MASTER:
             raise MigrationError(f"{self._target.address} is the master of {self._name} already")
@@ -193,7 +199,7 @@ class HandOver:
             )
 
     def _gap(self) -> tuple[int, str]:
-        """Bytes that the new one lacks, and why its log will not do."""
+        """Return the new broker's lag in bytes, and the reason if its log is unusable."""
         first, end = cluster.span(self._servers, self._source.address)
         own_first, own_end = cluster.span(self._servers, self._target.address)
         if own_end and own_first > first:
@@ -228,7 +234,7 @@ class HandOver:
                 raise MigrationError(f"{self._target.address} lacks {', '.join(sorted(theirs - own)[:3])}")
 
     def _drain(self) -> None:
-        """Producers go to other groups: no route says that this one can be written to."""
+        """Remove the write permission from the routes, so that producers send to other groups."""
         if not self._group.drain:
             return
         self._moves.kept["drained"] = True
@@ -236,12 +242,14 @@ class HandOver:
         self._servers.change_names(names.forbid_writing(self._name))
         end = self._world.monotonic() + self._drain_seconds
         while (left := end - self._world.monotonic()) > 0:
-            self._tell(f"waits: producers look for routes, {left:.0f} s")
+            self._report(f"waits: producers look for routes, {left:.0f} s")
             self._world.wait(min(left, 5.0))
 
     def _secure(self) -> None:
-        """From here on the master acknowledges nothing that its slaves do not have: what they lack then is
-        what nobody was told of."""
+        """Make the master wait for its slaves before it acknowledges a message.
+
+        From then on, slaves lack only messages that were not acknowledged.
+        """
         self._check_master()
         address = self._source.address
         self._until(self._unfollowed)
@@ -258,7 +266,7 @@ class HandOver:
         return f"{gap} bytes of the log are missing" if gap > 0 else ""
 
     def _unfollowed(self) -> str:
-        """What keeps the slaves from following closely: as soon as the master waits for them, clients do."""
+        """Return the reason if a slave lags: once the master waits for its slaves, clients wait too."""
         address = self._source.address
         end = cluster.span(self._servers, address)[1]
         wanted = len(cluster.members(self._servers, self._name)) - 1
@@ -272,7 +280,7 @@ class HandOver:
         return f"the slave is more than a second behind, {gap} bytes" if gap > 0 else ""
 
     def _change_settings(self, wanted: Mapping[str, str]) -> None:
-        """Change settings of the master, and keep what they were."""
+        """Change settings of the master, and record the former values."""
         address = self._source.address
         now = self._servers.ask(admin_broker.settings(), address)
         change = {name: value for name, value in wanted.items() if now.get(name) != value}
@@ -288,12 +296,12 @@ class HandOver:
         self._note(cluster.tables(self._servers, self._source.address))
 
     def _note(self, tables: TableContents) -> None:
-        """What the new master has to have."""
+        """Record the end of the log and the tables, which the new master must have."""
         self._moves.kept["end"] = cluster.span(self._servers, self._source.address)[1]
         self._moves.kept["tables"] = tables.to_json()
 
     def _stop(self) -> None:
-        # A run that was ended in between cannot know what was changed meanwhile.
+        # After an interruption, it is unknown what has changed since `secure`, so it runs again.
         is_copied = self._group.way is Way.REPLICATE and not self._is_secured
         if is_copied and cluster.is_up(self._servers, self._source.address):
             self._secure()
@@ -313,10 +321,10 @@ class HandOver:
             self._begin(target, ProcessAction.BEGIN_MASTER)
         if self._stopped_at is not None:
             self._moves.kept["away"] = round(self._world.monotonic() - self._stopped_at, 1)
-            self._tell(f"the group had no master for {self._moves.kept['away']} s")
+            self._report(f"the group had no master for {self._moves.kept['away']} s")
 
     def _check_target(self) -> None:
-        """The slave has what the master had when it was secured."""
+        """Check that the slave has the log that the master had at `secure`. Raises `MigrationError`."""
         if not cluster.is_up(self._servers, self._target.address):
             return
         end, known = cluster.span(self._servers, self._target.address)[1], self._moves.kept["end"]
@@ -327,7 +335,7 @@ class HandOver:
             )
 
     def _settle(self) -> None:
-        """The new master has everything, clients find it, and it takes messages."""
+        """Wait until the new master has everything, and the routes of its topics permit writing."""
         self._give_settings_back(self._target.address)
         self._until(lambda: missing_at(self._servers, self._target.address, self._moves.kept), LONG, 60.0)
         try:
@@ -356,15 +364,20 @@ class HandOver:
             self._world.keep()
 
     def _announce_again(self, address: str = "") -> None:
-        """Have name servers told by the master what may be done with each topic: it tells them when its own
-        permission is set, to what it is too."""
+        """Make the master send the permissions of its topics to the name servers.
+
+        It registers again when its own permission is set, even to the same value.
+        """
         where = address or self._source.address
         permission = self._servers.ask(admin_broker.settings(), where).get("brokerPermission", "6")
         self._servers.ask(admin_broker.update_settings({"brokerPermission": permission}), where)
 
 
 def missing_at(servers: Servers, address: str, kept: Mapping[str, Any]) -> str:
-    """What a broker lacks of what was noted of the master before it. Raises `ClientError`."""
+    """Return a description of what a broker lacks of the former master's recorded state; empty if nothing.
+
+    Raises `ClientError`.
+    """
     end = cluster.span(servers, address)[1]
     if end < kept["end"]:
         return f"{address} has the log up to {end}, the master before had it up to {kept['end']}"

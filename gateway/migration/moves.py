@@ -1,4 +1,4 @@
-"""All groups of a plan, one after the other, forward and back, and the check afterwards."""
+"""Migration of all groups of a plan, one after the other, forward and back, and the check afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORWARD, BACK = "forward", "back"
 
 
 def chosen(plan: MigrationPlan, names: Sequence[str]) -> list[GroupPlan]:
-    """The groups of these names, or all. Raises `MigrationError`."""
+    """Return the groups with these names, or all. Raises `MigrationError` for an unknown name."""
     if unknown := set(names) - {one.broker_name for one in plan.groups}:
         raise MigrationError(f"the plan has no group {', '.join(sorted(unknown))}")
     return [one for one in plan.groups if not names or one.broker_name in names]
@@ -26,7 +26,7 @@ def chosen(plan: MigrationPlan, names: Sequence[str]) -> list[GroupPlan]:
 def hand_over(
     world: HandoverEnvironment, plan: MigrationPlan, group: GroupPlan, progress: Progress, direction: str
 ) -> HandOver:
-    """One direction of a group."""
+    """Return the hand-over of a group in one direction."""
     sides = (group.old, group.new) if direction == FORWARD else (group.new, group.old)
     moves = progress.of(group.broker_name, direction)
     kind = Election if group.way is Way.ELECT else HandOver
@@ -34,7 +34,7 @@ def hand_over(
 
 
 def refusals(servers: Servers, group: GroupPlan, accepted: Sequence[str]) -> list[str]:
-    """What stands in the way of a group now, but for what is accepted. Raises `ClientError`,
+    """Return the present obstacles of a group, without the accepted ones. Raises `ClientError`,
     `MigrationError`."""
     found = survey(servers, group.broker_name, group.way)
     lines = [
@@ -57,7 +57,7 @@ def run(
     progress: Progress,
     accepted: Sequence[str],
 ) -> None:
-    """Move groups, each whole before the next. Raises `MigrationError`, `ClientError`."""
+    """Move groups one after the other. Raises `MigrationError`, `ClientError`."""
     for group in groups:
         move = hand_over(world, plan, group, progress, FORWARD)
         if move.is_done:
@@ -73,8 +73,10 @@ def run(
 def roll_back(
     world: HandoverEnvironment, plan: MigrationPlan, groups: Sequence[GroupPlan], progress: Progress
 ) -> None:
-    """Give groups back, the last one first: those that have moved by moving them back, others by undoing what
-    was begun."""
+    """Roll groups back, the last one first: move migrated ones back, and undo the steps of others.
+
+    Raises `MigrationError`, `ClientError`.
+    """
     for group in reversed(groups):
         name = group.broker_name
         forward = progress.of(name, FORWARD)
@@ -84,7 +86,7 @@ def roll_back(
             hand_over(world, plan, group, progress, FORWARD).undo()
         else:
             back = progress.of(name, BACK)
-            # What was changed at the old master for the way forward is given back once it is one again.
+            # Settings that the way forward changed at the old master are restored once it is master again.
             for address, settings in forward.kept.get("settings", {}).items():
                 back.kept.setdefault("settings", {}).setdefault(address, settings)
             hand_over(world, plan, group, progress, BACK).run()
@@ -93,14 +95,14 @@ def roll_back(
 
 
 def _has_moved(world: HandoverEnvironment, group: GroupPlan, forward: Moves) -> bool:
-    """Whether the new broker may have acknowledged something."""
+    """Return True if the new broker may have acknowledged messages."""
     is_master = cluster.members(world.servers, group.broker_name).get(MASTER) == group.new.address
     is_begun = "stop" in forward.done or group.way is Way.ELECT
     return "promote" in forward.done or (is_begun and is_master)
 
 
 def verify(servers: Servers, groups: Sequence[GroupPlan], progress: Progress) -> Iterator[dict[str, Any]]:
-    """For each group who is its master and what is wrong with it; `wrong` is empty where nothing is."""
+    """Yield the master and the problem of each group; `wrong` is empty without a problem."""
     for group in groups:
         name = group.broker_name
         directions = ((FORWARD, group.new), (BACK, group.old))

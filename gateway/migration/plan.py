@@ -1,7 +1,7 @@
-"""What a plan says: which groups move, from whom to whom, how, and with which files of brokers; pure.
+"""Contents of a plan: the groups, their old and new brokers, the way and the settings files; pure.
 
-A plan is JSON, made by `survey` and looked through by a person, who may put in commands by which brokers are
-started and stopped. How far it is is kept beside it (`Progress`), so that a run that was ended goes on.
+A plan is JSON, made from `survey` and reviewed by an operator, who may add the commands that start and stop
+brokers. Its progress is stored beside it (`Progress`), so that an interrupted run can continue.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from mqgateway.gateway.front_ends import FRONT_ENDS
 
 VERSION = 1
 DRAIN_SECONDS = 35.0
-"""Producers of the standard look for routes each 30 s."""
+"""Default drain time; RocketMQ's producers update routes every 30 s."""
 
 
 class MigrationError(Exception):
-    """What keeps a move from going on; nothing is lost, and it can be run again."""
+    """An obstacle stopped the migration; nothing is lost, and the command can be run again."""
 
 
 class Way(StrEnum):
-    """How a group moves: the new broker copies the log as a slave, opens the old one's store, or joins a set
-    whose controller then elects it."""
+    """Method of a group's migration.
+
+    The new broker copies the log as a slave, opens the old broker's store, or joins a set whose controller
+    then elects it.
+    """
 
     REPLICATE = "replicate"
     IN_PLACE = "in-place"
@@ -35,9 +38,9 @@ class Way(StrEnum):
 
 @dataclass
 class Side:
-    """One of the two brokers. The commands are given to a shell; where one is empty, a person is asked.
+    """One of the two brokers. A shell runs the commands; an empty command is requested from an operator.
 
-    `slave_file` and `master_file` are settings that it is to be started with in that role.
+    `slave_file` and `master_file` are the paths of its settings files in that role.
     """
 
     address: str
@@ -50,7 +53,7 @@ class Side:
 
 @dataclass
 class GroupPlan:
-    """One broker group. `drain`: producers have other groups for each topic, and leave before it moves."""
+    """One broker group. `drain`: all its topics exist in other groups, so producers leave before it moves."""
 
     broker_name: str
     cluster: str
@@ -70,12 +73,12 @@ class MigrationPlan:
     drain_seconds: float = DRAIN_SECONDS
 
     def encode(self) -> bytes:
-        """The text of the file."""
+        """Return the contents of the file."""
         return orjson.dumps({"version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def decode(data: bytes, path: str) -> MigrationPlan:
-    """The plan in a text. Raises `MigrationError`."""
+    """Parse a plan. Raises `MigrationError`."""
     try:
         found = orjson.loads(data)
         if found.pop("version") != VERSION:
@@ -91,28 +94,28 @@ def decode(data: bytes, path: str) -> MigrationPlan:
 
 @dataclass
 class Moves:
-    """How far one direction of one group is: the names of steps that are done, and what they keep."""
+    """Progress of one direction of one group: the completed steps, and the values they recorded."""
 
     done: list[str] = field(default_factory=list)
     kept: dict[str, Any] = field(default_factory=dict)
 
 
 class Progress:
-    """How far each group is, forward and back."""
+    """Progress of each group, forward and back."""
 
     def __init__(self) -> None:
         self._moves: dict[str, dict[str, Moves]] = {}
 
     def of(self, broker_name: str, direction: str) -> Moves:
-        """One direction of a group."""
+        """Return the progress of a group in one direction."""
         return self._moves.setdefault(broker_name, {}).setdefault(direction, Moves())
 
     def forget(self, broker_name: str, direction: str) -> None:
-        """It is to begin anew."""
+        """Reset the progress of a group in one direction."""
         self._moves.get(broker_name, {}).pop(direction, None)
 
     def encode(self) -> bytes:
-        """The text of the file."""
+        """Return the contents of the file."""
         shape = {
             name: {direction: asdict(one) for direction, one in moves.items()}
             for name, moves in self._moves.items()
@@ -121,7 +124,7 @@ class Progress:
 
     @classmethod
     def decode(cls, data: bytes, path: str) -> Progress:
-        """The progress in a text; none is a beginning. Raises `MigrationError`."""
+        """Parse the progress; empty data is no progress. Raises `MigrationError`."""
         progress = cls()
         try:
             for name, moves in (orjson.loads(data) if data else {}).items():
@@ -157,19 +160,21 @@ OF_THE_PLACE = frozenset(
         ),
     )
 )
-"""Settings that belong to a broker's place or role, which the other one has its own of."""
+"""Settings of a broker's location or role, of which the other broker has its own values."""
 
 
-def shared_settings(told: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    """Of what a broker says of its settings what the other one has to be told: those that both know and whose
-    value is not the default."""
+def shared_settings(reported: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a broker that the other one must share.
+
+    These are the settings that both know and whose value is not the default.
+    """
     return {
         name: value
-        for name, value in sorted(told.items())
+        for name, value in sorted(reported.items())
         if name in defaults and name not in OF_THE_PLACE and value not in (defaults[name], "", "null")
     }
 
 
 def as_file(settings: Mapping[str, str], *more: tuple[str, str]) -> str:
-    """The text of a broker's file."""
+    """Return the text of a broker's settings file; `more` takes precedence."""
     return "".join(f"{name}={value}\n" for name, value in {**settings, **dict(more)}.items())

@@ -1,7 +1,7 @@
-"""What stands in the way of moving a group, found before anything is changed.
+"""Obstacles to the migration of a group, found before anything is changed.
 
-What nobody can make good afterwards is refused (`fatal`); what somebody may have taken care of, or accept,
-has a code by which it is let pass.
+An obstacle that cannot be repaired afterwards is refused (`fatal`). Any other has a code with which an
+operator accepts it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ COMPACTION = "COMPACTION"
 
 @dataclass(frozen=True)
 class MigrationProblem:
-    """One thing in the way."""
+    """One obstacle."""
 
     code: str
     what: str
     fatal: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """As plans have it."""
+        """Return the obstacle as stored in plans."""
         return {"code": self.code, "what": self.what, "fatal": self.fatal}
 
 
 @dataclass
 class SurveyedGroup:
-    """What was found of a group; `way` is how it can move, where a controller elects."""
+    """Result of the survey of a group. `way` is the requested one, or `ELECT` if a controller elects."""
 
     way: Way
     master: str
@@ -45,17 +45,17 @@ class SurveyedGroup:
     log: tuple[int, int]
     topics: dict[str, Any]
     only_here: list[str]
-    """Topics that clients may write to in this group only."""
+    """Topics that clients can write to in this group only."""
     problems: list[MigrationProblem]
 
     @property
     def new_id(self) -> int:
-        """An id that no slave has."""
+        """A broker id that is not in use."""
         return max(self.members, default=0) + 1
 
 
 def survey(servers: Servers, broker_name: str, way: Way) -> SurveyedGroup:
-    """Ask the group and its name servers. Raises `ClientError`, `MigrationError`."""
+    """Survey a group with queries to its master and name servers. Raises `ClientError`, `MigrationError`."""
     master = cluster.master_of(servers, broker_name)
     settings = servers.ask(admin_broker.settings(), master)
     figures = servers.ask(admin_broker.figures(), master)
@@ -107,7 +107,7 @@ def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[MigrationPro
         yield MigrationProblem("accounts", what)
     if _is(settings, "enableLmq"):
         yield MigrationProblem(
-            "light-queues", "offsets of light queues are not replicated: their groups begin anew"
+            "light-queues", "offsets of LMQ queues are not replicated: their groups begin again"
         )
     if _is(settings, "enableSlaveActingMaster"):
         what = (
@@ -149,7 +149,7 @@ def _of_slaves(servers: Servers, found: SurveyedGroup) -> Iterator[MigrationProb
 
 
 def _only_here(servers: Servers, broker_name: str, topics: Mapping[str, Any]) -> list[str]:
-    """Topics of users that can be written to in this group, and in no other."""
+    """Return the user topics that are writable in this group and in no other."""
     system = servers.ask_names(names.system_topics()) | {broker_name}
     own = []
     for name, one in topics.items():

@@ -1,20 +1,20 @@
-"""`mqadmin` without a JVM: the standard's commands by name, options and text, over blocking sockets.
+"""`mqadmin` without a JVM: RocketMQ's commands by name, options and text, over blocking sockets.
 
-    declaration   what a command is: name, options, what it does, how its rows are shown; `commands` has them
-    parsing       arguments of a command line to what was given, as the standard's reader takes them
+    declaration   definition of a command: name, options, function, text of its rows; `commands` has them
+    parsing       command-line arguments to given options, as RocketMQ's parser reads them
     times         times as they are typed
-    usage         the help of a command, laid out as the standard's
-    rendering     rows as the standard's text, or as JSON
+    usage         the help of a command, laid out as RocketMQ's
+    rendering     rows as RocketMQ's text, or as JSON
     connection    one request at a time over a blocking socket
-    servers       whom a command asks: name servers, masters of a cluster, brokers of a topic
-    profiles      servers and credentials under a name, in a file of the user's
-    static_plan   where the queues of a static topic are to lie
-    configuration who we are and where the name servers are: flags, environment, files
-    completion    what may come next on a command line; `shells` brings it to bash, zsh and fish
-    schema        what `--json` prints, as a JSON schema
+    servers       servers that a command queries: name servers, masters of a cluster, brokers of a topic
+    profiles      named servers and credentials, in a file of the user
+    static_plan   target brokers of the queues of a static topic
+    configuration credentials and name servers: flags, environment, files
+    completion    candidates for the next word of a command line; `shells` integrates bash, zsh and fish
+    schema        JSON schema of the output of `--json`
     manual        the manual page
-    main          the way of one call, and of many (`--batch`)
+    main          execution of one call, and of many (`--batch`)
 
-Nothing here may load Twisted, the store or the settings of a server: a call is to be over in a tenth of a
-second (`tests/house/test_mqadmin.py`). Standard: `MQAdminStartup` of the module `tools`.
+No module here may load Twisted, the store or the settings of a server: a call has to end within a tenth of a
+second (`tests/house/test_mqadmin.py`). RocketMQ: `MQAdminStartup` of the module `tools`.
 """

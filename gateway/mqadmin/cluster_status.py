@@ -1,11 +1,11 @@
-"""How a cluster is: who is master of each broker group and who follows, as name servers, controllers and the
-brokers themselves say; and what is wrong with that.
+"""State of a cluster: master and slaves of each broker group, as name servers, controllers and the brokers
+report them, and the problems found.
 
     {"controllers": [{"id","address","leads"}], "groups": [{"cluster","brokerName","master","masterEpoch",
      "syncStateSetEpoch","members": [{"address","brokerId","role","alive","inSync","epoch","maxOffset",
      "behind"}]}], "problems": [...], "errors": [...]}
 
-What nobody says is null: groups without a controller have no epochs. Offsets and `behind` are bytes.
+Unknown values are null: groups without a controller have no epochs. Offsets and `behind` are bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class ControllerStatus(TypedDict):
-    """One controller; `leads` is None when it was not reached."""
+    """One controller; `leads` is None if it was not reached."""
 
     id: str
     address: str
@@ -36,7 +36,7 @@ class ControllerStatus(TypedDict):
 
 
 class BrokerStatus(TypedDict):
-    """One broker; `brokerId` is the controller's, where there is one."""
+    """One broker; `brokerId` is the id at the controller if there is one."""
 
     address: str
     brokerId: int
@@ -49,7 +49,7 @@ class BrokerStatus(TypedDict):
 
 
 class BrokerGroupStatus(TypedDict):
-    """The brokers of one name."""
+    """The brokers with one broker name."""
 
     cluster: str
     brokerName: str
@@ -60,7 +60,7 @@ class BrokerGroupStatus(TypedDict):
 
 
 class ClusterStatus(TypedDict):
-    """All that was found, and what is wrong with it."""
+    """State of controllers and broker groups, and the problems found."""
 
     controllers: list[ControllerStatus]
     groups: list[BrokerGroupStatus]
@@ -70,10 +70,10 @@ class ClusterStatus(TypedDict):
 def cluster_status(
     servers: Servers, controllers: Sequence[str] = (), cluster: str | None = None
 ) -> ClusterStatus:
-    """Ask them all; of one `cluster`, or of all that the name servers know. Controllers are those that the
-    brokers have, unless given. Who cannot be asked is among `servers.errors`.
+    """Query all servers of one `cluster`, or of all clusters that the name servers know.
 
-    Raises `ClientError` when no name server answers, or does not know the cluster.
+    The controllers are those in the brokers' settings, unless given. Servers that fail are added to
+    `servers.errors`. Raises `ClientError` if no name server answers, or the cluster is unknown.
     """
     if cluster is not None:
         found = servers.members(cluster)
@@ -82,19 +82,19 @@ def cluster_status(
     if not found:
         raise NoBroker("no broker is registered at the name server")
     known = list(controllers) or _controllers_of(servers, found)
-    asked, leader = _ask_controllers(servers, known)
+    statuses, leader = _ask_controllers(servers, known)
     table: dict[str, ReplicasInfo] = {}
     if leader is not None:
         names = [one.broker_name for one in found]
         table = _try(servers, leader, replicas.in_sync(names)) or {}
     groups = [_group(servers, one, table.get(one.broker_name)) for one in found]
     named = [(one, table.get(one["brokerName"])) for one in groups]
-    problems = [*_of_controllers(known, asked), *(text for pair in named for text in _of_group(*pair))]
-    return ClusterStatus(controllers=asked, groups=groups, problems=problems)
+    problems = [*_of_controllers(known, statuses), *(text for pair in named for text in _of_group(*pair))]
+    return ClusterStatus(controllers=statuses, groups=groups, problems=problems)
 
 
 def _try(servers: Servers, address: str, question: Question[T]) -> T | None:
-    """What a server says; None when it could not be asked, which is noted."""
+    """Return a server's answer; None if the query failed, which is added to `servers.errors`."""
     with servers.part(address):
         return servers.ask(question, address)
     return None
@@ -112,24 +112,24 @@ def _controllers_of(servers: Servers, found: Iterable[BrokerData]) -> list[str]:
 
 
 def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[ControllerStatus], str | None]:
-    """All controllers, those too that others name; and where the one that leads is."""
+    """Return all controllers, including those that others name, and the leader's address."""
     waiting, names = list(known), dict[str, str]()
-    asked: dict[str, bool | None] = {}
+    answered: dict[str, bool | None] = {}
     while waiting:
         address = waiting.pop(0)
-        if address in asked:
+        if address in answered:
             continue
         told = _try(servers, address, replicas.controllers())
-        asked[address] = None if told is None else bool(told.is_leader)
+        answered[address] = None if told is None else bool(told.is_leader)
         for peer in split_addresses((told.peers if told else None) or ""):
-            # Ids have no colons, and hosts may.
+            # Ids have no colons, but hosts may.
             name, _, where = peer.partition(":")
             names[where] = name
             waiting.append(where)
-    leads = [address for address, is_leader in asked.items() if is_leader]
+    leads = [address for address, is_leader in answered.items() if is_leader]
     statuses = [
         ControllerStatus(id=names.get(address, ""), address=address, leads=is_leader)
-        for address, is_leader in sorted(asked.items(), key=lambda item: (names.get(item[0], ""), item[0]))
+        for address, is_leader in sorted(answered.items(), key=lambda item: (names.get(item[0], ""), item[0]))
     ]
     return statuses, leads[0] if leads else None
 
@@ -169,7 +169,7 @@ def _group(servers: Servers, data: BrokerData, known: ReplicasInfo | None) -> Br
 
 
 def _log_of(servers: Servers, address: str, has_epochs: bool) -> tuple[int | None, int | None]:
-    """The newest epoch in a broker's log, and where the log ends."""
+    """Return the newest epoch in a broker's log and the end of the log; None for unknown values."""
     if has_epochs:
         cache = _try(servers, address, replicas.epochs())
         if cache is None:
@@ -189,8 +189,8 @@ def _compare(group: BrokerGroupStatus) -> None:
             one["behind"] = max(0, end - one["maxOffset"])
 
 
-def _of_controllers(known: Sequence[str], asked: Sequence[ControllerStatus]) -> Iterator[str]:
-    leaders = [one["address"] for one in asked if one["leads"]]
+def _of_controllers(known: Sequence[str], statuses: Sequence[ControllerStatus]) -> Iterator[str]:
+    leaders = [one["address"] for one in statuses if one["leads"]]
     if known and not leaders:
         yield "no controller leads"
     if len(leaders) > 1:
@@ -213,7 +213,7 @@ def _of_group(group: BrokerGroupStatus, known: ReplicasInfo | None) -> Iterator[
 
 
 def as_text(status: ClusterStatus) -> Iterator[str]:
-    """Lines for a person."""
+    """Yield the status as lines of text."""
     words = {True: "leads", False: "", None: "not reached"}
     for number, one in enumerate(status["controllers"]):
         title = "controllers" if not number else ""

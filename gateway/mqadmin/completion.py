@@ -1,8 +1,8 @@
-"""What may come next on a command line; pure but for the names, which somebody is asked for.
+"""Completion of command lines; pure except for the queries of names.
 
 Commands, their options and the words that an option takes are those of the declarations. Topics, groups,
-clusters and brokers are what a name server knows, in bounded time: whoever presses a key does not wait.
-`shells` brings it to a shell.
+clusters and brokers are queried from a name server, with a short timeout so that the user does not wait.
+`shells` integrates it into a shell.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from mqgateway.gateway.mqadmin.parsing import option_of, options_of
 from mqgateway.gateway.mqadmin.servers import Servers
 
 SECONDS = 0.5
-"""How long a connection may take, and an answer."""
+"""Timeout of a connection attempt, and of an answer."""
 NAME_SERVERS_MAX = 2
-"""How many name servers are tried."""
+"""Maximum number of name servers that are tried."""
 _RETRY = "%RETRY%"
 
 
 class Candidate(NamedTuple):
-    """A word that may come next, and what it is; nothing where the word says all."""
+    """A word that may come next, and its description, empty if the word needs none."""
 
     word: str
     about: str = ""
 
 
 class Offer(NamedTuple):
-    """What may come next; `has_files` when it is the name of a file, which the shell knows best."""
+    """Candidates for a word; `has_files` if it is a file name, which the shell completes itself."""
 
     candidates: Sequence[Candidate] = ()
     has_files: bool = False
 
 
 Ask = Callable[[NameKind, GivenOptions], Iterable[str]]
-"""Which names there are of a kind; the options given so far say whom to ask."""
+"""Function that returns the names of a kind; the options given so far determine the servers to query."""
 
 
 def offered(words: Sequence[str], current: str, ask: Ask, catalogue: Catalogue = MQADMIN) -> Offer:
-    """What may stand in place of the word that is being typed, after these."""
+    """Return the candidates for the word that is being typed, after the given words."""
     if catalogue is MQADMIN and (not words or list(words) == ["help"]):
         return _starting(current, _commands())
     if len(words) == 1 and (found := _verbs(words[0], catalogue)):
@@ -78,8 +78,8 @@ def offered(words: Sequence[str], current: str, ask: Ask, catalogue: Catalogue =
 
 
 def known(kind: NameKind, servers: Servers) -> list[str]:
-    """The names of a kind that a name server knows. Groups are those that have a topic for what comes again.
-    Raises `ClientError`."""
+    """Return the names of a kind that a name server knows. Groups are those with a retry topic. Raises
+    `ClientError`."""
     if kind is NameKind.TOPIC:
         topics = servers.ask_names(names.all_topics())
         return sorted(topics)
@@ -102,7 +102,7 @@ def _commands() -> Iterator[Candidate]:
 
 
 def _verbs(noun: str, catalogue: Catalogue) -> list[Candidate]:
-    """The second words of a noun's commands; none of what is a command of one word."""
+    """Return the second words of a resource's commands; none if the word is a command of one word."""
     listed = {**catalogue.places, **catalogue.more}
     return [
         Candidate(name.removeprefix(f"{noun} "), about)
@@ -118,7 +118,7 @@ def _starting(current: str, candidates: Iterable[Candidate]) -> Offer:
 def _read(
     words: Iterable[str], options: Sequence[CommandOption]
 ) -> tuple[dict[str, str], CommandOption | None]:
-    """The options given, and the one whose value is due next; what nobody knows is passed over."""
+    """Return the given options, and the option whose value comes next. Unknown words are skipped."""
     values: dict[str, str] = {}
     waiting: CommandOption | None = None
     operands = [one.key for one in options if one.is_operand]
@@ -142,7 +142,10 @@ def _read(
 
 
 def _values(option: CommandOption, current: str, before: str, given: GivenOptions, ask: Ask) -> Offer:
-    """The values of an option, each with what stands before it in the same word."""
+    """Return the values of an option, each with the prefix `before` of the same word.
+
+    Values that begin with `%` (retry and dead-letter topics) are offered only once the user types it.
+    """
     if isinstance(option.values, tuple):
         found: Iterable[str] = option.values
     elif option.values is NameKind.FILE:
@@ -154,8 +157,10 @@ def _values(option: CommandOption, current: str, before: str, given: GivenOption
 
 
 def _unused(options: Sequence[CommandOption], given: dict[str, str], current: str) -> Iterator[Candidate]:
-    """Options that can still be given, what has to be first, each by its short name unless two dashes stand
-    there already."""
+    """Yield the options that can still be given, required ones first.
+
+    Each is offered by its short name, unless it has none or the current word begins with two dashes.
+    """
     excluded = {one.group for one in options if one.key in given and one.group}
     for option in sorted(options, key=lambda one: not (one.required or one.group)):
         if option.key in given or option.group in excluded:

@@ -1,9 +1,9 @@
-"""Who we are and where the name servers are.
+"""Credentials, name servers and connection settings of a call.
 
-What was given counts first, then the profile that was named, the environment, the user's current profile
-(`profiles`), and for credentials the standard's file, `conf/tools.yml` below ROCKETMQ_HOME, with the lines
-`accessKey: ...` and `secretKey: ...`. `--credentials` names another file of that form, which counts as given.
-Standard: `AclUtils.getAclRPCHook`.
+The sources, by precedence: given options, the profile named on the command line, the environment, the user's
+current profile (`profiles`). The last source of credentials is RocketMQ's file, `conf/tools.yml` below
+ROCKETMQ_HOME, with the lines `accessKey: ...` and `secretKey: ...`. `--credentials` names another file of
+that form, with the precedence of a given option. RocketMQ: `AclUtils.getAclRPCHook`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 5.0
 ReadFile = Callable[[str], str | None]
-"""Gives the text of a file, and None for one that is not there."""
+"""Function that returns the text of a file, None if it is missing."""
 
 
 class AdminConfiguration(NamedTuple):
-    """How servers are asked."""
+    """Settings for requests to servers. `timeout` is in seconds, `certificates` a file of CA certificates."""
 
     name_servers: tuple[str, ...]
     credentials: Credentials | None
@@ -35,15 +35,16 @@ class AdminConfiguration(NamedTuple):
 
 
 NOWHERE = AdminConfiguration((), None, TIMEOUT_SECONDS, False, None)
-"""Of a call that asks no server."""
+"""Configuration of a call that queries no server."""
 
 
 def configured(
     given: GivenOptions, environment: Mapping[str, str], read_file: ReadFile
 ) -> AdminConfiguration:
-    """The configuration of a call.
+    """Return the configuration of a call.
 
-    Raises `UsageError` for a timeout that is no number, half of a pair of keys, a profile that is not there.
+    Raises `UsageError` for an invalid timeout or address, an access key without a secret key, and a missing
+    profile.
     """
     named = given.text("profile")
     profile = known_profiles(environment, read_file).chosen(named)
@@ -68,14 +69,14 @@ def configured(
 
 
 def known_profiles(environment: Mapping[str, str], read_file: ReadFile) -> Profiles:
-    """The profiles of the user; none without a file. Raises `UsageError` for one that cannot be read."""
+    """Return the profiles of the user; none without a file. Raises `UsageError` for an invalid file."""
     path = path_of(environment)
     text = read_file(path)
     return Profiles(path, None, {}) if text is None else parsed(text, path)
 
 
 def seconds(given: GivenOptions, key: str, default: float) -> float:
-    """A time in seconds, above zero."""
+    """Return a time in seconds, above zero. Raises `UsageError` for anything else."""
     text = given.text(key)
     try:
         value = default if text is None else float(text)
@@ -102,7 +103,7 @@ def _chosen_credentials(
 
 
 def _parsed_file(text: str, path: str) -> Credentials | None:
-    # Slow to load, and many calls are not signed.
+    # Slow to load, and many requests are not signed.
     from mqgateway.gateway.access.signature import credentials_in
 
     try:
@@ -121,8 +122,10 @@ def _tools_file(environment: Mapping[str, str], read_file: ReadFile) -> str | No
 
 
 def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -> Credentials | None:
-    """Of the first that says who we are, else of the standard's file; the key may be told by a later one.
-    Raises `UsageError` where nobody tells it."""
+    """Return the credentials of the first source with an access key, else those of RocketMQ's file.
+
+    The secret key may come from a later source. Raises `UsageError` if no source has one.
+    """
     first = next((number for number, one in enumerate(sources) if one.access_key), len(sources))
     text = tools_file() if first == len(sources) else None
     if first == len(sources) and not text:

@@ -1,7 +1,7 @@
 """One request at a time over blocking sockets.
 
-A connection is opened when its server is first asked and kept until the end of the call. What a server asks
-of us meanwhile is left unanswered, as by any client that has nothing to say.
+A connection is opened at the first request to its server and kept until the end of the call. Requests that a
+server sends meanwhile are not answered, as by any client without handlers.
 """
 
 from __future__ import annotations
@@ -27,34 +27,47 @@ _CONNECT_SECONDS = 3.0
 
 
 class SocketStream(Protocol):
-    """What is needed of a socket."""
+    """The methods of a socket that are used."""
 
-    def sendall(self, data: bytes, /) -> None: ...
-    def recv(self, size: int, /) -> bytes: ...
-    def settimeout(self, seconds: float, /) -> None: ...
-    def close(self) -> None: ...
+    def sendall(self, data: bytes, /) -> None:
+        """Send all bytes. Raises `OSError`."""
+        ...
+
+    def recv(self, size: int, /) -> bytes:
+        """Return up to `size` bytes; empty at the end. Raises `OSError`."""
+        ...
+
+    def settimeout(self, seconds: float, /) -> None:
+        """Limit the time of each call that follows."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
 
 
 Connect = Callable[[str, int, float], SocketStream]
-"""Opens a connection to a host and port within so many seconds. Raises `OSError`."""
+"""Function that opens a connection to a host and port within some seconds. Raises `OSError`."""
 
 
 def plain(host: str, port: int, seconds: float) -> SocketStream:
-    """A connection over TCP."""
+    """Open a TCP connection."""
     return socket.create_connection((host, port), seconds)
 
 
 def encrypted(certificates: str | None) -> Connect:
-    """Return a way to connect with TLS. With a file of certificates only servers are taken that it vouches
-    for; without one any server, as the standard's tool does. Raises `BadArgument` for a file without any.
+    """Return a function that connects with TLS.
+
+    With a file of CA certificates servers are verified by it. Without one any server is accepted, as by
+    RocketMQ's tool. Raises `BadArgument` for a file that cannot be read or has no certificates.
     """
-    import ssl  # slow to load, and seldom asked for
+    import ssl  # slow to load, and rarely needed
 
     try:
         context = ssl.create_default_context(cafile=certificates)
     except OSError as error:  # `ssl.SSLError` too
         raise BadArgument(f"the certificates of {certificates} cannot be read: {_reason(error)}") from None
-    context.check_hostname = False  # certificates of brokers are made for names that nobody connects to
+    context.check_hostname = False  # clients do not connect to the names in brokers' certificates
     if certificates is None:
         context.verify_mode = ssl.CERT_NONE
 
@@ -65,7 +78,7 @@ def encrypted(certificates: str | None) -> Connect:
 
 
 def _reason(error: OSError) -> str:
-    """Return the words of an operating system's error without its number."""
+    """Return the text of an operating system's error without its number."""
     words = getattr(error, "reason", None) or error.strerror or str(error)
     return str(words).replace("_", " ").lower()
 
@@ -74,7 +87,7 @@ class ServerConnection:
     """One connection to a server."""
 
     def __init__(self, address: str, connect: Connect, clock: Clock) -> None:
-        """Raises `Unreachable`, `BadArgument` for what is no address."""
+        """Raises `Unreachable`, `BadArgument` for an invalid address."""
         if fault := address_fault(address):
             raise BadArgument(fault)
         host, _, port = address.rpartition(":")
@@ -88,7 +101,7 @@ class ServerConnection:
         self._opaques = itertools.count(1)
 
     def ask(self, command: RemotingCommand, seconds: float) -> RemotingCommand:
-        """The answer. Raises `TimedOut`, `Unreachable` and, for what cannot be read, `ClientError`."""
+        """Return the answer. Raises `TimedOut`, `Unreachable`, and `ClientError` for an undecodable one."""
         command.opaque = next(self._opaques)
         until = self._clock.monotonic() + seconds
         try:
@@ -111,7 +124,7 @@ class ServerConnection:
             raise ClientError(f"{self._address}: {error}") from None
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self._stream.close()
 
 
@@ -125,7 +138,7 @@ class Connections:
         self._open: dict[str, ServerConnection] = {}
 
     def ask(self, address: str, command: RemotingCommand, seconds: float) -> RemotingCommand:
-        """As `Connection.ask`; a connection that failed is opened anew when it is next wanted."""
+        """See `ServerConnection.ask`. A failed connection is closed, and the next request opens a new one."""
         command.serialize_type = SerializeType.JSON
         if self._credentials is not None:
             self._credentials.sign(command)
@@ -138,6 +151,6 @@ class Connections:
             raise
 
     def close(self) -> None:
-        """End all of them."""
+        """Close all connections."""
         while self._open:
             self._open.popitem()[1].close()

@@ -1,16 +1,16 @@
-"""What a command of mqadmin is; pure.
+"""Declarations of mqadmin commands; pure.
 
     @command(
         "topicClusterList",
-        Option("t", "topic", "the topic", required=True),
+        CommandOption("t", "topic", "topic", required=True),
         text=each("{cluster}\\n"),
     )
-    def clusters(call: Call) -> Iterator[Row]:
+    def clusters(call: CommandCall) -> Iterator[Row]:
         ...
 
-The function gives rows, plain JSON values by name, as they come to be known; `text` makes of them what the
-standard prints, and `--json` shows the same rows. What is no row, as a total, goes into `call.summary`.
-Standard: `SubCommand`.
+The function yields rows, plain JSON values by name, as they become known. `text` converts them to RocketMQ's
+output, and `--json` shows the same rows. Values that belong to no row, such as a total, go into
+`call.summary`. RocketMQ: `SubCommand`.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.servers import Servers
 
 Row = Mapping[str, Any]
-"""What a command found or did, once: plain JSON values by name, in camel case."""
+"""One result of a command: plain JSON values by name, in camel case."""
 
 
 class UsageError(Exception):
-    """What was typed is not what the command takes."""
+    """Arguments that the command does not accept."""
 
 
 class NameKind(Enum):
-    """What a value is the name of, so that a shell can ask which there are."""
+    """Kind of name that a value is, so that a shell can complete it."""
 
     TOPIC = "topic"
     GROUP = "group"
     CLUSTER = "cluster"
     BROKER = "broker"
     ADDRESS = "address"
-    """A broker's, as host:port."""
+    """Address of a broker, as host:port."""
     FILE = "file"
     PROFILE = "profile"
 
@@ -52,8 +52,10 @@ TRUTH = ("true", "false")
 
 @dataclass(frozen=True, slots=True)
 class CommandOption:
-    """An option: `-t`, `--topic`. Of those that share a `group` exactly one is to be given. `values` is what
-    a shell may complete: the words there are, or of what the value is a name."""
+    """An option: `-t`, `--topic`. Exactly one of the options that share a `group` must be given.
+
+    `values` is for the completion by a shell: the allowed words, or the kind of name.
+    """
 
     letters: str
     long: str
@@ -63,16 +65,16 @@ class CommandOption:
     group: str = ""
     values: NameKind | tuple[str, ...] = ()
     is_operand: bool = False
-    """Whether it may be given by its place alone: `reset billing Orders` is `reset -g billing -t Orders`."""
+    """True if it may be given by position alone: `reset billing Orders` is `reset -g billing -t Orders`."""
 
     @property
     def key(self) -> str:
-        """By what it is found in what was given."""
+        """Key of the option in `GivenOptions`."""
         return self.letters or self.long
 
     @property
     def name(self) -> str:
-        """As its user may write it: `-t (--topic)`, `--to`, or `TOPIC` for an operand."""
+        """Name as the user may write it: `-t (--topic)`, `--to`, or `TOPIC` for an operand."""
         if self.is_operand:
             return self.long.upper()
         long = f"--{self.long.strip()}"
@@ -80,7 +82,7 @@ class CommandOption:
 
 
 def flag(letters: str, long: str, about: str) -> CommandOption:
-    """An option without a value."""
+    """Return an option without a value."""
     return CommandOption(letters, long, about, takes_value=False)
 
 
@@ -92,12 +94,12 @@ def operand(
     required: bool = True,
     values: NameKind | tuple[str, ...] = (),
 ) -> CommandOption:
-    """An option that may be given by its place alone."""
+    """Return an option that may be given by position alone."""
     return CommandOption(letters, long, about, required=required, values=values, is_operand=True)
 
 
 class GivenOptions:
-    """The options that were given, by their letters. What cannot be read is a `UsageError`."""
+    """The given options by their keys. Methods raise `UsageError` for values that cannot be parsed."""
 
     def __init__(self, values: Mapping[str, str], names: Mapping[str, str] | None = None) -> None:
         self.values = dict(values)
@@ -107,23 +109,23 @@ class GivenOptions:
         return key in self.values
 
     def text(self, key: str) -> str | None:
-        """The value without blanks around it; None when it was not given."""
+        """Return the value, stripped; None if the option was not given."""
         value = self.values.get(key)
         return None if value is None else value.strip()
 
     def need(self, key: str) -> str:
-        """The same of one that has to be given."""
+        """Return the stripped value of an option that must be given."""
         value = self.text(key)
         if value is None:
             raise UsageError(f"missing: {self.name(key)}")
         return value
 
     def name(self, key: str) -> str:
-        """How a user writes the option."""
+        """Return the option as a user writes it."""
         return self._names.get(key, f"-{key}" if len(key) == 1 else f"--{key}")
 
     def number(self, key: str, default: int) -> int:
-        """A whole number."""
+        """Return the value as an integer, `default` if the option was not given."""
         value = self.text(key)
         if value is None:
             return default
@@ -133,13 +135,13 @@ class GivenOptions:
             raise UsageError(f"{self.name(key)} is not a whole number: {value!r}") from None
 
     def truth(self, key: str, default: bool = False) -> bool:
-        """`true` in any case is true, and anything else is not, as Java reads it."""
+        """Return True for `true` in any case, False for other values, as Java parses them."""
         value = self.text(key)
         return default if value is None else value.lower() == "true"
 
 
 class Notebook:
-    """A text that outlives the call, and where it lies; this one forgets it."""
+    """A text that outlives the call, and its location. This class keeps it in memory only."""
 
     name = "memory"
 
@@ -147,25 +149,25 @@ class Notebook:
         self.text = ""
 
     def read(self) -> str:
-        """What was written last, nothing at first."""
+        """Return the text that was written last, initially empty."""
         return self.text
 
     def write(self, text: str) -> None:
-        """Keep this instead. Raises `ClientError` where that is not possible."""
+        """Replace the text. Raises `ClientError` if it cannot be stored."""
         self.text = text
 
 
 def _nothing(_: object) -> None:
-    """Nobody looks on, and nothing is waited for."""
+    """Do nothing: the call is not interactive."""
 
 
-def _nobody(_: str) -> bool:
-    """Nobody is there to consent."""
+def _decline(_: str) -> bool:
+    """Decline: the call is not interactive."""
     return False
 
 
 def _no_secret(_: str) -> str:
-    """Nobody is there to tell one."""
+    """Raise `UsageError`: the call is not interactive."""
     raise UsageError("no terminal to ask on")
 
 
@@ -173,9 +175,9 @@ def _no_secret(_: str) -> str:
 class CommandCall:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
-    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `remark` adds a line to
-    standard error, `confirm` asks for consent, `ask_secret` for what is not shown. What is kept from one call
-    to the next lies in `notebook`, and what a user keeps of servers in `profiles`.
+    `wait` sleeps for some seconds, `note` shows the progress on a terminal, `remark` adds a line to standard
+    error, `confirm` asks for consent, `ask_secret` reads a secret without echo. `notebook` is text that is
+    kept between calls, `profiles` the user's file of profiles.
     """
 
     given: GivenOptions
@@ -187,12 +189,12 @@ class CommandCall:
     wait: Callable[[float], object] = _nothing
     note: Callable[[str], object] = _nothing
     remark: Callable[[str], object] = _nothing
-    confirm: Callable[[str], bool] = _nobody
+    confirm: Callable[[str], bool] = _decline
     ask_secret: Callable[[str], str] = _no_secret
     notebook: Notebook = field(default_factory=Notebook)
     profiles: Notebook = field(default_factory=Notebook)
     ended: int | None = None
-    """How the call ends when it comes to its end, where that is not as usual."""
+    """Exit code of a completed call, None for the usual one."""
 
 
 Run = Callable[[CommandCall], Iterator[Row]]
@@ -201,26 +203,26 @@ Text = Callable[[CommandCall, Iterable[Row]], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command as it is declared."""
+    """A declared command."""
 
     name: str
     options: tuple[CommandOption, ...]
     run: Run
     text: Text
     every: float | None = None
-    """After how many seconds it begins anew, if it does not end by itself."""
+    """Interval in seconds of a command that repeats, None for one that runs once."""
     is_live: bool = False
-    """Whether it begins anew for who looks on at a terminal only."""
+    """True if it repeats only if its output is a terminal."""
     is_local: bool = False
-    """Whether no server is asked, so that it does not matter which there are."""
+    """True if it queries no server and needs no configuration of servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """The commands of a program, of one word or two, in modules below `package`.
 
-    What is listed with them, and is declared in another way, is in `more`. `name_servers` are those that are
-    asked when none are given. `examples` are calls by command; its help makes one of the options otherwise.
+    `more` are commands that are listed with them and declared elsewhere. `name_servers` are the default name
+    servers. `examples` are calls by command. For other commands the help derives one from the options.
     """
 
     program: str
@@ -231,16 +233,16 @@ class Catalogue:
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def split(self, arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """The name of the command that was typed, and what came after it."""
+        """Return the name of the typed command, and the remaining arguments."""
         pair = " ".join(arguments[:2])
         return (pair, arguments[2:]) if pair in self.places else (arguments[0], arguments[1:])
 
 
 LOCAL_NAME_SERVERS = ("127.0.0.1:9876",)
-"""The name servers of a call that names none, of both catalogues."""
+"""Default name servers of both catalogues."""
 
 MQADMIN = Catalogue("mqadmin", "mqgateway.gateway.mqadmin.commands", PLACES, name_servers=LOCAL_NAME_SERVERS)
-"""The standard's commands."""
+"""RocketMQ's commands."""
 
 _DECLARED: dict[str, Command] = {}
 
@@ -253,7 +255,7 @@ def command(
     is_live: bool = False,
     is_local: bool = False,
 ) -> Callable[[Run], Run]:
-    """This function is what a command does; what that is in words, its catalogue says."""
+    """Declare the decorated function as a command. Its description is in the catalogue."""
 
     def declare(run: Run) -> Run:
         _DECLARED[name] = Command(name, options, run, text, every, is_live, is_local)
@@ -263,7 +265,7 @@ def command(
 
 
 def find(name: str, catalogue: Catalogue = MQADMIN) -> Command | None:
-    """The command of that name; only its own module is loaded."""
+    """Return the command of a name, None if there is none; only its own module is loaded."""
     if name not in catalogue.places:
         return None
     import_module(f"{catalogue.package}.{catalogue.places[name].module}")
@@ -271,5 +273,5 @@ def find(name: str, catalogue: Catalogue = MQADMIN) -> Command | None:
 
 
 def every(catalogue: Catalogue = MQADMIN) -> list[Command]:
-    """All commands, in the order in which they are listed."""
+    """Return all commands in the order of the catalogue."""
     return [found for name in catalogue.places if (found := find(name, catalogue))]

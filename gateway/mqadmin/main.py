@@ -1,7 +1,7 @@
-"""The way of a call: what was typed, whom it asks, what is printed, how it ends.
+"""Execution of a call: arguments, servers, output and exit code.
 
 `mqadmin --batch` reads one command per line from standard input; all commands share one set of connections.
-Standard: `MQAdminStartup`.
+RocketMQ: `MQAdminStartup`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.completion import Offer
 
 PARTLY = 4
-"""Exit code of a call that some of the servers asked did and others did not. Codes above it are those of
-single commands."""
+"""Exit code of a call that succeeded at some servers and failed at others. Higher codes belong to single
+commands."""
 
 _NOT_FOUND_CODES = frozenset(
     {
@@ -60,13 +60,13 @@ _CLEAR = "\x1b[H\x1b[J"
 
 
 def _wait(seconds: float) -> None:
-    from threading import Event  # needed by those who watch only
+    from threading import Event  # only needed by repeated commands
 
     Event().wait(seconds)
 
 
 def _ask_secret(question: str) -> str:
-    from getpass import getpass  # needed by those who are asked only
+    from getpass import getpass  # only needed by commands that ask for a secret
 
     return getpass(question)
 
@@ -82,7 +82,7 @@ def read_text_file(path: str) -> str | None:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What a call needs of the process it runs in."""
+    """Process environment of a call: streams, files, clock, connections."""
 
     write: Callable[[str], object]
     complain: Callable[[str], object]
@@ -99,7 +99,7 @@ class Surroundings:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     end_with(lambda: console(sys.argv[1:]))
 
 
@@ -109,7 +109,7 @@ def console(
     notebook: Notebook | None = None,
     profiles: Notebook | None = None,
 ) -> int:
-    """A call on this process's standard streams; the exit code."""
+    """Run a call with this process's standard streams; return the exit code."""
     around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
     around.notebook = notebook or around.notebook
     around.profiles = profiles or around.profiles
@@ -118,7 +118,7 @@ def console(
 
 
 class Tool:
-    """Calls, one after the other, with connections that they share."""
+    """Calls that run one after the other and share connections."""
 
     def __init__(self, around: Surroundings, catalogue: Catalogue = MQADMIN) -> None:
         self._around = around
@@ -126,7 +126,7 @@ class Tool:
         self._connections: dict[AdminConfiguration, Connections] = {}
 
     def run(self, arguments: Sequence[str]) -> int:
-        """One call, or a batch; how it ended."""
+        """Run one call, or a batch; return the exit code."""
         apart = {"--batch": self._batch, "--complete": self._complete, "--completion": self._completion}
         try:
             if arguments and arguments[0] in apart:
@@ -137,8 +137,8 @@ class Tool:
                 connections.close()
 
     def _batch(self, common: Sequence[str]) -> int:
-        """A call a line, each with the options that all have; the worst of how they ended."""
-        import shlex  # needed here only
+        """Run one call a line, each with the common options; return the highest exit code."""
+        import shlex  # only needed here
 
         worst = DONE
         for line in self._around.lines:
@@ -153,7 +153,7 @@ class Tool:
         return worst
 
     def _completion(self, arguments: Sequence[str]) -> int:
-        """What a shell evaluates to complete our commands."""
+        """Print the script that a shell evaluates to complete our commands."""
         from mqgateway.gateway.mqadmin.shells import SHELLS, script
 
         shell = arguments[0] if arguments else ""
@@ -164,7 +164,7 @@ class Tool:
         return DONE
 
     def _complete(self, arguments: Sequence[str]) -> int:
-        """What may come next, as a shell asks with each press of its key."""
+        """Print the candidates for the next word, as a shell requests them at each completion."""
         from mqgateway.gateway.mqadmin.completion import offered
         from mqgateway.gateway.mqadmin.shells import answer
 
@@ -175,7 +175,7 @@ class Tool:
         return DONE
 
     def names(self, kind: NameKind, given: GivenOptions) -> list[str]:
-        """The names of a kind for a shell; none when no server tells them soon."""
+        """Return the names of a kind for a shell; none if no server answers in time."""
         from mqgateway.gateway.mqadmin import completion
 
         environment, read_file = self._around.environment, self._around.read_file
@@ -219,7 +219,7 @@ class Tool:
             return USAGE
 
     def _repeat(self, command: Command, given: GivenOptions) -> int:
-        """Once, or until it is interrupted."""
+        """Run a command once, or repeatedly until it is interrupted; return the exit code."""
         intervals = [one.key for one in command.options if one.long == "interval"]
         key = next((one for one in ("watch", *intervals) if one in given), None)
         is_looked_at = self._around.is_terminal and "json" not in given
@@ -276,7 +276,7 @@ class Tool:
         return DONE
 
     def _note(self, text: object) -> None:
-        """Tell how far it is, in place of what was told before; nothing ends that."""
+        """Show the progress in place of the previous text; an empty text ends the line."""
         self._around.complain(f"\r\x1b[K{text}" + "\n" * (not text))
 
     def _confirm(self, question: str) -> bool:
@@ -284,7 +284,7 @@ class Tool:
         return next(iter(self._around.lines), "").strip().lower() in ("y", "yes")
 
     def _show_plan(self, command: Command, call: CommandCall, rows: Sequence[Row]) -> None:
-        """What would be asked; of a command that changes nothing, what it found."""
+        """Print the requests of a dry run; for a command that changes nothing its results."""
         for one in call.servers.withheld:
             fields = " ".join(f"{name}={value}" for name, value in one["fields"].items())
             body = f" {one['body']}" if "body" in one else ""
@@ -348,7 +348,7 @@ class Tool:
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:
-    """The same rows, the first of them known already: what fails before it is not shown below a title."""
+    """Return the rows after computing the first one, so that an early failure prints no title line."""
     return itertools.chain(list(itertools.islice(rows, 1)), rows)
 
 

@@ -1,9 +1,9 @@
-"""What a command line gives a command, read as the standard's tool reads it; pure.
+"""Parsing of command lines, as RocketMQ's tool parses them; pure.
 
-An option is `-t VALUE`, `-tVALUE`, `-t=VALUE`, `--topic VALUE`, `--topic=VALUE` or `-topic VALUE`, and a long
-name may be cut short where only one begins so. What looks like an option and is known is one; anything else
-with a dash in front is a value, as negative numbers are.
-Standard: `org.apache.commons.cli.DefaultParser`, `ServerUtil.parseCmdLine`.
+An option is `-t VALUE`, `-tVALUE`, `-t=VALUE`, `--topic VALUE`, `--topic=VALUE` or `-topic VALUE`. A long
+name may be abbreviated to a unique prefix. A word that looks like an option is one if it is known. After an
+option with a value, other words with a leading dash are its value, such as negative numbers.
+RocketMQ: `org.apache.commons.cli.DefaultParser`, `ServerUtil.parseCmdLine`.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ OURS = (
     CommandOption("", "secret-key", "secret key that signs requests (default: ROCKETMQ_SECRET_KEY)"),
     CommandOption("", "credentials", "file with both keys, in the form of tools.yml", values=NameKind.FILE),
 )
-"""What every command takes beside its own options, and the standard's tool does not know."""
+"""Options of every command that RocketMQ's tool does not have."""
 
 
 def options_of(declared: Iterable[CommandOption]) -> list[CommandOption]:
-    """The options of a command with those that all have; a command's own `-n` stands for the common one."""
+    """Return the options of a command and the common ones. A command's own `-n` replaces the common one."""
     own = list(declared)
     taken = {one.key for one in own}
     return [*own, *(one for one in (HELP, NAME_SERVERS) if one.key not in taken), *OURS]
 
 
 def parse(arguments: Sequence[str], declared: Iterable[CommandOption]) -> GivenOptions:
-    """The options given. Raises `UsageError`; with `-h` among them nothing need be complete."""
+    """Return the given options. Raises `UsageError`; with `-h` required options may be missing."""
     options = options_of(declared)
     values: dict[str, str] = {}
     operands = [one.key for one in options if one.is_operand]
@@ -92,7 +92,7 @@ def _check(values: dict[str, str], options: Sequence[CommandOption]) -> None:
 
 
 def check_words(given: GivenOptions, options: Iterable[CommandOption]) -> None:
-    """Raise `UsageError` for a value that is none of the words there are. Java's tool takes any for some."""
+    """Raise `UsageError` for a value that is not an allowed word. RocketMQ accepts any for some options."""
     for one in options:
         words = one.values if isinstance(one.values, tuple) else ()
         value = given.text(one.key)
@@ -101,7 +101,7 @@ def check_words(given: GivenOptions, options: Iterable[CommandOption]) -> None:
 
 
 def option_of(word: str, options: Sequence[CommandOption]) -> tuple[CommandOption, str | None]:
-    """The option that a word is, and its value if that is in the word too. Raises `UsageError`."""
+    """Return the option that a word names, and its value if the word contains it. Raises `UsageError`."""
     if not word.startswith("-") or word == "-":
         raise UsageError(f"unexpected argument {word!r}")
     name, is_assigned, value = word.lstrip("-").partition("=")

@@ -1,6 +1,6 @@
-"""Profiles: servers and credentials under a name, in a file of the user's; pure.
+"""Profiles: named servers and credentials, in a file of the user; pure.
 
-    current = "test"                    # the one that counts when none is named
+    current = "test"                    # used if no profile is named
 
     [profiles.test]
     name-servers = "10.0.0.1:9876;10.0.0.2:9876"
@@ -23,7 +23,7 @@ from mqgateway.gateway.mqadmin.declaration import UsageError
 
 
 class Profile(NamedTuple):
-    """One profile. `timeout` is in seconds; None and "" stand for what is not said."""
+    """One profile. `timeout` is in seconds; None and "" stand for missing values."""
 
     name_servers: str = ""
     access_key: str = ""
@@ -34,16 +34,16 @@ class Profile(NamedTuple):
 
 
 class Profiles(NamedTuple):
-    """All of a file, and which one counts unless another is named."""
+    """All profiles of a file, and the name of the current one."""
 
     path: str
     current: str | None
     by_name: Mapping[str, Profile]
 
     def chosen(self, name: str | None) -> Profile:
-        """The profile of a name, or the current one; without either one that says nothing.
+        """Return the profile of a name, else the current one; without either an empty one.
 
-        Raises `UsageError` for one that is not there.
+        Raises `UsageError` for an unknown name.
         """
         wanted = name or self.current
         if wanted is None:
@@ -66,13 +66,13 @@ _WORDS = {str: "a text in quotes", bool: "true or false", int: "a number"}
 
 
 def path_of(environment: Mapping[str, str]) -> str:
-    """Where a user's profiles lie."""
+    """Return the path of a user's profiles."""
     folder = environment.get("XDG_CONFIG_HOME") or f"{environment.get('HOME', '~')}/.config"
     return f"{folder}/mqgateway/profiles.toml"
 
 
 def parsed(text: str, path: str) -> Profiles:
-    """The profiles of a file. Raises `UsageError`, which says where and what would be right."""
+    """Return the profiles of a file. Raises `UsageError` with the location and the allowed values."""
     import tomllib  # slow to load, and many have no such file
 
     try:

@@ -1,7 +1,7 @@
-"""Rows as the standard's text, or as JSON; pure.
+"""Rows as RocketMQ's text, or as JSON; pure.
 
-A template is that of `str.format` over a row: `{topic:<64.64}` is 64 columns, cut there, as the standard cuts
-names. None is shown as Java shows it, `null`.
+A template is that of `str.format` over a row: `{topic:<64.64}` is padded and truncated to 64 columns, as
+RocketMQ does with names. None is shown as Java shows it, `null`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, Text
 
 
 def each(template: str) -> Text:
-    """Every row by one template, which has the ends of lines in it."""
+    """Return a function that formats every row by a template, which contains the line ends."""
 
     def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         for row in rows:
@@ -28,7 +28,7 @@ def each(template: str) -> Text:
 
 
 def headed(titles: Sequence[str], widths: str, template: str) -> Text:
-    """A line of titles by a template of their widths, then every row."""
+    """Return a function that writes a title line by the template `widths`, then every row."""
 
     def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         yield widths.format(*titles)
@@ -39,18 +39,18 @@ def headed(titles: Sequence[str], widths: str, template: str) -> Text:
 
 
 def nothing(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
-    """Of what is done without a word."""
+    """Run a command that prints nothing."""
     for _ in rows:
         yield ""
 
 
 def shown(template: str, row: Row) -> str:
-    """One row by a template."""
+    """Return one row, formatted by a template."""
     return template.format_map({name: java(value) for name, value in row.items()})
 
 
 def java(value: Any) -> Any:
-    """A value as Java prints it; numbers stay numbers, so that a template can lay them out."""
+    """Return a value as Java prints it; numbers stay numbers, so that a template can format them."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -65,12 +65,12 @@ def java(value: Any) -> Any:
 
 
 def pretty(value: Any) -> str:
-    """JSON with a member a line, indented by tabs, as the standard prints it."""
+    """Return JSON with one member a line, indented by tabs, as RocketMQ prints it."""
     return lenient_json.dumps(value, indent=True).decode()
 
 
 def as_json(command: str, rows: Sequence[Row], summary: Row, errors: Sequence[Row]) -> str:
-    """The result of a call as one line of JSON."""
+    """Return the result of a call as one line of JSON."""
     told = {"command": command, "rows": rows, "summary": summary, "errors": errors}
     return escaped_json(orjson.dumps(told, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()) + "\n"
 
@@ -82,11 +82,11 @@ def _plain(value: Any) -> Any:
 
 
 def moment(millis: int, *, separator: str = " ", fraction: str = ",") -> str:
-    """A time in ms since the epoch, by the local clock, with milliseconds."""
+    """Return a time in ms since the epoch as local time, with milliseconds."""
     found = datetime.datetime.fromtimestamp(millis / 1000)
     return f"{found:%Y-%m-%d}{separator}{found:%H:%M:%S}{fraction}{millis % 1000:03}"
 
 
 def second(millis: int) -> str:
-    """The same without milliseconds."""
+    """Return a time in ms since the epoch as local time, without milliseconds."""
     return f"{datetime.datetime.fromtimestamp(millis / 1000):%Y-%m-%d %H:%M:%S}"

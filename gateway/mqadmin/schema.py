@@ -1,8 +1,8 @@
-"""What `--json` prints, as a JSON schema; made of the declarations of the commands, pure.
+"""JSON schema of the output of `--json`, generated from the declarations of the commands; pure.
 
     python -m mqgateway.gateway.mqadmin.schema > docs/mqadmin.schema.json
 
-One schema for all commands; which values a row has is what the command's help and text say.
+One schema covers all commands. The values of a row follow from the command's help and text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ROW = {"type": "object", "propertyNames": _NAME}
 
 
 def schema(catalogue: Catalogue = MQADMIN) -> dict[str, Any]:
-    """The schema of a program's commands, which differ in their names only."""
+    """Return the schema of a program's commands, which differ in their names only."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"Output of {catalogue.program} with --json",

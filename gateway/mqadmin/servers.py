@@ -1,8 +1,8 @@
-"""Whom a command asks: name servers, the brokers of a cluster, those of a topic.
+"""Servers that a command queries: name servers, the brokers of a cluster, those of a topic.
 
-Questions are those of the client's administration (`gateway.client.admin_question`). What may fail for one
-server and not for others is asked within `part`, which notes it; what is changed goes through `change`,
-which changes nothing in a dry run. Standard: `CommandUtil`, `DefaultMQAdminExtImpl`.
+Queries are those of the client's administration (`gateway.client.admin_question`). A query whose failure
+concerns a single server runs within `part`, which records the failure. Changes go through `change`, which
+changes nothing in a dry run. RocketMQ: `CommandUtil`, `DefaultMQAdminExtImpl`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Servers:
         self._timeout = timeout
 
     def ask(self, question: Question[T], address: str, timeout: float | None = None) -> T:
-        """What a server says. Raises `ClientError`, `BrokerError` for a refusal."""
+        """Return a server's answer. Raises `ClientError`, `BrokerError` for a refusal."""
         fields = {} if question.header is None else question.header.encode()
         command = RemotingCommand(question.code, ext_fields={**fields, **question.fields}, body=question.body)
         answer = self._connections.ask(address, command, self._timeout if timeout is None else timeout)
@@ -51,7 +51,10 @@ class Servers:
         return question.read(answer)
 
     def change(self, question: Question[T], address: str, timeout: float | None = None) -> T | None:
-        """The same of what changes something: in a dry run it is noted, and nothing is asked."""
+        """Send a request that changes something and return the answer. Raises as `ask`.
+
+        In a dry run, add the request to `withheld` instead and return None.
+        """
         if not self.is_dry:
             return self.ask(question, address, timeout)
         fields = {} if question.header is None else question.header.encode()
@@ -63,7 +66,7 @@ class Servers:
 
     @contextmanager
     def part(self, server: str) -> Iterator[None]:
-        """A failure in here is that of one server; the command goes on."""
+        """Run the body as the part of one server: a `ClientError` is recorded, and the command continues."""
         try:
             yield
             self.parts_done += 1
@@ -77,7 +80,10 @@ class Servers:
     # Name servers
 
     def ask_names(self, question: Question[T]) -> T:
-        """What the first name server says that answers."""
+        """Return the answer of the first name server that is reachable.
+
+        Raises `ClientError`, `BrokerError` for a refusal.
+        """
         failure: Exception = ClientError("no name server is given: use -n or set NAMESRV_ADDR")
         for address in self.name_servers:
             try:
@@ -87,14 +93,14 @@ class Servers:
         raise failure
 
     def change_names(self, question: Question[Any]) -> None:
-        """Change something at all name servers, which do not know of each other."""
+        """Send a change to all name servers, which do not replicate between each other."""
         if not self.name_servers:
             raise ClientError("no name server is given: use -n or set NAMESRV_ADDR")
         for address in self.name_servers:
             self.change(question, address)
 
     def route(self, topic: str) -> TopicRouteData:
-        """The brokers and queues of a topic. Raises `NoBroker`."""
+        """Return the brokers and queues of a topic. Raises `NoBroker`."""
         found = self.ask_names(names.route(topic))
         if found is None:
             raise NoBroker(
@@ -104,21 +110,21 @@ class Servers:
         return found
 
     def clusters(self) -> ClusterInfo:
-        """All clusters with their brokers."""
+        """Return all clusters with their brokers."""
         return self.ask_names(names.cluster_info())
 
     # Brokers
 
     def masters(self, cluster: str) -> list[str]:
-        """The addresses of the masters of a cluster. Raises `NoBroker` where there is no such cluster."""
+        """Return the addresses of the masters of a cluster. Raises `NoBroker` for an unknown cluster."""
         return [one.broker_addrs[MASTER] for one in self.members(cluster) if MASTER in one.broker_addrs]
 
-    def everybody(self, cluster: str) -> list[str]:
-        """The addresses of all brokers of a cluster, slaves too."""
+    def all_brokers(self, cluster: str) -> list[str]:
+        """Return the addresses of all brokers of a cluster, including slaves. Raises as `masters`."""
         return [address for one in self.members(cluster) for _, address in sorted(one.broker_addrs.items())]
 
     def members(self, cluster: str) -> list[BrokerData]:
-        """The broker groups of a cluster by name. Raises `NoBroker`."""
+        """Return the broker groups of a cluster, sorted by name. Raises `NoBroker`."""
         info = self.clusters()
         if cluster not in info.cluster_addr_table:
             raise NoBroker(
@@ -129,7 +135,7 @@ class Servers:
         return [info.broker_addr_table[name] for name in found if name in info.broker_addr_table]
 
     def named(self, broker_name: str) -> BrokerData:
-        """The broker group of a name. Raises `NoBroker`."""
+        """Return the broker group of a name. Raises `NoBroker`."""
         found = self.clusters().broker_addr_table.get(broker_name)
         if found is None:
             raise NoBroker(f"no broker address for the broker name {broker_name}")
@@ -137,14 +143,14 @@ class Servers:
 
 
 def master_of(data: BrokerData) -> str:
-    """The address of the master of a broker group. Raises `NoBroker`."""
+    """Return the address of the master of a broker group. Raises `NoBroker`."""
     if MASTER not in data.broker_addrs:
         raise NoBroker(f"no master of the broker {data.broker_name} is known")
     return data.broker_addrs[MASTER]
 
 
 def reachable(brokers: Iterable[BrokerData]) -> Iterator[tuple[str, str]]:
-    """Broker names and whom to ask of each group: its master, else any of its slaves."""
+    """Yield the name and an address of each broker group: that of its master, else of its first slave."""
     for one in sorted(brokers, key=lambda data: data.broker_name):
         if one.broker_addrs:
             yield one.broker_name, one.broker_addrs.get(MASTER) or min(one.broker_addrs.items())[1]

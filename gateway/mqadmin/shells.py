@@ -1,8 +1,8 @@
-"""The shells that complete our commands: what each is told to do, how it reads what is offered; pure.
+"""Integration of completion into shells: the script of each shell, and the format of the candidates; pure.
 
 A shell calls `mqadmin --complete SHELL` (or `mqgateway`) with the words typed so far, the one under the
-cursor last. Bash takes words apart at colons, and gives the line instead. The answer is a candidate a line,
-or `:files` alone.
+cursor last. Bash splits words at colons and passes the line instead. The answer is one candidate a line, or
+`:files` alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgateway.gateway.mqadmin.completion import Candidate, Offer
 
 _FILES = ":files"
 _SAFE = re.compile(r"[\w%.:/@+,=|-]+")
-"""What no shell gives a meaning to; names come from servers. A bar has one, and is quoted."""
+"""Words without a meaning to shells; names come from servers. The bar has one, and is quoted."""
 
 _SCRIPTS = {
     "bash": """\
@@ -59,25 +59,26 @@ end
 complete -c PROGRAM -f -a '(__PROGRAM_complete)'
 """,
 }
-"""What a user's shell evaluates once, by shell."""
+"""Completion scripts by shell; the user's shell evaluates one once."""
 
 SHELLS = tuple(_SCRIPTS)
 
 
 def script(shell: str, program: str) -> str:
-    """What a user's shell evaluates once, so that it completes the words of a program."""
+    """Return the script that a user's shell evaluates once to complete the words of a program."""
     return _SCRIPTS[shell].replace("PROGRAM", program)
 
 
 def answer(arguments: Sequence[str], offered: Callable[[list[str], str], Offer]) -> str:
-    """What a shell is answered that called with these: its name, and what it says of the line."""
+    """Return the output for a shell that called with these arguments: its name, then the words or the
+    line."""
     shell = arguments[0] if arguments else ""
     words, current = typed(shell, arguments[1:])
     return laid_out(shell, offered(words, current), current)
 
 
 def typed(shell: str, arguments: Sequence[str]) -> tuple[list[str], str]:
-    """The words after the name of the program, and the one that is being typed."""
+    """Return the words after the name of the program, and the one that is being typed."""
     if shell != "bash":
         return list(arguments[:-1]), arguments[-1] if arguments else ""
     line = arguments[0] if arguments else ""
@@ -87,7 +88,7 @@ def typed(shell: str, arguments: Sequence[str]) -> tuple[list[str], str]:
 
 
 def laid_out(shell: str, offer: Offer, current: str) -> str:
-    """What a shell is answered."""
+    """Return the candidates in the format of a shell."""
     if offer.has_files:
         return f"{_FILES}\n"
     shown = [one for one in offer.candidates if _SAFE.fullmatch(one.word)]
@@ -96,7 +97,7 @@ def laid_out(shell: str, offer: Offer, current: str) -> str:
 
 def _line(shell: str, one: Candidate, current: str) -> str:
     if shell == "bash":
-        # Its words end at these, and only what comes after the last of them is replaced.
+        # Bash ends words at these, and replaces only the text after the last of them.
         kept = max(current.rfind(":"), current.rfind("=")) + 1
         return shlex.quote(one.word[kept:]) if "|" in one.word else one.word[kept:]
     if shell == "zsh":
@@ -106,7 +107,7 @@ def _line(shell: str, one: Candidate, current: str) -> str:
 
 
 def _split(line: str) -> list[str]:
-    """The words of a line that may end within quotes."""
+    """Return the words of a line that may end within quotes."""
     for end in ("", '"', "'"):
         try:
             return shlex.split(line + end)

@@ -1,10 +1,10 @@
-"""Where the queues of a static topic are to lie; pure.
+"""Target placement of the queues of a static topic; pure.
 
-A topic is made, or given more queues, by `created`; `moved` gives its queues to other brokers. Either gives a
-`Plan`: what each broker is to be told. Of a queue that moves it is not known yet from which offset on it lies
-at its new broker: that is decided with `settle` once nothing is written to the old one any more.
+`created` creates a topic or adds queues; `moved` moves its queues to other brokers. Both return a
+`StaticTopicPlan`, the configuration that each broker has to get. The first offset of a moved queue at its new
+broker is unknown at first. `settle` sets it once the old queue is no longer written to.
 
-Standard: `TopicQueueMappingUtils`, `TopicRemappingDetailWrapper`; the latter is the form of files.
+RocketMQ: `TopicQueueMappingUtils`, `TopicRemappingDetailWrapper`; the latter is the form of files.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mqgateway.gateway.client.errors import ClientError
 
 CREATED, MOVED = "CREATE_OR_UPDATE", "REMAPPING"
 BLOCK = 10_000
-"""Offsets of a queue begin anew at a multiple of it when it moves."""
+"""The offsets of a moved queue start at a multiple of this."""
 _EPOCH_STEP_MILLIS = 1000
 
 
 @dataclass(slots=True)
-class Placed:
-    """What a broker has of a topic: how many queues, and which pieces of the topic's own."""
+class BrokerShare:
+    """A topic's state on one broker: its own queues, and the mapping items of the topic's queues."""
 
     config: TopicConfig
     mapping: TopicQueueMappingDetail
 
     @classmethod
     def empty(cls, topic: str, broker: str, total: int, epoch: int) -> Self:
-        """Nothing yet."""
+        """Return the state of a broker without queues of the topic."""
         config = TopicConfig(topic, read_queue_nums=0, write_queue_nums=0)
         return cls(config, TopicQueueMappingDetail(topic, broker, total, epoch))
 
     def add_queue(self) -> int:
-        """Give the broker one more; its number there."""
+        """Add a queue at the broker; return its id there."""
         self.config.read_queue_nums += 1
         self.config.write_queue_nums += 1
         return self.config.write_queue_nums - 1
@@ -49,36 +49,36 @@ class Placed:
 
 @dataclass(slots=True)
 class StaticTopicPlan:
-    """A topic as it is to be; `into` are the brokers that get queues, `out_of` those that lose some."""
+    """Target state of a topic; `into` are the brokers that gain queues, `out_of` those that lose some."""
 
     topic: str
     kind: str
     epoch: int
-    brokers: dict[str, Placed]
+    brokers: dict[str, BrokerShare]
     into: set[str] = field(default_factory=set)
     out_of: set[str] = field(default_factory=set)
 
     def to_json(self) -> dict[str, Any]:
-        """By the standard's names."""
+        """Return the plan as JSON values by RocketMQ's names."""
         brokers = {
             name: one.config.to_json() | {"mappingDetail": one.mapping.to_json()}
             for name, one in sorted(self.brokers.items())
         }
-        told = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
-        return told | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
+        fields = {"topic": self.topic, "type": self.kind, "epoch": self.epoch, "brokerConfigMap": brokers}
+        return fields | {"brokerToMapIn": sorted(self.into), "brokerToMapOut": sorted(self.out_of)}
 
     @classmethod
-    def from_json(cls, told: Any) -> Self:
-        """Raises `ClientError`."""
+    def from_json(cls, fields: Any) -> Self:
+        """Parse the values of `to_json`. Raises `ClientError`."""
         try:
             brokers = {
-                name: Placed(
+                name: BrokerShare(
                     TopicConfig.from_json(one), TopicQueueMappingDetail.from_json(one["mappingDetail"])
                 )
-                for name, one in told["brokerConfigMap"].items()
+                for name, one in fields["brokerConfigMap"].items()
             }
-            into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
-            plan = cls(told["topic"], told["type"], int(told["epoch"]), brokers, into, out_of)
+            into, out_of = set(fields.get("brokerToMapIn") or ()), set(fields.get("brokerToMapOut") or ())
+            plan = cls(fields["topic"], fields["type"], int(fields["epoch"]), brokers, into, out_of)
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise ClientError(
                 f"not a mapping file written by updateStaticTopic or remappingStaticTopic: {error!r}"
@@ -90,13 +90,14 @@ class StaticTopicPlan:
         return plan
 
     def complete(self, others: Iterable[str]) -> None:
-        """Brokers of the same clusters that have nothing of the topic know of it too."""
+        """Add brokers of the same clusters that have no queue of the topic; they get the mapping too."""
         total = next(iter(self.brokers.values())).mapping.total_queues
         for name in others:
-            self.brokers.setdefault(name, Placed.empty(self.topic, name, total, self.epoch))
+            self.brokers.setdefault(name, BrokerShare.empty(self.topic, name, total, self.epoch))
 
     def moving(self, broker: str) -> Iterator[tuple[int, Piece, Piece]]:
-        """The queues that a broker loses: number, old and new piece, as long as the offset is not settled."""
+        """Yield the queues that a broker loses and whose offset is not settled: number, old and new mapping
+        item."""
         for number, pieces in sorted(self.brokers[broker].mapping.queues.items()):
             new = pieces[-1]
             if len(pieces) < 2 or new.broker_name not in self.into or new.logic_offset > 0:
@@ -106,8 +107,8 @@ class StaticTopicPlan:
                 yield number, pieces[-2], new
 
     def settle(self, number: int, broker: str, end: int) -> int:
-        """Let the offsets at the new broker begin where those of the old one surely end, which is so far at
-        `end`; gives that. Raises `ClientError` for an end that cannot be."""
+        """Set the first offset of a queue at its new broker well after `end`, the reported end of the old
+        one; return that offset. Raises `ClientError` for an end before the old queue's start."""
         pieces = self.brokers[broker].mapping.queues[number]
         old, new = pieces[-2:]
         if end < old.start_offset:
@@ -120,15 +121,18 @@ class StaticTopicPlan:
 
 
 def round_up(offset: int) -> int:
-    """A beginning of offsets that is well after this one."""
+    """Return a multiple of `BLOCK` that is at least half a block after the offset."""
     blocks, rest = divmod(offset, BLOCK)
     return (blocks + (1 if rest < BLOCK // 2 else 2)) * BLOCK
 
 
 def created(
-    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, Placed], now: int
+    topic: str, queues: int, targets: Iterable[str], brokers: Mapping[str, BrokerShare], now: int
 ) -> StaticTopicPlan:
-    """A topic of that many queues, on these brokers and those that have it. Raises `ClientError`."""
+    """Return the plan of a topic with `queues` queues, on the targets and the brokers that have it.
+
+    Raises `ClientError`.
+    """
     epoch, known = _known(topic, brokers)
     if queues < len(known):
         raise ClientError(f"a static topic cannot lose queues: {topic} has {len(known)}, not {queues}")
@@ -141,20 +145,22 @@ def created(
         broker = _least(counts)
         counts[broker] += 1
         if broker not in plan.brokers:
-            plan.brokers[broker] = Placed.empty(topic, broker, queues, plan.epoch)
+            plan.brokers[broker] = BrokerShare.empty(topic, broker, queues, plan.epoch)
         piece = Piece(0, plan.brokers[broker].add_queue(), broker, 0)
         plan.brokers[broker].mapping.queues[number] = [piece]
     return _finished(plan, queues)
 
 
-def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now: int) -> StaticTopicPlan:
-    """All queues on these brokers, with as few moves as may be. Raises `ClientError`."""
+def moved(
+    topic: str, targets: Iterable[str], brokers: Mapping[str, BrokerShare], now: int
+) -> StaticTopicPlan:
+    """Return the plan with all queues on the targets, with a minimum of moves. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
     plan = StaticTopicPlan(topic, MOVED, _later(epoch, now), dict(deepcopy(brokers)))
     for number, broker in _goals(known, targets).items():
         old, _ = known[number]
         if broker not in plan.brokers:
-            plan.brokers[broker] = Placed.empty(topic, broker, len(known), plan.epoch)
+            plan.brokers[broker] = BrokerShare.empty(topic, broker, len(known), plan.epoch)
         pieces = plan.brokers[old].mapping.queues[number]
         piece = Piece(pieces[-1].gen + 1, plan.brokers[broker].add_queue(), broker, -1)
         pieces.append(piece)
@@ -165,12 +171,12 @@ def moved(topic: str, targets: Iterable[str], brokers: Mapping[str, Placed], now
 
 
 def check_plan(plan: StaticTopicPlan) -> None:
-    """Raises `ClientError` for one that contradicts itself."""
+    """Raise `ClientError` for an inconsistent plan."""
     _known(plan.topic, plan.brokers)
 
 
 _Led = dict[int, tuple[str, list[Piece]]]
-"""Of each queue the broker that leads it, and its pieces."""
+"""Broker that leads each queue, and the queue's mapping items."""
 
 
 def _later(epoch: int, now: int) -> int:
@@ -178,13 +184,13 @@ def _later(epoch: int, now: int) -> int:
 
 
 def _least(counts: Mapping[str, int], before: Mapping[str, int] | None = None) -> str:
-    """The broker with the fewest queues; of several the one that had most, and the first by name."""
+    """Return the broker with the fewest queues; of several the one that had most before, then by name."""
     had = before or {}
     return min(counts, key=lambda name: (counts[name], -had.get(name, 0), name))
 
 
 def _goals(known: _Led, targets: Iterable[str]) -> dict[int, str]:
-    """The queues that are to move, and where to: who has some keeps as many as are its share."""
+    """Return the target brokers of the queues that move. A broker keeps queues up to its share."""
     before = Counter(broker for broker, _ in known.values())
     shares = Counter(dict.fromkeys(targets, 0))
     for _ in known:
@@ -206,8 +212,8 @@ def _finished(plan: StaticTopicPlan, total: int) -> StaticTopicPlan:
     return plan
 
 
-def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
-    """The epoch, and all queues there are. Raises `ClientError` where brokers contradict one another."""
+def _known(topic: str, brokers: Mapping[str, BrokerShare]) -> tuple[int, _Led]:
+    """Return the epoch and all queues. Raises `ClientError` if brokers contradict each other."""
     epochs = {one.mapping.epoch for one in brokers.values()}
     totals = {one.mapping.total_queues for one in brokers.values()}
     for name, one in sorted(brokers.items()):
@@ -235,7 +241,7 @@ def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
     return max(epochs, default=0), led
 
 
-def _check_queues(name: str, one: Placed, brokers: Mapping[str, Placed]) -> None:
+def _check_queues(name: str, one: BrokerShare, brokers: Mapping[str, BrokerShare]) -> None:
     if one.config.read_queue_nums < one.config.write_queue_nums:
         raise ClientError(f"broker {name} has fewer read queues than write queues")
     for number, pieces in one.mapping.queues.items():

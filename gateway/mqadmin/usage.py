@@ -1,7 +1,7 @@
-"""The help of commands, laid out as the standard's tool lays it out; pure.
+"""Help of commands, laid out as by RocketMQ's tool; pure.
 
-Options stand in the order of their names whatever their case, wrapped at 110 columns.
-Standard: `org.apache.commons.cli.HelpFormatter`, `MQAdminStartup.printHelp`.
+Options are sorted by name, ignoring case, and wrapped at 110 columns.
+RocketMQ: `org.apache.commons.cli.HelpFormatter`, `MQAdminStartup.printHelp`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DISTANCE = 3
 
 
 def overview(catalogue: Catalogue = MQADMIN) -> str:
-    """All commands, a line each."""
+    """Return the list of all commands, one a line."""
     program, is_standard = catalogue.program, catalogue is MQADMIN
     listed = {**catalogue.places, **catalogue.more}
     return "\n".join(
@@ -35,7 +35,7 @@ def overview(catalogue: Catalogue = MQADMIN) -> str:
 
 
 def help_of(command: Command, catalogue: Catalogue = MQADMIN) -> str:
-    """Return the help of a command: usage, summary, options and examples. The standard's part is first."""
+    """Return the help of a command: usage, summary, options and examples. RocketMQ's part is first."""
     program = catalogue.program
     about = catalogue.places[command.name].about
     summary = _wrapped(f"{about[:1].upper()}{about[1:].rstrip('.')}.", WIDTH, 0)
@@ -104,7 +104,7 @@ def _sample(option: CommandOption) -> str:
 
 
 def closest(name: str, names: Iterable[str] = PLACES) -> list[str]:
-    """The commands that a wrong name may have meant."""
+    """Return the commands that are similar to a wrong name."""
     from difflib import get_close_matches  # slow to load, and wrong names are rare
 
     return get_close_matches(name, list(names), 3)
@@ -123,7 +123,7 @@ def _summary(name: str, command: Command, options: Sequence[CommandOption]) -> s
             word = _called(one)
             text += f" {word}" if one.required else f" [{word}]"
         elif one.group in shown:
-            text += " "  # as wide as the standard's, which counts the members of a group one by one
+            text += " "  # as wide as RocketMQ's, which counts the members of a group separately
         else:
             shown.add(one.group)
             text += " " + " | ".join(_called(other) for other in options if other.group == one.group)

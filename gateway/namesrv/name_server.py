@@ -99,9 +99,9 @@ class NameServer:
 
     def _drop_leaving(self) -> None:
         leaving, self._leaving = self._leaving, []
-        self._go_on(self.tables.leave_in_steps(leaving))
+        self._continue(self.tables.leave_in_steps(leaving))
 
-    def _go_on(self, steps: Steps[list[MinBrokerIdNotice]]) -> None:
+    def _continue(self, steps: Steps[list[MinBrokerIdNotice]]) -> None:
         """Run a part of the removal, then yield to the event loop, because there may be very many topics."""
         try:
             for _ in range(STEPS_A_TURN):
@@ -109,7 +109,7 @@ class NameServer:
         except StopIteration as end:
             self.send_notices(end.value)
         else:
-            self._soon(lambda: self._go_on(steps))
+            self._soon(lambda: self._continue(steps))
 
     def connection_lost(self, peer: object) -> None:
         """Remove the brokers registered on this connection. RocketMQ: `BrokerHousekeepingService`."""

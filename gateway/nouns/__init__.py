@@ -1,7 +1,7 @@
-"""`mqgateway topic`, `group`, `offset` and so on: what the standard's tool lacks, or says in more words.
+"""Resource commands `mqgateway topic`, `group`, `offset` and so on, beyond those of RocketMQ's mqadmin.
 
-Each command is declared as those of mqadmin are (`gateway.mqadmin.declaration`), asks servers in the same
-way, and has the same flags and exit codes; where mqadmin has a command, the noun's is that one with a table.
+Each command is declared like those of mqadmin (`gateway.mqadmin.declaration`), queries servers in the same
+way, and has the same flags and exit codes. If mqadmin has the command, this one runs it and prints a table.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ PLACES = {
     "top": CommandEntry("top", "show the groups with the largest lag, updated until Ctrl-C on a terminal"),
     "doctor": CommandEntry("doctor", "find the causes of a stuck consumer group, each with its remedy"),
 }
-"""The commands in the order in which they are listed."""
+"""Commands in the order of the help."""
 
 ABOUT = {
     "topic": "List, describe, create and delete topics.",
@@ -86,7 +86,7 @@ ABOUT = {
     "top": "Show the groups with the largest lag.",
     "doctor": "Find the causes of a stuck consumer group.",
 }
-"""What each noun is for."""
+"""Purpose of each resource, for the help."""
 
 ELSEWHERE = {
     "message tail": CommandEntry("tail", "print the newest messages of a topic and new ones as they arrive"),
@@ -94,7 +94,7 @@ ELSEWHERE = {
     "cluster status": CommandEntry("cluster", "show the masters, the in-sync replicas and problems"),
     "access check": CommandEntry("access", "check if a user has a permission, and which policy decides"),
 }
-"""Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
+"""Commands of resources that are click commands, with their module of `gateway.cli`."""
 
 CATALOGUE = Catalogue(
     "mqgateway",
@@ -106,15 +106,17 @@ CATALOGUE = Catalogue(
 )
 
 RUN_SERVERS = frozenset({"broker"})
-"""Nouns that run a server when no command of theirs follows."""
+"""Resources whose name alone runs a server."""
 
 FOUND = 5
-"""How `doctor` ends when it found why a group is stuck, and `config diff` when there are differences."""
+"""Exit code of `doctor` if it found a cause, and of `config diff` if there are differences."""
 
 
 def is_noun(arguments: Sequence[str]) -> bool:
-    """Whether a command line is one of these: its first word is a noun, and the two do not run a server or a
-    command that is declared elsewhere."""
+    """Return True for a command line of a resource command.
+
+    Its first word is a resource, and the first two do not run a server or a click command.
+    """
     noun, pair = "".join(arguments[:1]), " ".join(arguments[:2])
     if noun not in ABOUT or pair in ELSEWHERE:
         return False

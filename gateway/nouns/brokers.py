@@ -15,7 +15,7 @@ from mqgateway.gateway.nouns.rendering import listed, table
     text=table("cluster", "brokers", "withoutMaster", "slaves", nothing="no clusters"),
 )
 def list_clusters(call: CommandCall) -> Iterator[Row]:
-    """What the name server knows; no broker is asked."""
+    """Yield the clusters of the name server; no broker is queried."""
     info = call.servers.clusters()
     for cluster, members in sorted(info.cluster_addr_table.items()):
         data = [info.broker_addr_table[name] for name in sorted(members) if name in info.broker_addr_table]

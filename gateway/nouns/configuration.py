@@ -28,7 +28,7 @@ OF_ONE = frozenset(
         "rocketmqHome",
     }
 )
-"""What is different between brokers as it should be."""
+"""Settings that normally differ between brokers."""
 
 borrow("config show", "getBrokerConfig", listed)
 borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="key", v="value")
@@ -42,7 +42,7 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
     text=table("key", "here", "there", nothing="no differences"),
 )
 def diff(call: CommandCall) -> Iterator[Row]:
-    """Ends with 5 where there are differences. A key that one does not have is None there."""
+    """Yield the different settings; exit with `FOUND` if any. None: a broker does not have the key."""
     one, other = (call.servers.ask(broker.settings(), call.given.need(key)) for key in "ao")
     for key in sorted(one.keys() | other.keys()):
         if one.get(key) != other.get(key) and ("all" in call.given or key not in OF_ONE):
@@ -56,7 +56,7 @@ def diff(call: CommandCall) -> Iterator[Row]:
     text=listed,
 )
 def explain(call: CommandCall) -> Iterator[Row]:
-    """Of brokers, name servers and controllers; nobody is asked."""
+    """Explain settings of brokers, name servers and controllers; no server is queried."""
     wanted = call.given.need("k").lower()
     found = list(_explained())
     exact = [row for row in found if row["key"].lower() == wanted]
@@ -67,7 +67,7 @@ def explain(call: CommandCall) -> Iterator[Row]:
 
 
 def _explained() -> Iterable[Row]:
-    # Hundreds of settings are slow to load, and nothing else here needs them.
+    # Hundreds of settings are slow to load, and only this command needs them.
     from mqgateway.engine.options import (
         BrokerOptions,
         NamesrvOptions,

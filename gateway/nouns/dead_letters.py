@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.codec.bodies import MessageQueue
+from mqgateway.gateway.doctor.running import consumes_in_order
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.sends import Sender
 from mqgateway.gateway.mqadmin.declaration import (
@@ -33,10 +35,8 @@ from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.messages import TIME, brief
 from mqgateway.gateway.nouns.rendering import table
-from mqgateway.gateway.remedies.replays import copied_properties, origin_of
+from mqgateway.gateway.remedies.replays import ReplayRefused, check_target, copied_properties, origin_of
 
-REPLAY_OF = "REPLAY_OF"
-"""Ours: the id of the dead letter that a message is a copy of."""
 _FILTERS = (
     CommandOption("", "tag", "select messages with this tag"),
     CommandOption("", "key", "select messages with this key"),
@@ -94,15 +94,19 @@ def replay(call: CommandCall) -> Iterator[Row]:
     group = call.given.need("g")
     found = list(_letters(call, group))
     call.summary["messages"] = len(found)
+    if found:
+        _check_target(call, group)
     if call.is_dry:
-        yield from ({**_told(row, _target(call, group, row)), "state": "would be sent"} for row in found)
+        yield from (
+            {**_outcome_row(row, _target(call, group, row)), "state": "would be sent"} for row in found
+        )
         return
     if found and "y" not in call.given and not call.confirm(f"send {len(found)} messages again?"):
         raise UsageError("nothing was sent: use --yes to confirm, or --dry-run for a preview")
     senders: dict[str, Sender] = {}
     for number, row in enumerate(found, 1):
         topic = _target(call, group, row)
-        told = _told(row, topic)
+        told = _outcome_row(row, topic)
         with call.servers.part(topic):
             sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic, makes_topic=False))
             result = sender.send(_copy(row, topic), sender.queues[number % len(sender.queues)])
@@ -111,7 +115,42 @@ def replay(call: CommandCall) -> Iterator[Row]:
     call.note("")
 
 
-def _told(row: Row, topic: str) -> dict[str, Any]:
+def _check_target(call: CommandCall, group: str) -> None:
+    """Refuse copies that the group would not get. Raises `UsageError`."""
+    target = call.given.text("to") or "group"
+    try:
+        check_target(
+            RETRY_PREFIX + group if target == "group" else target,
+            group,
+            lambda name: _consumes_in_order(call, name),
+        )
+    except ReplayRefused as error:
+        raise UsageError(f"{error} (--to origin)") from None
+
+
+def _consumes_in_order(call: CommandCall, group: str) -> bool:
+    """Return True if connected members consume in order: all do or none, so the first report decides.
+
+    False if no member reports.
+    """
+    for _, address in reachable(call.servers.route(DLQ_PREFIX + group).broker_datas):
+        for client_id in _members(call, group, address):
+            try:
+                return consumes_in_order(call.servers.ask(consumers.running_info(group, client_id), address))
+            except ClientError:
+                continue
+    return False
+
+
+def _members(call: CommandCall, group: str, address: str) -> list[str]:
+    try:
+        online = call.servers.ask(consumers.connections(group), address)
+    except ClientError:
+        return []
+    return [one.client_id for one in online.connection_set]
+
+
+def _outcome_row(row: Row, topic: str) -> dict[str, Any]:
     told = {"storedAt": row["storeTimestamp"], "msgId": row["msgId"], "topic": topic}
     return {**told, "tags": row["tags"], "keys": row["keys"]}
 
@@ -131,7 +170,7 @@ def _target(call: CommandCall, group: str, row: Row) -> str:
 
 def _copy(row: Row, topic: str) -> Message:
     copied = Message(topic, reading.body_of(row), flag=row["flag"])
-    copied.properties = {**copied_properties(row["properties"], topic), REPLAY_OF: row["msgId"]}
+    copied.properties = copied_properties(row["properties"], topic, row["msgId"])
     return copied
 
 

@@ -1,4 +1,4 @@
-"""`mqgateway doctor`: what servers and members say of a group, brought to `gateway.doctor`.
+"""`mqgateway doctor`: queries servers and members about a group, and passes the answers to `gateway.doctor`.
 
 A query that fails is reported as such. What it would have returned is unknown, and no check uses it.
 """
@@ -30,7 +30,7 @@ from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
-from mqgateway.gateway.nouns import FOUND, lag, whom
+from mqgateway.gateway.nouns import FOUND, lag, targets
 from mqgateway.gateway.nouns.transactions import open_halves
 
 _READABLE = 4
@@ -58,11 +58,11 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "doctor",
     operand("g", "group", "consumer group", values=NameKind.GROUP),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=_text,
 )
 def diagnose(call: CommandCall) -> Iterator[Row]:
-    """Ends with 5 where a cause was found."""
+    """Yield the findings; exit with `FOUND` if one is a cause."""
     group = gather(call, call.given.need("g"))
     call.summary.update(
         group=group.name,
@@ -79,7 +79,7 @@ def diagnose(call: CommandCall) -> Iterator[Row]:
 
 @dataclass
 class _Known:
-    """What brokers say of the group, put together."""
+    """Combined reports of the brokers about the group."""
 
     is_known: bool = False
     may_consume: bool = True
@@ -87,17 +87,17 @@ class _Known:
     is_popping: bool = False
     is_broadcasting: bool = False
     clients: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Language, and the broker that knows it, by client id."""
+    """Language, and address of a broker to which it is connected, by client id."""
     wanted: dict[str, SubscriptionData] = field(default_factory=dict)
     consumed: dict[QueueKey, tuple[int, int, int]] = field(default_factory=dict)
-    """Offset, how far messages were handed out, and when the last one was stored."""
+    """Consumer offset, pull offset, and store time of the last consumed message, by queue."""
     retries_behind: int = 0
 
 
 def gather(call: CommandCall, name: str) -> DiagnosedGroup:
-    """All that can be known of a group from outside. Raises `ClientError` where no name server answers."""
+    """Gather all evidence about a group. Raises `ClientError` if no name server answers."""
     known = _Known()
-    brokers = whom.brokers(call)
+    brokers = targets.brokers(call)
     for broker, address in brokers:
         _ask_broker(call, name, broker, address, known)
     members = [_member(call, name, client, known) for client in sorted(known.clients)]
@@ -132,7 +132,7 @@ def gather(call: CommandCall, name: str) -> DiagnosedGroup:
 
 
 def _ask_broker(call: CommandCall, group: str, broker: str, address: str, known: _Known) -> None:
-    """Each query by itself: one that fails does not hide what the others tell."""
+    """Query a broker. The queries are independent: a failed one does not suppress the others."""
     ask, part = call.servers.ask, call.servers.part
     with part(address):
         config = ask(groups.all_configs(), address).get(group)
@@ -165,7 +165,7 @@ def _ask_broker(call: CommandCall, group: str, broker: str, address: str, known:
 
 
 def _member(call: CommandCall, group: str, client_id: str, known: _Known) -> ConnectedMember:
-    """What a member says of itself; only who it is when it says nothing."""
+    """Return a member by its own report, or only its id and language if it does not answer."""
     language, address = known.clients[client_id]
     try:
         told = call.servers.ask(consumers.running_info(group, client_id), address)
@@ -180,7 +180,7 @@ def _member(call: CommandCall, group: str, client_id: str, known: _Known) -> Con
 def _topic(
     call: CommandCall, group: str, topic: str, known: _Known, halves: Sequence[int]
 ) -> tuple[SubscribedTopic, list[ConsumedQueue]]:
-    """A topic as its brokers have it; `halves` are the times of its open transactions."""
+    """Query the brokers of a topic. `halves` are the times of its open transactions."""
     route = call.servers.ask_names(names.route(topic))
     if route is None:
         return SubscribedTopic(topic, has_route=False), []
@@ -224,19 +224,19 @@ def _queue(place: QueueKey, ends: TopicOffset, known: _Known) -> ConsumedQueue:
 
 
 def _tag_codes(call: CommandCall, address: str, place: QueueKey, begin: int) -> list[int]:
-    """The hash codes of the tags of a queue's messages from an offset on."""
+    """Return the tag hash codes of a queue's messages from offset `begin`."""
     asked = messages.queue_entries(MessageQueue(*place), begin, SAMPLED_MESSAGES)
     told = call.servers.ask(asked, address)
     return [] if told is None else [one.tags_code for one in told.queue_data]
 
 
-# Beside the group
+# Outside the group
 
 
 def _open_transactions(
     call: CommandCall, brokers: Iterable[tuple[str, str]], mine: Sequence[str]
 ) -> dict[str, list[int]]:
-    """When the open half messages of these topics were born."""
+    """Return the born times of the open half messages by topic."""
     found: dict[str, list[int]] = {}
     for broker, address in brokers:
         with call.servers.part(address):
@@ -247,7 +247,7 @@ def _open_transactions(
 
 
 def _dead_letters(call: CommandCall, group: str) -> tuple[int, int | None]:
-    """How many there are, and when the last one came."""
+    """Return the number of dead letters, and the time of the last one."""
     route = call.servers.ask_names(names.route(DLQ_PREFIX + group))
     count, last = 0, 0
     for _, address in reachable(route.broker_datas) if route is not None else ():

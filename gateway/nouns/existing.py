@@ -8,7 +8,7 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.declaration import CommandCall
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import targets
 
 
 def need_topic(call: CommandCall) -> None:
@@ -16,7 +16,7 @@ def need_topic(call: CommandCall) -> None:
     topic = call.given.need("t")
     if call.servers.ask_names(names.route(topic)) is not None:
         return
-    for _, address in whom.brokers(call):
+    for _, address in targets.brokers(call):
         try:
             call.servers.ask(topics.config(topic), address)
         except BrokerError as error:
@@ -30,7 +30,7 @@ def need_topic(call: CommandCall) -> None:
 def need_group(call: CommandCall) -> None:
     """Raise `NoBroker` unless a broker has the group `-g`, or one that is there by itself."""
     group = call.given.need("g")
-    for _, address in whom.brokers(call):
+    for _, address in targets.brokers(call):
         if group in call.servers.ask(groups.all_configs(), address):
             return
     raise NoBroker(f"there is no consumer group {group}; see the groups: mqgateway group list")

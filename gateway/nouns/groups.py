@@ -11,7 +11,7 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
 from mqgateway.gateway.mqadmin.declaration import CommandCall, NameKind, Row, command, flag, operand
-from mqgateway.gateway.nouns import lag, whom
+from mqgateway.gateway.nouns import lag, targets
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -23,7 +23,7 @@ _CALL_SECONDS = 15.0
 @command(
     "group list",
     flag("a", "all", "include system groups"),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=lag.with_anomalies(
         table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups")
     ),
@@ -34,7 +34,7 @@ def list_groups(call: CommandCall) -> Iterator[Row]:
     behind: dict[str, int] = {}
     ahead: dict[str, int] = {}
     topics: dict[str, set[str]] = {}
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             for group, config in call.servers.ask(groups.all_configs(), address).items():
                 row = found.setdefault(group, {"group": group, "brokers": []})
@@ -63,13 +63,13 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 @command(
     "group members",
     operand("g", "group", "consumer group", values=NameKind.GROUP),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=table("clientId", "address", "language", "version", "subscribes", nothing="no member is connected"),
 )
 def members(call: CommandCall) -> Iterator[Row]:
     """All brokers are asked: a member may have lost one of them."""
     found: dict[str, dict[str, Any]] = {}
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             try:
                 online = call.servers.ask(consumers.connections(call.given.need("g")), address)

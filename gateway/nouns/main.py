@@ -1,4 +1,4 @@
-"""The way of a noun's call: `mqgateway topic list ...` goes the way of a call of mqadmin."""
+"""Entry point of the resource commands: `mqgateway topic list ...` runs like a command of mqadmin."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mqgateway.gateway.nouns import CATALOGUE, ELSEWHERE, PLACES
 
 
 class FileNotebook(Notebook):
-    """A text in a file of the user's, which nobody else may read."""
+    """A text in a file that only its user may read."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self._path = path
 
     def read(self) -> str:
-        """What lies there, nothing at first. Raises `ClientError`."""
+        """Return the text, empty if there is no file. Raises `ClientError`."""
         try:
             return self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -31,7 +31,7 @@ class FileNotebook(Notebook):
             raise ClientError(f"{self._path} cannot be read: {error}") from None
 
     def write(self, text: str) -> None:
-        """Replace it as a whole. Raises `ClientError`."""
+        """Replace the file atomically. Raises `ClientError`."""
         aside = self._path.with_suffix(".new")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,13 +45,13 @@ class FileNotebook(Notebook):
 
 
 def state_folder() -> Path:
-    """Where programs keep what outlives them, by the XDG rules."""
+    """Return the folder of persistent state, by the XDG rules."""
     home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(home).expanduser() / "mqgateway"
 
 
 def called(arguments: Sequence[str]) -> int:
-    """A call on this process's standard streams; the exit code. Its first word is a noun."""
+    """Run a resource command on this process's standard streams. Return the exit code."""
     return console(
         *addressed(arguments),
         notebook=FileNotebook(state_folder() / "offset-resets.jsonl"),
@@ -60,7 +60,7 @@ def called(arguments: Sequence[str]) -> int:
 
 
 def addressed(arguments: Sequence[str]) -> tuple[Sequence[str], Catalogue]:
-    """What is called: a command, or the overview of a noun that has several."""
+    """Return arguments and catalogue of a command, or of the overview of a resource's commands."""
     noun, rest = arguments[0], arguments[1:]
     if noun in PLACES:
         return arguments, CATALOGUE

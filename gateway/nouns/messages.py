@@ -63,7 +63,7 @@ def get(call: CommandCall) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     topic, message_id = call.given.need("t"), call.given.need("i")
     with _named(f"there is no message {message_id} in the topic {topic}"):
-        yield reading.told_of(reading.by_id(call, topic, message_id))
+        yield reading.message_row(reading.by_id(call, topic, message_id))
 
 
 @command(
@@ -88,4 +88,4 @@ def find(call: CommandCall) -> Iterator[Row]:
             begin=0 if begin is None else millis_of(begin, now),
             end=messages.FOREVER if end is None else millis_of(end, now),
         )
-    yield from map(reading.told_of, found)
+    yield from map(reading.message_row, found)

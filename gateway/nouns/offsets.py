@@ -1,7 +1,7 @@
-"""`mqgateway offset`: where groups are, and moving them with a way back.
+"""`mqgateway offset`: shows and moves the offsets of groups; moves can be undone.
 
-`reset` shows each queue with where the group is, where it is to go on and how many messages lie between,
-asks, and notes where the group was before it moves anything: `undo` goes back there, and can be undone too.
+`reset` shows the present offset, the target and the distance of each queue, and requires a confirmation. It
+records the present offsets before it moves any: `undo` restores them, and can be undone too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.mqadmin.times import millis_of
-from mqgateway.gateway.nouns import lag, whom
+from mqgateway.gateway.nouns import lag, targets
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
@@ -39,9 +39,9 @@ _TOPIC = operand("t", "topic", "topic", values=NameKind.TOPIC)
 _YES = flag("y", "yes", "do not ask for confirmation")
 _RESET_SECONDS = 15.0
 NOTES_MAX = 100
-"""Resets that can be undone, of all groups together."""
+"""Maximum number of recorded resets that can be undone, of all groups together."""
 _OFFSETS_BELOW = 365 * 24 * 3600 * 1000
-"""A smaller number is an offset, any other a time: queues do not come to hold as much as a year has ms."""
+"""A smaller number is an offset, any other a time in ms: no queue has as many messages as a year has ms."""
 _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="nothing to move")
 
 
@@ -49,7 +49,7 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
     "offset show",
     _GROUP,
     operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=lag.with_anomalies(
         table(
             "topic",
@@ -65,12 +65,12 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
     ),
 )
 def show(call: CommandCall) -> Iterator[Row]:
-    """All brokers are asked. `consumedAt` is when the message consumed last was stored."""
+    """Yield the offsets of all brokers. `consumedAt` is the store time of the last consumed message."""
     topic = call.given.text("t")
     question = groups.progress(call.given.need("g"), [topic] if topic else ())
     call.summary["behind"] = 0
     is_known = False
-    for _, address in whom.brokers(call):
+    for _, address in targets.brokers(call):
         with call.servers.part(address):
             for queue, one in sorted(call.servers.ask(question, address).offset_table.items()):
                 is_known = True
@@ -106,7 +106,7 @@ def show(call: CommandCall) -> Iterator[Row]:
     text=_PLAN,
 )
 def reset(call: CommandCall) -> Iterator[Row]:
-    """Every queue of the topic, or one. Members that are connected resume there too."""
+    """Move the offsets of all queues of a topic, or of one. Connected members resume there too."""
     given = call.given
     if ("to" in given) == ("by" in given):
         raise UsageError("one of --to and --by is needed")
@@ -129,7 +129,7 @@ def reset(call: CommandCall) -> Iterator[Row]:
     text=_PLAN,
 )
 def undo(call: CommandCall) -> Iterator[Row]:
-    """Queues that have lost messages since resume at the oldest that is left."""
+    """Restore the recorded offsets. Queues whose messages were deleted since resume at the oldest message."""
     group, topic = call.given.need("g"), call.given.need("t")
     notes = [one for one in _notes(call) if (one["group"], one["topic"]) == (group, topic)]
     if not notes:
@@ -184,25 +184,25 @@ def _moved(call: CommandCall, found: _Progress, plan: list[GroupMove]) -> Iterat
     moving = [one for one in plan if one.is_change]
     call.summary["messages"] = sum(abs(one.distance) for one in moving)
     if call.is_dry or not moving:
-        yield from (_told(one, "" if one.is_change else "stays") for one in plan)
+        yield from (_row(one, "" if one.is_change else "stays") for one in plan)
         return
     if "y" not in call.given:
-        shown = "".join(_PLAN(call, [_told(one, "") for one in moving]))
+        shown = "".join(_PLAN(call, [_row(one, "") for one in moving]))
         if not call.confirm(f"{shown}move the group {found.group} in {found.topic}?"):
             raise UsageError("nothing was moved: use --yes to confirm, or --dry-run for a preview")
     _note(call, found, moving)
     for one in plan:
         if not one.is_change:
-            yield _told(one, "stays")
+            yield _row(one, "stays")
             continue
         address = found.addresses[one.position.broker]
         with call.servers.part(address):
             _move(call, found.group, found.queue(one.position), address, one.target)
-            yield _told(one, "moved")
+            yield _row(one, "moved")
 
 
 def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, target: int) -> None:
-    """The broker notifies connected members. If it has none, the offset alone is set."""
+    """Reset an offset; the broker notifies connected members. If it has none, only the offset is set."""
     question = groups.reset_offsets(group, queue.topic, 0, queue_id=queue.queue_id, offset=target)
     try:
         call.servers.change(question, address, _RESET_SECONDS)
@@ -212,7 +212,7 @@ def _move(call: CommandCall, group: str, queue: MessageQueue, address: str, targ
         call.servers.change(groups.set_offset(group, queue, target), address)
 
 
-def _told(move: GroupMove, state: str) -> Row:
+def _row(move: GroupMove, state: str) -> Row:
     return {
         "brokerName": move.position.broker,
         "queueId": move.position.queue_id,
@@ -223,7 +223,7 @@ def _told(move: GroupMove, state: str) -> Row:
     }
 
 
-# What can be undone
+# Recorded resets
 
 
 def _notes(call: CommandCall) -> list[dict[str, Any]]:
@@ -234,7 +234,7 @@ def _notes(call: CommandCall) -> list[dict[str, Any]]:
 
 
 def _note(call: CommandCall, found: _Progress, moving: list[GroupMove]) -> None:
-    """Keep the offsets of a group before it is moved."""
+    """Record the offsets of a group before they are moved."""
     offsets = [
         {"brokerName": one.broker, "queueId": one.queue_id, "offset": max(one.offset, 0)} for one, _ in moving
     ]

@@ -1,6 +1,6 @@
-"""`mqgateway profile`: servers and credentials under a name, for `--profile`; no server is asked.
+"""`mqgateway profile`: named servers and credentials for `--profile`; no server is queried.
 
-What people wrote into the file, remarks too, stays as it is.
+A change keeps the rest of the file, including comments.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _NAME = operand("p", "name", "name of the profile", values=NameKind.PROFILE)
     is_local=True,
 )
 def list_all(call: CommandCall) -> Iterator[Row]:
-    """By name."""
+    """Yield all profiles, sorted by name."""
     found = _read(call)
     yield from (_row(found, name) for name in sorted(found.by_name))
 
 
 @command("profile show", _NAME, text=listed, is_local=True)
 def show(call: CommandCall) -> Iterator[Row]:
-    """One row."""
+    """Yield one profile."""
     yield _row(_read(call), _known(call))
 
 
@@ -57,7 +57,7 @@ def show(call: CommandCall) -> Iterator[Row]:
     is_local=True,
 )
 def set_one(call: CommandCall) -> Iterator[Row]:
-    """What every command takes is what a profile may say: -n, --access-key, --tls, --tls-ca, --timeout."""
+    """Create or change a profile from flags of all commands: -n, --access-key, --tls, --tls-ca, --timeout."""
     given, name = call.given, call.given.need("p")
     texts = {"name-servers": given.text("n"), "access-key": given.text("access-key")}
     texts |= {"secret-key": given.text("secret-key"), "tls-ca": given.text("tls-ca")}
@@ -76,14 +76,14 @@ def set_one(call: CommandCall) -> Iterator[Row]:
 
 @command("profile use", _NAME, text=listed, is_local=True)
 def use(call: CommandCall) -> Iterator[Row]:
-    """The profile has to be there."""
+    """Make an existing profile the current one."""
     name = _known(call)
     yield _row(_change(call, lambda document: document.update({"current": name})), name)
 
 
 @command("profile remove", _NAME, text=table("name"), is_local=True)
 def remove(call: CommandCall) -> Iterator[Row]:
-    """If it was the current one, none is."""
+    """Remove a profile. If it is the current one, there is no current one afterwards."""
     name = _known(call)
 
     def change(document: TOMLDocument) -> None:
@@ -100,7 +100,7 @@ def _read(call: CommandCall) -> Profiles:
 
 
 def _known(call: CommandCall) -> str:
-    """The name given. Raises `NoBroker` where there is no such profile."""
+    """Return the given name. Raises `NoBroker` if there is no such profile."""
     name = call.given.need("p")
     try:
         _read(call).chosen(name)
@@ -110,7 +110,7 @@ def _known(call: CommandCall) -> str:
 
 
 def _row(found: Profiles, name: str) -> Row:
-    """What is said of a profile, without its secret."""
+    """Return the row of a profile, without its secret key."""
     one = found.by_name.get(name, Profile())
     return {
         "name": name,
@@ -125,8 +125,10 @@ def _row(found: Profiles, name: str) -> Row:
 
 
 def _change(call: CommandCall, change: Callable[[TOMLDocument], object]) -> Profiles:
-    """Change the file, and give what it says then; in a dry run it stays. Raises `UsageError` for what would
-    not be read again."""
+    """Change the file, except in a dry run. Return the new profiles.
+
+    Raises `UsageError` if the new text could not be parsed.
+    """
     import tomlkit  # slow to load, and needed for changes only
 
     _read(call)

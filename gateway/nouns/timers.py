@@ -7,19 +7,19 @@ from typing import Any
 
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.mqadmin.declaration import CommandCall, Row, command
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import targets
 from mqgateway.gateway.nouns.rendering import table
 
 
 @command(
     "timer list",
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=table("topic", "count", "brokers", "updatedAt", nothing="no pending timers"),
 )
 def list_timers(call: CommandCall) -> Iterator[Row]:
-    """What brokers count of their timer wheels; the levels of old clients' delays are not among them."""
+    """Yield the counts of the brokers' timer wheels; messages with delay levels are not included."""
     found: dict[str, dict[str, Any]] = {}
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             counts = call.servers.ask(broker.timer_counts(), address)
             for topic, one in counts.get("timingCount", {}).items():

@@ -17,7 +17,7 @@ from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import seconds
 from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, Row, command
-from mqgateway.gateway.nouns import lag, whom
+from mqgateway.gateway.nouns import lag, targets
 from mqgateway.gateway.nouns.rendering import table
 
 INTERVAL_SECONDS = 2.0
@@ -51,7 +51,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "top",
-    whom.CLUSTER,
+    targets.CLUSTER,
     CommandOption("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
     CommandOption("r", "rows", f"maximum number of rows (default: {ROWS})"),
     text=_text,
@@ -61,7 +61,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 def top(call: CommandCall) -> Iterator[Row]:
     """One question a broker, twice; and for each row shown one for its members."""
     span = seconds(call.given, "s", INTERVAL_SECONDS)
-    brokers = whom.brokers(call)
+    brokers = targets.brokers(call)
     before, began = _read(call, brokers), call.monotonic()
     call.wait(span)
     after, passed = _read(call, brokers), call.monotonic() - began

@@ -18,7 +18,7 @@ from mqgateway.gateway.mqadmin.declaration import (
     operand,
 )
 from mqgateway.gateway.mqadmin.servers import reachable
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import targets
 from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
@@ -31,14 +31,14 @@ _QUEUES = table("brokerName", "queueId", "minOffset", "maxOffset", "lastUpdateTi
 @command(
     "topic list",
     flag("a", "all", "include system, retry and dead-letter topics"),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=table("topic", "type", "readQueues", "writeQueues", "perm", "brokers", nothing="no topics"),
 )
 def list_topics(call: CommandCall) -> Iterator[Row]:
     """One question a broker, whatever the number of topics."""
     hidden: set[str] = set() if "a" in call.given else call.servers.ask_names(names.system_topics())
     found: dict[str, dict[str, TopicConfig]] = {}
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             if "a" not in call.given:
                 own: set[str] = call.servers.ask(topics.system_topics(), address)
@@ -47,10 +47,10 @@ def list_topics(call: CommandCall) -> Iterator[Row]:
                 found.setdefault(topic, {})[name] = config
     for topic, configs in sorted(found.items()):
         if topic not in hidden and ("a" in call.given or not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))):
-            yield _told_of(topic, configs)
+            yield _row(topic, configs)
 
 
-def _told_of(topic: str, configs: dict[str, TopicConfig]) -> Row:
+def _row(topic: str, configs: dict[str, TopicConfig]) -> Row:
     first = next(iter(configs.values()))
     return {
         "topic": topic,
@@ -73,14 +73,14 @@ def _describe_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "topic describe",
     operand("t", "topic", "topic", values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=_describe_text,
 )
 def describe(call: CommandCall) -> Iterator[Row]:
     """A row for each queue; what is of the whole topic is the summary."""
     topic = call.given.need("t")
     route = call.servers.route(topic)
-    members = {name for name, _ in whom.brokers(call)}
+    members = {name for name, _ in targets.brokers(call)}
     configs: dict[str, TopicConfig] = {}
     consumers: set[str] = set()
     rows: list[Row] = []
@@ -103,7 +103,7 @@ def describe(call: CommandCall) -> Iterator[Row]:
                 )
     if configs:
         attributes = next(iter(configs.values())).attributes
-        call.summary.update(_told_of(topic, configs), groups=sorted(consumers), attributes=attributes)
+        call.summary.update(_row(topic, configs), groups=sorted(consumers), attributes=attributes)
     yield from rows
 
 

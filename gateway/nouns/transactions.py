@@ -1,6 +1,6 @@
-"""`mqgateway transaction`: half messages of which it is not known yet whether they count.
+"""`mqgateway transaction`: half messages without commit or rollback.
 
-A broker walks along its half messages and their ends; from where it stands on both are read here.
+A broker scans its half messages and their end marks. This module reads both from the broker's position.
 Standard: `TransactionalMessageServiceImpl`.
 """
 
@@ -21,20 +21,20 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.declaration import CommandCall, CommandOption, NameKind, Row, command, operand
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import targets
 from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
 
 WALKER = "CID_RMQ_SYS_TRANS"
-"""The group whose offsets say how far the broker has walked."""
+"""Group whose offsets are the broker's position."""
 READ_MAX = 10_000
-"""Half messages of a broker that are looked at."""
+"""Maximum number of half messages, and of end marks, read from a broker."""
 
 
 @command(
     "transaction list",
     operand("t", "topic", "limit to this topic", required=False, values=NameKind.TOPIC),
-    whom.CLUSTER,
+    targets.CLUSTER,
     text=table(
         "topic",
         "producerGroup",
@@ -47,18 +47,18 @@ READ_MAX = 10_000
     ),
 )
 def list_open(call: CommandCall) -> Iterator[Row]:
-    """What each broker has not walked past, without what ended since."""
+    """Yield the half messages after each broker's position, without those that have ended since."""
     wanted = call.given.text("t")
     if wanted is not None:
         need_topic(call)
-    for name, address in whom.brokers(call):
+    for name, address in targets.brokers(call):
         with call.servers.part(address):
             found = [one for one in open_halves(call, name, address) if wanted in (None, one["topic"])]
             yield from sorted(found, key=lambda one: one["bornAt"])
 
 
 def open_halves(call: CommandCall, broker: str, address: str) -> list[Row]:
-    """The open half messages of a broker, `READ_MAX` at most. Raises `ClientError`."""
+    """Return the open half messages of a broker, at most `READ_MAX`. Raises `ClientError`."""
     half, op = (MessageQueue(topic, broker, 0) for topic in (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC))
     begin, op_begin = (
         max(0, call.servers.ask(groups.offset(WALKER, queue), address)) for queue in (half, op)
@@ -85,7 +85,7 @@ def open_halves(call: CommandCall, broker: str, address: str) -> list[Row]:
 
 
 def _read(call: CommandCall, queue: MessageQueue, address: str, begin: int) -> Iterator[Row]:
-    """The messages of a queue of the broker's own, from an offset on."""
+    """Yield the messages of a system queue from offset `begin`, at most `READ_MAX`."""
     ends = call.servers.ask(topics.stats(queue.topic), address).offset_table
     end = max((one.max_offset for one in ends.values()), default=0)
     for _, rows in reading.pulled(call, queue, address, begin, min(end, begin + READ_MAX)):
@@ -103,7 +103,7 @@ def _read(call: CommandCall, queue: MessageQueue, address: str, begin: int) -> I
     text=listed,
 )
 def resume(call: CommandCall) -> Iterator[Row]:
-    """Standard: `RESUME_CHECK_HALF_MESSAGE`."""
+    """Make a broker check a half message again. Standard: `RESUME_CHECK_HALF_MESSAGE`."""
     broker, offset_id = call.given.need("b"), call.given.need("i")
     call.servers.change(messages.ask_about_again(offset_id), broker)
     yield {"broker": broker, "offsetId": offset_id}

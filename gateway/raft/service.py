@@ -1,10 +1,10 @@
-"""A member of a DLedger group as it runs: its port, its connections to the others, its ticks and syncs.
+"""Service of a DLedger group's member: its port, its connections to the others, its ticks and syncs.
 
     service = RaftService(settings, log, remoting_options, Runtime(reactor, clock, disk, worker))
     service.start()
     service.member.append(...); service.carry_out()
 
-Standard: `DLedgerServer`, `DLedgerRpcNettyService`.
+RocketMQ: `DLedgerServer`, `DLedgerRpcNettyService`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ from mqgateway.gateway.runtime.service import Runtime
 log = logging.getLogger(__name__)
 
 ANSWERED = 200
-"""The code of every answer."""
+"""Response code of every answer."""
 
 PROGRESS_SECONDS = 3.0
-"""How often it is written down how far the log is committed. Standard: `checkPointInterval`."""
+"""Interval at which the committed position is saved. RocketMQ: `checkPointInterval`."""
 
 
 class RaftService(RemotingService):
-    """One member on its port of the group's. The worker syncs the log. Requests that are `served` are
-    answered; `on_carried_out` is called after each thing that the member did, `on_ended` when its disk has
-    made it end.
+    """One member of the group on its port. The worker syncs the log.
+
+    Requests with a code in `served` are answered. `on_carried_out` is called after the member's effects were
+    carried out, `on_ended` when a disk failure stops the member.
     """
 
     def __init__(
@@ -83,14 +84,14 @@ class RaftService(RemotingService):
         self._on_stop(self._leave)
 
     def _begin(self) -> None:
-        """Listen, and take part."""
+        """Listen, and join the group."""
         port = int(self._settings.peers[self._settings.self_id].rpartition(":")[2])
         self._server.listen(self._remoting.bind_address, port)
         self._schedule.every(TICK / 1000, TICK / 1000, self._tick)
         self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, self._save_progress)
 
     def _leave(self) -> None:
-        """Take part no longer."""
+        """Leave the group, and save the committed position."""
         self._is_over = True
         self._schedule.stop()
         self._save_progress()
@@ -109,10 +110,10 @@ class RaftService(RemotingService):
         except OSError as error:
             log.warning("the committed position cannot be written: %s", error)
 
-    # What the member wants.
+    # Effects of the member.
 
     def carry_out(self) -> None:
-        """Do what the member wants done: to be called after each thing that it was told."""
+        """Carry out the member's effects; to be called after each input to it."""
         for effect in self.member.take():
             if isinstance(effect, Send):
                 self._send(effect)
@@ -126,7 +127,7 @@ class RaftService(RemotingService):
         settings, request = self._settings, effect.request
         address = settings.peers[effect.peer]
         code, body = encode_request(settings.group, settings.self_id, effect.peer, request)
-        # Nobody looks at an answer to a heart beat when it is time for the next.
+        # The answer to a heartbeat is useless once the next heartbeat is due.
         is_beat = isinstance(request, HeartBeat)
         timeout = settings.heart_beat_interval if is_beat else settings.request_timeout
         asked = self._client.request(address, RemotingCommand.request(code, body=body), timeout / 1000)
@@ -137,19 +138,19 @@ class RaftService(RemotingService):
         def failed(failure: Failure) -> None:
             log.debug("%s does not answer: %s", effect.peer, failure.getErrorMessage())
             if isinstance(failure.value, RequestTimedOut):
-                # It can be dead for a quarter of an hour before the system notices, and who hears nothing
-                # of its leader stands for election again and again.
+                # The connection can be dead for a quarter of an hour before the system notices, and a
+                # follower that does not hear from its leader starts election after election.
                 self._client.release(address)
 
-        def told(answer: Answer | None) -> None:
+        def report(answer: Answer | None) -> None:
             if not self._is_over:
                 effect.answered(answer, self._now)
                 self.carry_out()
 
-        asked.addCallback(answered).addErrback(failed).addCallback(told)
+        asked.addCallback(answered).addErrback(failed).addCallback(report)
 
     def _sync(self) -> None:
-        """Have the disk take what it has not; one sync at a time, so that each takes all there is."""
+        """Sync the log, one sync at a time, so that each sync covers all entries written before it."""
         if self._is_syncing or self._is_over:
             return
         work = self._log.unsynced()
@@ -160,7 +161,7 @@ class RaftService(RemotingService):
         def done(outcome: object) -> None:
             self._is_syncing = False
             if isinstance(outcome, Exception):
-                # What the disk has is not known any more: as after a crash, the next start finds out.
+                # The content of the disk is now unknown; as after a crash, the next start recovers it.
                 log.error("the log cannot be synced, %s stops: %s", self._settings.self_id, outcome)
                 self.stop()
                 self._on_ended()
@@ -171,7 +172,7 @@ class RaftService(RemotingService):
 
         self._worker.run(work.sync, done)
 
-    # What others want.
+    # Requests of others.
 
     def serve(self, call: Call) -> Reply | Deferred[Reply]:
         """Answer a request of another member or of a client."""
@@ -182,7 +183,7 @@ class RaftService(RemotingService):
         code = self.member.refusal(asked.group or "", asked.remote_id or "")
         if code is not None:
             return Reply(ANSWERED, body=encode_refusal(asked, code, self.member.leader))
-        # Without a canceller: when who asked is gone, the answer is still given, to nobody.
+        # Without a canceller: the answer is still produced, and dropped, if the requester has disconnected.
         answered: Deferred[Answer] = Deferred()
         reply = answered.addCallback(lambda answer: Reply(ANSWERED, body=encode_answer(asked, answer)))
         self.member.receive(request, answered, self._now)

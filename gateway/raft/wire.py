@@ -1,7 +1,7 @@
-"""What members of a group say to one another, as JSON in the bodies of requests and answers.
+"""Wire format of a DLedger group: JSON in the bodies of requests and answers.
 
-Requests have no header fields. An answer's code is always 200; how it went is in its body. Bytes are base64.
-Standard: `DLedgerRpcNettyService`, `DLedgerRequestCode`, `RequestOrResponse` and its kin.
+Requests have no header fields. The response code is always 200; the result is in the body. Bytes are base64.
+RocketMQ: `DLedgerRpcNettyService`, `DLedgerRequestCode`, `RequestOrResponse` and its subclasses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from mqgateway.gateway.codec.errors import BodyError
 
 
 class RaftCode(IntEnum):
-    """Codes of requests between members, and of clients of the group."""
+    """Codes of requests of members and of clients of the group."""
 
     METADATA = 50000
     APPEND = 50001
@@ -53,7 +53,8 @@ class RaftCode(IntEnum):
 
 @dataclass(slots=True)
 class Base(Body):
-    """What every request and answer has: who asks whom, in which group."""
+    """Common fields of requests and answers: the group, the receiver (`remote_id`) and the sender
+    (`local_id`) of the request."""
 
     group: str | None = None
     remote_id: str | None = None
@@ -80,7 +81,7 @@ class EntryBody(Body):
 
 @dataclass(slots=True)
 class VoteBody(Base):
-    """Asks for a vote."""
+    """Request for a vote."""
 
     ledger_end_index: int = -1
     ledger_end_term: int = -1
@@ -95,7 +96,7 @@ class VoteAnswerBody(Base):
 
 @dataclass(slots=True)
 class PushBody(Base):
-    """Entries for a follower. `batch`, `count` and the two indexes are written, and not read."""
+    """Entries for a follower. `batch`, `count` and the two indexes are written, but not read."""
 
     batch: bool = False
     batch_entry: list[EntryBody] = field(default_factory=list)
@@ -110,7 +111,7 @@ class PushBody(Base):
 
 @dataclass(slots=True)
 class PushAnswerBody(Base):
-    """How far a follower is."""
+    """Log range or index of a follower."""
 
     begin_index: int = 0
     count: Int = 0
@@ -120,7 +121,7 @@ class PushAnswerBody(Base):
 
 @dataclass(slots=True)
 class TransferBody(Base):
-    """Leadership is to be handed over."""
+    """Request to transfer the leadership."""
 
     transfer_id: str | None = None
     transferee_id: str | None = None
@@ -136,7 +137,7 @@ class AppendBody(Base):
 
 @dataclass(slots=True)
 class AppendAnswerBody(Base):
-    """Where it lies."""
+    """Index and position of an appended entry."""
 
     index: int = -1
     pos: int = -1
@@ -144,7 +145,7 @@ class AppendAnswerBody(Base):
 
 @dataclass(slots=True)
 class GetBody(Base):
-    """Asks for an entry."""
+    """Request for an entry."""
 
     begin_index: int | None = None
     max_size: Int = 0
@@ -152,14 +153,14 @@ class GetBody(Base):
 
 @dataclass(slots=True)
 class GetAnswerBody(Base):
-    """The entries that were asked for."""
+    """The requested entries."""
 
     entries: list[EntryBody] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class MetadataAnswerBody(Base):
-    """Who leads, and where all members are."""
+    """Leader, and addresses of all members."""
 
     peers: dict[str, str] | None = None
 
@@ -191,7 +192,7 @@ def _entry(body: EntryBody) -> Entry:
 
 
 def encode_request(group: str, sender: str, receiver: str, request: Request) -> tuple[RaftCode, bytes]:
-    """Code and body of a request of a member."""
+    """Return the code and body of a member's request."""
     parties = (group, receiver, sender)
     match request:
         case Vote():
@@ -240,7 +241,7 @@ def _read_vote(body: VoteBody) -> Request:
     return Vote(body.leader_id or "", body.term, body.ledger_end_index, body.ledger_end_term)
 
 
-def _read_beat(body: Base) -> Request:
+def _read_heartbeat(body: Base) -> Request:
     return HeartBeat(body.leader_id or "", body.term)
 
 
@@ -280,14 +281,14 @@ _REQUESTS: dict[RaftCode, tuple[type[Base], Callable[[Any], Request]]] = {
     RaftCode.APPEND: (AppendBody, _read_append),
     RaftCode.GET: (GetBody, _read_get),
     RaftCode.VOTE: (VoteBody, _read_vote),
-    RaftCode.HEART_BEAT: (Base, _read_beat),
+    RaftCode.HEART_BEAT: (Base, _read_heartbeat),
     RaftCode.PUSH: (PushBody, _read_push),
     RaftCode.LEADERSHIP_TRANSFER: (TransferBody, _read_transfer),
 }
 
 
 def decode_request(code: RaftCode, data: bytes) -> tuple[Base, Request]:
-    """A request, and what it has in common with all. Raises `BodyError`."""
+    """Return the common fields of a request, and the request. Raises `BodyError`."""
     kind, read = _REQUESTS[code]
     body = kind.decode(data)
     return body, read(body)
@@ -296,21 +297,23 @@ def decode_request(code: RaftCode, data: bytes) -> tuple[Base, Request]:
 # Answers.
 
 
-def encode_refusal(asked: Base, code: Code, leader: str) -> bytes:
-    """The answer to a request that is not for this member."""
-    return Base(asked.group, asked.remote_id, asked.local_id, code, leader or None, asked.term).encode()
+def encode_refusal(request: Base, code: Code, leader: str) -> bytes:
+    """Return the body that refuses a request to another group or member."""
+    return Base(
+        request.group, request.remote_id, request.local_id, code, leader or None, request.term
+    ).encode()
 
 
-def encode_answer(asked: Base, answer: Answer) -> bytes:
-    """The body that answers a request."""
-    group = asked.group
+def encode_answer(request: Base, answer: Answer) -> bytes:
+    """Return the body that answers a request."""
+    group = request.group
     match answer:
         case VoteAnswer():
             return VoteAnswerBody(
                 group,
-                asked.remote_id,
-                asked.local_id,
-                leader_id=asked.leader_id,
+                request.remote_id,
+                request.local_id,
+                leader_id=request.leader_id,
                 term=answer.term,
                 vote_result=answer.result.value,
             ).encode()
@@ -345,7 +348,7 @@ def encode_answer(asked: Base, answer: Answer) -> bytes:
 
 
 def decode_answer(request: Request, data: bytes) -> Answer:
-    """What a member answered to a request of another. Raises `BodyError`."""
+    """Return a member's answer to a request of another member. Raises `BodyError`."""
     match request:
         case Vote():
             vote = VoteAnswerBody.decode(data)
@@ -361,5 +364,5 @@ def decode_answer(request: Request, data: bytes) -> Answer:
 
 
 def _code(number: int) -> Code:
-    """Codes that say nothing to a member are one."""
+    """Return the code of a number; `INTERNAL_ERROR` for an unknown one."""
     return Code(number) if number in Code.__members__.values() else Code.INTERNAL_ERROR

@@ -6,7 +6,7 @@ earlier deliveries. Properties are texts by name, as messages have them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from mqgateway.engine import message
@@ -39,6 +39,23 @@ DELIVERY_PROPERTIES: Final = frozenset(
 )
 """Properties that servers and clients set for one delivery of a message; a copy gets its own."""
 
+PROPERTY_REPLAY_OF: Final = "REPLAY_OF"
+"""Ours: the id of the dead letter that a message is a copy of."""
+
+
+class ReplayRefused(Exception):
+    """Copies for this target are not delivered."""
+
+
+def check_target(target: str, group: str, consumes_in_order: Callable[[str], bool]) -> None:
+    """Check that consumers get the copies of a group's dead letters from the topic `target`.
+
+    An ordered group has no retries. `consumes_in_order` is called only for the group's retry topic, as its
+    answer may take requests. Raises `ReplayRefused`.
+    """
+    if target == message.RETRY_PREFIX + group and consumes_in_order(group):
+        raise ReplayRefused(f"{group} consumes in order, without retries: send them to their topic")
+
 
 def origin_of(properties: Mapping[str, str]) -> str | None:
     """Return the topic from which a dead letter came; None if its properties do not name it."""
@@ -49,12 +66,13 @@ def origin_of(properties: Mapping[str, str]) -> str | None:
     )
 
 
-def copied_properties(properties: Mapping[str, str], target: str) -> dict[str, str]:
-    """Return the properties of a copy for the topic `target`.
+def copied_properties(properties: Mapping[str, str], target: str, message_id: str) -> dict[str, str]:
+    """Return the properties of a copy, for the topic `target`, of the dead letter with this id.
 
     In a retry topic the copy names its topic of origin, under which consumers get it.
     """
     copied = {name: value for name, value in properties.items() if name not in DELIVERY_PROPERTIES}
     if target.startswith(message.RETRY_PREFIX) and (origin := origin_of(properties)) is not None:
         copied[message.PROPERTY_RETRY_TOPIC] = origin
+    copied[PROPERTY_REPLAY_OF] = message_id
     return copied

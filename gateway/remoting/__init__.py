@@ -3,7 +3,7 @@
 The way of a request, from the socket to the function and back:
 
     server     ports and connections, their number, their idleness, their end
-    door       the first bytes: PROXY header (`proxy_header`), TLS (`tls`) or plain
+    handshake  the first bytes: PROXY header (`proxy_header`), TLS (`tls`) or plain
     protocol   one connection: frames cut, served in turns, answered with one write; back-pressure
     transport  a TCP transport that sends at once what nothing waits before
     dispatch   code -> function; every failure becomes a reply there

@@ -21,11 +21,11 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.connection_settings import client_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
@@ -76,7 +76,7 @@ class RemotingClient:
         self._tls = tls
         self._on_connect = on_connect
         self._sign = sign
-        self._terms = client_terms(options, reactor, turn)
+        self._settings = client_settings(options, reactor, turn)
         self._links: dict[str, Link] = {}
         self._schedule = Schedule(reactor)
         self._sweeper: ScheduledCall | None = None
@@ -105,7 +105,7 @@ class RemotingClient:
         link = self._links.get(address)
         connection = None if link is None else link.connection
         if connection is None or not connection.is_open:
-            _tell(self.request(address, command, timeout), done)
+            _report(self.request(address, command, timeout), done)
             return
         deadline = self._reactor.seconds() + timeout
         if self._sign is not None:
@@ -167,7 +167,7 @@ class RemotingClient:
             link = Link(
                 self._reactor,
                 address,
-                terms=self._terms,
+                settings=self._settings,
                 dispatcher=self._dispatcher,
                 tls=self._tls,
                 connect_timeout=self._options.connect_timeout_millis / 1000,
@@ -216,7 +216,7 @@ class RemotingClient:
         if isinstance(outcome, RemotingCommand) and outcome.code == _GO_AWAY:
             again = succeed(outcome)
             again.addCallback(self._repeat_if_sent_away, address, command, deadline)
-            _tell(again, done)
+            _report(again, done)
         else:
             done(outcome)
 
@@ -239,7 +239,7 @@ class RemotingClient:
                 connection.close(f"idle for {limit} s")
 
 
-def _tell(answer: Deferred[RemotingCommand], done: Done) -> None:
+def _report(answer: Deferred[RemotingCommand], done: Done) -> None:
     answer.addCallbacks(done, lambda failure: done(failure.value))
 
 

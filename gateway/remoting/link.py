@@ -12,10 +12,10 @@ from twisted.internet.protocol import ClientCreator, Factory
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.transport import connecting
 from mqgateway.gateway.runtime.loop import Reactor
@@ -63,7 +63,7 @@ class Link:
         reactor: Reactor,
         address: str,
         *,
-        terms: ConnectionSettings,
+        settings: ConnectionSettings,
         dispatcher: Dispatcher,
         tls: ClientTls | None,
         connect_timeout: float,
@@ -75,7 +75,7 @@ class Link:
         """Current connection; check its `is_open` before use."""
         self._reactor = reactor
         self._connect = connects_to(reactor, address, connect_timeout)
-        factory = _Connections(terms, dispatcher, self)
+        factory = _Connections(settings, dispatcher, self)
         self._factory = factory if tls is None else tls.wrap_factory(factory, address.rpartition(":")[0])
         self._on_gone = on_gone
         self._on_made = on_made
@@ -157,12 +157,12 @@ class _Connections(Factory):
 
     noisy = False
 
-    def __init__(self, terms: ConnectionSettings, dispatcher: Dispatcher, link: Link) -> None:
-        self._terms = terms
+    def __init__(self, settings: ConnectionSettings, dispatcher: Dispatcher, link: Link) -> None:
+        self._settings = settings
         self._dispatcher = dispatcher
         self._link = link
 
     def buildProtocol(self, addr: object) -> Any:
         return RemotingConnection(
-            self._terms, self._dispatcher, self._link.connection_made, self._link.connection_gone
+            self._settings, self._dispatcher, self._link.connection_made, self._link.connection_gone
         )

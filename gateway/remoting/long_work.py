@@ -57,7 +57,7 @@ class LongWork:
         """Queue steps in a lane and call `done` with their result."""
         work = Work(lane, steps, done)
         self._lanes.setdefault(lane, deque()).append(work)
-        self._go_on()
+        self._continue()
         return work
 
     def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
@@ -88,7 +88,7 @@ class LongWork:
             lane.remove(work)
             work.steps.close()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._call is None and self._lanes:
             self._call = self._reactor.callLater(0, self._turn)
 
@@ -111,7 +111,7 @@ class LongWork:
             lane.popleft()
         if lane:
             self._lanes[number] = lane  # at the end
-        self._go_on()
+        self._continue()
         if finished:
             work.done(answer)
 

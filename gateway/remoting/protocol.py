@@ -40,16 +40,16 @@ from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, RemotingError, TooManyInFlight
 from mqgateway.gateway.remoting.foreign import language
 from mqgateway.gateway.remoting.long_work import Work
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.runtime.loop import Timer, Transport
 
 log = logging.getLogger(__name__)
 
-LostCallback = Callable[[Peer], None]
+OnPeer = Callable[[Peer], None]
 
 
 class RemotingConnection:
@@ -63,14 +63,14 @@ class RemotingConnection:
     transport: Transport  # set before any call
 
     def __init__(
-        self, terms: ConnectionSettings, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
+        self, settings: ConnectionSettings, dispatcher: Dispatcher, on_made: OnPeer, on_gone: OnPeer
     ) -> None:
-        self._terms = terms
+        self._settings = settings
         self._dispatcher = dispatcher
         self._on_made = on_made
         self._on_gone = on_gone
-        self._cutter = FrameCutter(terms.frame_limit)
-        self._exchange = Exchange(terms.ask_limit, terms.hold_limit)
+        self._cutter = FrameCutter(settings.frame_limit)
+        self._exchange = Exchange(settings.ask_limit, settings.hold_limit)
         self._timer: Timer | None = None
         self._timer_deadline = inf  # the deadline of the timer
         self._held: set[Deferred[bytes | None]] = set()
@@ -81,10 +81,10 @@ class RemotingConnection:
         self._pending = 0  # bytes registered in `PendingInput`
         self._outbox: list[bytes] = []  # frames to write when the turn ends
         self._unsent = 0  # upper bound of the bytes not sent yet
-        self._reads_until = inf if terms.reads_always else terms.high_water_mark
+        self._reads_until = inf if settings.reads_always else settings.high_water_mark
         self._transport_full = False
         self._reading = True
-        self._lost_callbacks: dict[LostCallback, None] = {}
+        self._lost_callbacks: dict[OnPeer, None] = {}
         self._settled: list[Deferred[None]] = []
         self.is_open = False
         self.is_secure = False
@@ -138,8 +138,8 @@ class RemotingConnection:
         self._check_settled()
         callbacks, self._lost_callbacks = self._lost_callbacks, {}
         for callback in callbacks:
-            self._tell_lost(callback)
-        self._tell_lost(self._on_gone)
+            self._notify_lost(callback)
+        self._notify_lost(self._on_gone)
 
     def handshakeCompleted(self) -> None:
         """Handle the end of the TLS handshake."""
@@ -153,7 +153,7 @@ class RemotingConnection:
         """Continue serving, because everything written has been sent."""
         self._transport_full = False
         self._unsent = sum(map(len, self._outbox))
-        self._go_on()
+        self._continue()
 
     def stopProducing(self) -> None:
         """Do nothing; `connectionLost` follows."""
@@ -161,7 +161,7 @@ class RemotingConnection:
     # Input
 
     def _serve_turn(self, payloads: list[bytes]) -> None:
-        turn = self._terms.turn
+        turn = self._settings.turn
         ours = turn.begin()
         times = self._dispatcher.times if ours else None
         if times is not None:
@@ -181,13 +181,13 @@ class RemotingConnection:
         if self._backlog:
             self._put_off(payloads)
             return
-        terms = self._terms
+        settings = self._settings
         for index, payload in enumerate(payloads):
             if self._unsent > self._reads_until or self._work is not None:
                 self._put_off(payloads[index:])
                 return
             try:
-                command = decode_command(payload, terms.header_max, terms.fields_max)
+                command = decode_command(payload, settings.header_max, settings.fields_max)
             except HeaderTooLarge as refusal:
                 self._refuse(refusal)
             else:
@@ -230,17 +230,17 @@ class RemotingConnection:
             if self.is_open:
                 self._give(answer, command)
                 self._count_input(True)
-                self._go_on()
+                self._continue()
             elif isinstance(answer, Deferred):
                 answer.cancel()
             self._check_settled()
 
         self._work_size = len(command.body)
-        self._work = self._terms.long_work.add(command.code, steps, done)
+        self._work = self._settings.long_work.add(command.code, steps, done)
         self._stop_reading()
         self._count_input(True)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Serve waiting frames and resume reading, unless prevented."""
         if self._work is not None:
             return
@@ -271,7 +271,7 @@ class RemotingConnection:
 
     def _serve_later(self) -> None:
         if self._backlog_call is None:
-            self._backlog_call = self._terms.reactor.callLater(0, self._serve_backlog)
+            self._backlog_call = self._settings.reactor.callLater(0, self._serve_backlog)
 
     def _serve_backlog(self) -> None:
         self._backlog_call = None
@@ -280,10 +280,10 @@ class RemotingConnection:
         self._count_input(True)
         if not self._backlog:
             self._check_settled()
-            self._go_on()
+            self._continue()
 
     def _stop_reading(self) -> None:
-        if self._reading and self.is_open and not self._terms.reads_always:
+        if self._reading and self.is_open and not self._settings.reads_always:
             self._reading = False
             self.transport.pauseProducing()
 
@@ -298,16 +298,16 @@ class RemotingConnection:
             return
         size = self._cutter.buffered + sum(map(len, self._backlog)) + self._work_size
         self._pending = size
-        self._terms.pending.set(self, self._ip, size, is_new=is_new)
+        self._settings.pending.set(self, self._ip, size, is_new=is_new)
 
     def _let_go_of_input(self) -> None:
-        self._cutter = FrameCutter(self._terms.frame_limit)
+        self._cutter = FrameCutter(self._settings.frame_limit)
         self._backlog.clear()
         if self._work is not None:
-            self._terms.long_work.drop(self._work)
+            self._settings.long_work.drop(self._work)
         if self._pending:
             self._pending = 0
-            self._terms.pending.set(self, self._ip, 0, is_new=True)
+            self._settings.pending.set(self, self._ip, 0, is_new=True)
 
     def cut_off(self, reason: str) -> None:
         """Close the connection, because of its buffered input; see `PendingInput`."""
@@ -322,7 +322,7 @@ class RemotingConnection:
         if not self.is_open:
             return
         self._unsent += len(frame)
-        if self._outbox or self._terms.turn.add(self):
+        if self._outbox or self._settings.turn.add(self):
             self._outbox.append(frame)
         else:
             # More may become ready before the loop turns; this way they are sent together.
@@ -342,7 +342,7 @@ class RemotingConnection:
             self._unsent = 0
             if self._backlog:
                 self._serve_later()
-        elif self._unsent > self._terms.unsent_limit:
+        elif self._unsent > self._settings.unsent_limit:
             log.warning("%s is disconnected: it has left %d bytes unread", self.address, self._unsent)
             self.abort()
         elif self._unsent > self._reads_until:
@@ -370,7 +370,7 @@ class RemotingConnection:
     def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
         """Send a request without a Deferred; raises `RemotingError` or `ProtocolError` if it was not sent."""
         self._check_writable()
-        command.opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
+        command.opaque = self._exchange.open(self._settings.reactor.seconds(), timeout, done)
         try:
             frame = encode_command(command)
         except ProtocolError:
@@ -407,12 +407,12 @@ class RemotingConnection:
         self.is_open = False
         self.transport.abortConnection()
 
-    def on_lost(self, callback: LostCallback) -> None:
+    def on_lost(self, callback: OnPeer) -> None:
         """Call `callback(self)` when the connection is lost; see `Peer.on_lost`."""
         if self.is_open:
             self._lost_callbacks[callback] = None
         else:
-            self._tell_lost(callback)
+            self._notify_lost(callback)
 
     def is_idle(self, now: float, limit: float) -> bool:
         """Return True if nothing was read or written for `limit` seconds; called by a periodic sweep.
@@ -458,7 +458,7 @@ class RemotingConnection:
     def _check_writable(self) -> None:
         if not self.is_open:
             raise PeerGone(f"the connection to {self.address} is closed")
-        if self._unsent > self._terms.high_water_mark:
+        if self._unsent > self._settings.high_water_mark:
             raise TooManyInFlight(f"{self.address} has left {self._unsent} bytes unread")
 
     def _break_off(self, reason: str, data: bytes = b"") -> None:
@@ -472,7 +472,7 @@ class RemotingConnection:
 
     def say_refused(self, peer: str, reason: str) -> None:
         """Log that a peer is refused for this reason, unless that was just logged for another."""
-        unsaid = self._terms.notices.say(reason, self._terms.reactor.seconds())
+        unsaid = self._settings.notices.say(reason, self._settings.reactor.seconds())
         if unsaid is not None:
             more = f" ({unsaid} more did since this was last said)" if unsaid else ""
             log.warning("%s is refused: %s%s", peer, reason, more)
@@ -495,16 +495,16 @@ class RemotingConnection:
         deadline = self._exchange.next_deadline
         if deadline is None or deadline >= self._timer_deadline:
             return
-        delay = max(0.0, deadline - self._terms.reactor.seconds())
+        delay = max(0.0, deadline - self._settings.reactor.seconds())
         self._timer_deadline = deadline
         if self._timer is None:
-            self._timer = self._terms.reactor.callLater(delay, self._deadline_reached)
+            self._timer = self._settings.reactor.callLater(delay, self._deadline_reached)
         else:
             self._timer.reset(delay)
 
     def _deadline_reached(self) -> None:
         self._timer, self._timer_deadline = None, inf
-        self._exchange.expire(self._terms.reactor.seconds())
+        self._exchange.expire(self._settings.reactor.seconds())
         self._watch_deadline()
         self._check_settled()
 
@@ -518,7 +518,7 @@ class RemotingConnection:
             for waiter in waiters:
                 waiter.callback(None)
 
-    def _tell_lost(self, callback: LostCallback) -> None:
+    def _notify_lost(self, callback: OnPeer) -> None:
         try:
             callback(self)
         except Exception:

@@ -18,15 +18,16 @@ from itertools import count
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
+from twisted.internet.error import CannotListenError
 from twisted.internet.protocol import Factory
 
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings, server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Conversing, Handshake
+from mqgateway.gateway.remoting.handshake import Conversing, Handshake
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import ConnectionSettings, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
@@ -64,7 +65,7 @@ class OpenConnection(NamedTuple):
 class RemotingServer:
     """Connections of one service, on one or several ports.
 
-    Without `terms` they are derived from the options. `on_connect` is called with each peer when its
+    Without `settings` they are derived from the options. `on_connect` is called with each peer when its
     connection is ready for requests, `on_lost` when the connection has ended.
     """
 
@@ -75,7 +76,7 @@ class RemotingServer:
         options: RemotingOptions,
         *,
         tls: ServerTls | None = None,
-        terms: ConnectionSettings | None = None,
+        settings: ConnectionSettings | None = None,
         on_connect: Callable[[Peer], None] = _nothing,
         on_lost: Callable[[Peer], None] = _nothing,
     ) -> None:
@@ -83,14 +84,14 @@ class RemotingServer:
         self._dispatcher = dispatcher
         self._options = options
         self._tls = tls
-        self.terms = server_terms(options, reactor, None) if terms is None else terms
+        self.settings = server_settings(options, reactor, None) if settings is None else settings
         """Settings shared by its connections, including those of other protocols."""
         self._recognised: dict[bytes, Callable[[], Conversing]] = {}
         self._on_connect = on_connect
         self._on_lost = on_lost
         self._ports: list[ListeningPort] = []
         self._dispatchers: set[Dispatcher] = {dispatcher}
-        self._doors: set[Handshake] = set()
+        self._handshakes: set[Handshake] = set()
         self._numbers = count(1)
         self._was_full = False
         self._schedule = Schedule(reactor)
@@ -101,7 +102,7 @@ class RemotingServer:
     @property
     def connection_count(self) -> int:
         """Number of open connections, including silent ones."""
-        return len(self._doors)
+        return len(self._handshakes)
 
     @property
     def requires_tls(self) -> bool:
@@ -111,14 +112,14 @@ class RemotingServer:
     def connections(self) -> list[OpenConnection]:
         """Return all open connections, including silent ones."""
         now = self._reactor.seconds()
-        return [_shown(door, now) for door in self._doors]
+        return [_shown(handshake, now) for handshake in self._handshakes]
 
     def close(self, number: int, reason: str) -> bool:
         """Close a connection after pending writes are flushed. Returns False if the number is unknown."""
-        door = next((door for door in self._doors if door.number == number), None)
-        if door is not None:
-            door.end(reason)
-        return door is not None
+        handshake = next((handshake for handshake in self._handshakes if handshake.number == number), None)
+        if handshake is not None:
+            handshake.end(reason)
+        return handshake is not None
 
     def listen(self, host: str, port: int, dispatcher: Dispatcher | None = None) -> ListeningPort:
         """Accept connections on a port (0: any free one).
@@ -130,16 +131,26 @@ class RemotingServer:
         self._dispatchers.add(served_by)
 
         def connection() -> Conversing:
-            return RemotingConnection(self.terms, served_by, self._on_connect, self._on_lost)
+            return RemotingConnection(self.settings, served_by, self._on_connect, self._on_lost)
 
         return self._listen(host, port, connection, self._recognised)
 
-    def listen_for(self, make: Callable[[], Conversing], host: str, port: int) -> ListeningPort:
-        """Accept connections on a port (0: any free one) for another protocol only; raises as `listen`.
+    def listen_for(
+        self, make: Callable[[], Conversing], host: str, port: int, *, title: str, setting: str
+    ) -> int:
+        """Accept connections on a port (0: any free one) for another protocol only; return the port in use.
 
-        `make` returns the protocol of a new connection, which comes after a PROXY header and TLS.
+        `make` returns the protocol of a new connection, which comes after a PROXY header and TLS. `title` is
+        the protocol's name in the log. If the port cannot be opened, a warning that names its `setting` is
+        logged and 0 is returned, so that the start continues.
         """
-        return self._listen(host, port, make, {})
+        try:
+            opened: int = self._listen(host, port, make, {}).getHost().port
+        except CannotListenError as error:
+            log.warning("the %s port cannot be opened: %s; %s sets another one", title, error, setting)
+            return 0
+        log.info("%s is served at %s", title, format_address(host, opened))
+        return opened
 
     def recognise(self, first_bytes: bytes, make: Callable[[], Conversing]) -> None:
         """Pass connections that begin with these bytes, on the ports of `listen`, to what `make` returns."""
@@ -152,7 +163,7 @@ class RemotingServer:
         make: Callable[[], Conversing],
         recognised: Mapping[bytes, Callable[[], Conversing]],
     ) -> ListeningPort:
-        factory = _Doorways(self, make, recognised)
+        factory = _PortFactory(self, make, recognised)
         listening = listen(self._reactor, port, factory, self._options.server_socket_backlog, host)
         self._ports.append(listening)
         if self._sweeper is None:
@@ -174,25 +185,25 @@ class RemotingServer:
 
     # Callbacks of ports
 
-    def open_door(
+    def open_connection(
         self, make: Callable[[], Conversing], recognised: Mapping[bytes, Callable[[], Conversing]]
     ) -> Handshake | None:
         """Return the protocol for a new connection; None if there are too many."""
-        if len(self._doors) >= self._options.max_connections:
+        if len(self._handshakes) >= self._options.max_connections:
             if not self._was_full:
-                log.warning("connections are refused: %d are open", len(self._doors))
+                log.warning("connections are refused: %d are open", len(self._handshakes))
             self._was_full = True
             return None
         self._was_full = False
         patience = self._options.handshake_timeout_millis / 1000
-        door = Handshake(
-            make(), self._reactor, self._tls, patience, self._door_closed, recognised, next(self._numbers)
+        handshake = Handshake(
+            make(), self._reactor, self._tls, patience, self._handshake_gone, recognised, next(self._numbers)
         )
-        self._doors.add(door)
-        return door
+        self._handshakes.add(handshake)
+        return handshake
 
-    def _door_closed(self, door: Handshake) -> None:
-        self._doors.discard(door)
+    def _handshake_gone(self, handshake: Handshake) -> None:
+        self._handshakes.discard(handshake)
         self._check_stopped()
 
     # Timers
@@ -202,17 +213,19 @@ class RemotingServer:
             self._tls.reload()
         now = self._reactor.seconds()
         limit = self._options.server_channel_max_idle_time_seconds
-        for door in [door for door in self._doors if door.connection.is_idle(now, limit)]:
-            door.end(f"idle for {limit} s")
+        for handshake in [
+            handshake for handshake in self._handshakes if handshake.connection.is_idle(now, limit)
+        ]:
+            handshake.end(f"idle for {limit} s")
 
     def _stop_connections(self) -> None:
         self._ports.clear()
-        for door in list(self._doors):
-            if door.connection.is_open:
-                door.connection.settled().addCallback(_end, door)
+        for handshake in list(self._handshakes):
+            if handshake.connection.is_open:
+                handshake.connection.settled().addCallback(_end, handshake)
             else:
-                door.end("the server stops")
-        if self._doors:
+                handshake.end("the server stops")
+        if self._handshakes:
             options = self._options
             patient = options.enable_shutdown_gracefully
             wait = options.shutdown_wait_time_seconds if patient else LAST_WORDS_SECONDS
@@ -220,18 +233,18 @@ class RemotingServer:
         self._check_stopped()
 
     def _close_all(self) -> None:
-        for door in list(self._doors):
-            if door.connection.is_open:
-                door.end("the server stops")
+        for handshake in list(self._handshakes):
+            if handshake.connection.is_open:
+                handshake.end("the server stops")
         self._stop_timer = self._reactor.callLater(LAST_WORDS_SECONDS, self._abort_all)
 
     def _abort_all(self) -> None:
         self._stop_timer = None
-        for door in list(self._doors):
-            door.end("the server stops")
+        for handshake in list(self._handshakes):
+            handshake.end("the server stops")
 
     def _check_stopped(self) -> None:
-        if self._stopped is None or self._stopped.called or self._ports or self._doors:
+        if self._stopped is None or self._stopped.called or self._ports or self._handshakes:
             return
         if self._stop_timer is not None:
             self._stop_timer.cancel()
@@ -239,24 +252,24 @@ class RemotingServer:
         self._stopped.callback(None)
 
 
-def _end(_: None, door: Handshake) -> None:
-    door.end("the server stops")
+def _end(_: None, handshake: Handshake) -> None:
+    handshake.end("the server stops")
 
 
-def _shown(door: Handshake, now: float) -> OpenConnection:
-    connection = door.connection
+def _shown(handshake: Handshake, now: float) -> OpenConnection:
+    connection = handshake.connection
     return OpenConnection(
-        door.number,
-        connection.address or format_address(*host_and_port(door.transport.getPeer())),
-        host_and_port(door.transport.getHost())[1],
+        handshake.number,
+        connection.address or format_address(*host_and_port(handshake.transport.getPeer())),
+        host_and_port(handshake.transport.getHost())[1],
         connection.is_secure,
         connection.last_request,
-        now - door.opened_at,
+        now - handshake.opened_at,
         connection.quiet(now),
     )
 
 
-class _Doorways(Factory):
+class _PortFactory(Factory):
     """Protocol factory of one port."""
 
     noisy = False
@@ -272,4 +285,4 @@ class _Doorways(Factory):
         self._recognised = recognised
 
     def buildProtocol(self, addr: object) -> Handshake | None:
-        return self._server.open_door(self._make, self._recognised)
+        return self._server.open_connection(self._make, self._recognised)

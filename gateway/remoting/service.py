@@ -9,9 +9,9 @@ from twisted.internet.defer import Deferred, gatherResults
 from mqgateway.engine.options import RemotingOptions, TlsOptions
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.service import Runtime, Service
 
@@ -34,11 +34,13 @@ class RemotingService(Service):
         self._clients.append(client)
         return client
 
-    def _make_server(self, dispatcher: Dispatcher, terms: ConnectionSettings | None = None) -> RemotingServer:
+    def _make_server(
+        self, dispatcher: Dispatcher, settings: ConnectionSettings | None = None
+    ) -> RemotingServer:
         """Return a server, and register that it stops, and the client with it."""
         runtime = self._runtime
         tls = None if self._tls is None else ServerTls(self._tls, runtime.disk)
-        server = RemotingServer(runtime.reactor, dispatcher, self._remoting, tls=tls, terms=terms)
+        server = RemotingServer(runtime.reactor, dispatcher, self._remoting, tls=tls, settings=settings)
 
         def disconnect() -> Deferred[list[None]]:
             # Together: a request may be answered only once a request of the client has failed.

@@ -1,9 +1,9 @@
-"""What every service needs of Twisted, once.
+"""Shared access of all services to Twisted.
 
-loop           what is needed of the reactor and its transports; reactors that go by the monotonic clock
-schedule       calls later, once or again and again
-threads        work that may block, elsewhere
-service        services: how they start and stop, and how a start that fails is undone
+loop           interfaces of the reactor and its transports; reactors with the monotonic clock
+schedule       delayed and periodic calls
+threads        blocking work, on other threads
+service        services: start, stop, rollback of a failed start
 http           sites of pages for people and probes
-name_servers   who they are, and one asked after the other
+name_servers   addresses of name servers, and queries of one after the other
 """

@@ -1,7 +1,7 @@
-"""What this package needs of Twisted's reactor and transports, as structural types.
+"""Structural types of Twisted's reactor and transports, with the methods that are used.
 
-The real things are `IReactorTime`, `IReactorTCP`, `ITCPTransport` and `IListeningPort`; the doubles of
-`twisted.internet.testing` fit as well.
+They match `IReactorTime`, `IReactorTCP`, `ITCPTransport` and `IListeningPort`, and the doubles of
+`twisted.internet.testing`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ from mqgateway.engine.clock import monotonic_seconds
 
 
 class Timer(Protocol):
-    """A call that is still to come: `IDelayedCall`. Times are in seconds of the loop's clock."""
+    """A pending call: `IDelayedCall`. Times are in seconds of the loop's clock."""
 
     def getTime(self) -> float: ...
 
     def reset(self, secondsFromNow: float, /) -> object: ...
 
-    def cancel(self) -> object: ...
+    def cancel(self) -> object:
+        """Cancel the call."""
+        ...
 
-    def active(self) -> bool: ...
+    def active(self) -> bool:
+        """Return True if the call is still pending."""
+        ...
 
 
 class Transport(Protocol):
-    """A connection's bytes, going out: `ITCPTransport`."""
+    """The outgoing side of a connection: `ITCPTransport`."""
 
     def write(self, data: bytes, /) -> object: ...
 
@@ -53,7 +57,7 @@ class Transport(Protocol):
 
 
 class ListeningPort(Protocol):
-    """A port that takes connections: `IListeningPort`."""
+    """A port that accepts connections: `IListeningPort`."""
 
     def getHost(self) -> Any: ...
 
@@ -63,7 +67,9 @@ class ListeningPort(Protocol):
 class Clockwork(Protocol):
     """The reactor's time: `IReactorTime`."""
 
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Return the time of the loop's clock in seconds."""
+        ...
 
     def callLater(self, delay: float, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> Timer: ...
 
@@ -79,9 +85,10 @@ class Reactor(Clockwork, Protocol):
 
 
 def use_monotonic_time(reactor: Any) -> None:
-    """Let a reactor of Twisted's go by the monotonic clock, what it is to call later included; others stay.
+    """Make one of Twisted's reactors use the monotonic clock, also for its pending calls. Other reactors are
+    unchanged.
 
-    By itself it goes by the wall clock: when that is set back by an hour, nothing is called for an hour.
+    By default the reactor uses the wall clock. If that is set back by an hour, no timer fires for an hour.
     """
     if not isinstance(reactor, ReactorBase) or reactor.seconds is monotonic_seconds:
         return

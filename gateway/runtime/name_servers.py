@@ -1,6 +1,6 @@
-"""Name servers: a list in one setting, and one asked after the other until one answers.
+"""Name servers: a list in one setting, queried one after the other until one answers.
 
-None knows of the others, and each knows everything.
+Name servers do not know each other, and each has all routes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 def split_addresses(text: str | None) -> list[str]:
-    """The addresses in `namesrvAddr`: `HOST:PORT`, separated by semicolons."""
+    """Return the addresses in `namesrvAddr`: `HOST:PORT`, separated by semicolons."""
     return [address.strip() for address in (text or "").split(";") if address.strip()]
 
 
 def address_fault(address: str) -> str | None:
-    """Return why a text is no address of a server, with what is right; None if it is one."""
+    """Return the fault of an invalid server address, with the right form; None for a valid one."""
     host, separator, port = address.rpartition(":")
     if "://" in address:
         return f"{address!r} is a URL: write HOST:PORT without {address.partition('://')[0]}://"
@@ -33,8 +33,10 @@ async def ask_in_turn(
     ask: Callable[[str], Awaitable[T]],
     passed_over: type[Exception] = Exception,
 ) -> T:
-    """What the first of them answers; there must be one. Who fails with `passed_over` is passed over, but for
-    the last one, with whose error this fails then."""
+    """Return the answer of the first server that does not fail with `passed_over`.
+
+    `addresses` must not be empty. If all fail, raises the error of the last one.
+    """
     *others, last = addresses
     for address in others:
         try:

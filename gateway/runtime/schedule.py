@@ -1,6 +1,6 @@
-"""Calls that are to come: of a client or a server, with which they end.
+"""Delayed and periodic calls of a client or a server, cancelled together when it stops.
 
-What is called may fail, which is logged.
+Exceptions of called functions are logged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Schedule:
-    """Calls later, once or again and again; times are in seconds."""
+    """Delayed and periodic calls; times are in seconds."""
 
     def __init__(self, reactor: Clockwork) -> None:
         self._reactor = reactor
@@ -25,32 +25,32 @@ class Schedule:
         self._is_over = False
 
     def seconds(self) -> float:
-        """The loop's time."""
+        """Return the loop's time."""
         return self._reactor.seconds()
 
     def later(self, seconds: float, work: Callable[..., object], *args: Any) -> ScheduledCall:
-        """Call `work(*args)` once; the result can be cancelled. Nothing is called once this is stopped."""
+        """Call `work(*args)` once; the result can be cancelled. Nothing is called after `stop`."""
         return ScheduledCall(self, seconds, None, work, args)
 
     def every(self, first: float, seconds: float, work: Callable[[], object]) -> ScheduledCall:
-        """Call `work` after `first` seconds and then again and again."""
+        """Call `work` after `first` seconds, then every `seconds`."""
         return ScheduledCall(self, first, seconds, work, ())
 
     def pause(self, seconds: float) -> Deferred[None]:
-        """A Deferred that fires after a while; never, once this is stopped."""
+        """Return a Deferred that fires after some seconds; it never fires after `stop`."""
         waited: Deferred[None] = Deferred()
         self.later(seconds, waited.callback, None)
         return waited
 
     def stop(self) -> None:
-        """Cancel everything, and take nothing more."""
+        """Cancel all calls, and ignore new ones."""
         self._is_over = True
         for call in list(self._timers):
             call.cancel()
 
 
 class ScheduledCall:
-    """One call that is to come."""
+    """One delayed or periodic call."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class ScheduledCall:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is still to come."""
+        """True if a call is pending."""
         return self._timer is not None
 
     def cancel(self) -> None:
-        """Do not call it; harmless when it has been called."""
+        """Cancel the pending call and all later ones. Idempotent, also after the call."""
         self._again = None
         timer, self._timer = self._timer, None
         self._schedule._timers.discard(self)

@@ -1,8 +1,8 @@
-"""The threads behind `engine.worker.Worker`, with the loop called back from them.
+"""The threads behind `engine.worker.Worker`, which call the event loop back.
 
-They take work from one queue and no more. A send with SYNC_FLUSH goes to a thread and back before it is
-answered: here in 33 us, the median of 1,500, with Twisted's pool or an executor of the standard library in
-46 to 70.
+They take work from one queue and have no further features. A send with SYNC_FLUSH goes to a thread and back
+before it is answered. That takes 33 us here, the median of 1,500; with Twisted's pool or an executor of the
+standard library it takes 46 to 70 us.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ T = TypeVar("T")
 
 
 class ThreadedLoop(Protocol):
-    """What is needed of the reactor: `IReactorFromThreads`."""
+    """The method of the reactor that is used: `IReactorFromThreads`."""
 
     def callFromThread(self, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> object: ...
 
 
 class ThreadWorker:
-    """Runs work on `threads` threads; with one, in the order given. `done` is called on the loop's thread.
+    """Worker with up to `threads` threads; with one, work runs in order. `done` is called on the loop's
+    thread.
 
-    The threads start with the first work. `stop` finishes what has been handed over and ends them.
+    Threads start when work is submitted. `stop` finishes the submitted work and ends them.
     """
 
     def __init__(self, reactor: ThreadedLoop, threads: int = 1, name: str = "worker") -> None:
@@ -38,7 +39,10 @@ class ThreadWorker:
         self._is_stopped = False
 
     def run(self, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
-        """Run `work` elsewhere and `done` here, with what it returned or the exception it raised."""
+        """Run `work` on a thread, then `done` on the loop's thread with its result or exception.
+
+        Work submitted after `stop` is dropped.
+        """
         if self._is_stopped:
             return
 
@@ -61,10 +65,10 @@ class ThreadWorker:
             perform()
 
     def settle(self) -> Deferred[None]:
-        """Return a Deferred that fires when the work in hand is done and its `done` functions were called.
+        """Return a Deferred that fires once the submitted work is done and its `done` functions were called.
 
-        Those may hand over further work: once more is waited for that, as a table that changes while it is
-        written is written again.
+        These may submit further work, such as a table that changed while it was written. That work is awaited
+        too, but only one level deep.
         """
         if not self._threads:
             return succeed(None)
@@ -76,7 +80,7 @@ class ThreadWorker:
         return over
 
     def stop(self) -> None:
-        """Wait for the work in hand, then end the threads. What is handed over later is not run."""
+        """Wait for the submitted work, then end the threads. Work submitted later is not run."""
         self._is_stopped = True
         for _ in self._threads:
             self._work.put(None)

@@ -1,14 +1,14 @@
-"""Faults that come when they are ordered: requests that are lost, late, refused or cut off.
+"""Fault injection for tests: requests that are lost, late, refused or disconnected.
 
-A `Fault` says which requests it is for, how often it strikes, and what it does:
+A `Fault` names the requests that it applies to, the number of times, and its effect:
 
     drop          the request is lost: it is not carried out, and not answered
     drop_answer   it is carried out, but the answer is lost
     delay         it is carried out later, in seconds of the machine
     refuse        it is answered with a code and a remark instead of being carried out
-    cut           the connection breaks instead
+    cut           the connection is aborted instead
 
-The first fault that is for a request is the one that strikes.
+Only the first fault that matches a request is applied.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ SEND = (
     RequestCode.SEND_MESSAGE_V2,
     RequestCode.SEND_BATCH_MESSAGE,
 )
-"""What producers send messages with."""
+"""Request codes with which producers send messages."""
 PULL = (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
-"""What consumers pull with."""
+"""Request codes with which consumers pull."""
 ANY = None
 """Every request."""
 ALWAYS = 1 << 62
@@ -48,8 +48,10 @@ _BORN = {
 
 @dataclass(eq=False)
 class Fault:
-    """One order. `times` is how often it strikes still, `hits` how often it has; as a context manager it ends
-    with its block."""
+    """One injected fault. `times` is the number of requests it will still affect, `hits` the number so far.
+
+    As a context manager it ends with its block.
+    """
 
     what: str
     codes: frozenset[int] | None
@@ -61,11 +63,11 @@ class Fault:
     hits: int = 0
 
     def heal(self) -> None:
-        """It strikes no more."""
+        """End the fault."""
         self.times = 0
 
     def strikes(self, codes: Collection[int], topics: Collection[str | None]) -> bool:
-        """Whether it is for a request that has one of these codes and topics; if so, that counts."""
+        """Return True, and count a hit, if it matches a request that has one of these codes and topics."""
         if self.times <= 0 or not (self.codes is None or not self.codes.isdisjoint(codes)):
             return False
         if self.topic is not None and self.topic not in topics:
@@ -84,8 +86,10 @@ class Fault:
 
 
 class Faults:
-    """The orders of one server. `pause` gives a Deferred that fires after so many seconds; `served` is called
-    when a request was carried out at a time of its own; `ahead` is how far the server's clock is ahead (ms).
+    """Faults of one server. `pause` returns a Deferred that fires after some seconds.
+
+    `served` is called after a delayed request was carried out. `ahead` returns the lead of the server's clock
+    over the machine's, in ms.
     """
 
     def __init__(
@@ -100,24 +104,24 @@ class Faults:
         self._orders: list[Fault] = []
 
     def order(self, what: str, codes: Codes, times: int | None, **more: Any) -> Fault:
-        """A fault from now on; `times` None: until it is healed."""
+        """Add and return a fault that applies from now on; until it is healed if `times` is None."""
         wanted = None if codes is None else frozenset([codes] if isinstance(codes, int) else codes)
         fault = Fault(what, wanted, ALWAYS if times is None else times, **more)
         self._orders = [one for one in self._orders if one.times > 0] + [fault]
         return fault
 
     def heal(self) -> None:
-        """All is well again."""
+        """End all faults."""
         for fault in self._orders:
             fault.heal()
         self._orders.clear()
 
-    def stand_before(self, dispatcher: Dispatcher) -> None:
-        """Let the requests of a port pass through here."""
+    def attach(self, dispatcher: Dispatcher) -> None:
+        """Intercept the requests of a port."""
         dispatcher.interceptor = self._intercept
 
     def striking(self, codes: Collection[int], topics: Collection[str | None]) -> Fault | None:
-        """The fault that strikes a request, which counts then."""
+        """Return the fault that applies to a request, and count the hit; None if there is none."""
         return next((one for one in self._orders if one.strikes(codes, topics)), None)
 
     def _intercept(self, command: RemotingCommand, peer: Peer, carry_out: CarryOut) -> Any:
@@ -147,7 +151,7 @@ class Faults:
         return self.pause(seconds).addCallback(carry).addErrback(lambda _: None)
 
     def _date(self, command: RemotingCommand) -> None:
-        """Clients live in the machine's time: what they date is dated in the server's."""
+        """Convert the born timestamp of a send from the clients' time, the machine's, to the server's."""
         ahead = self._ahead()
         name = _BORN.get(command.code)  # type: ignore[call-overload]
         born = command.ext_fields.get(name, "") if ahead and name else ""

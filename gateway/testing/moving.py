@@ -1,4 +1,4 @@
-"""A clock that runs on by itself, may run faster than the machine's, and can be made to leap."""
+"""A running clock that may run faster than the machine's, and can leap forward."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mqgateway.engine.clock import Clock, SystemClock
 
 
 class MovingClock:
-    """The server's time. `speed` is how many of its seconds pass in one of the machine's."""
+    """The server's time. `speed` is the number of its seconds per second of the machine."""
 
     def __init__(self, speed: float = 1.0, machine: Clock | None = None) -> None:
         if speed < 1:
@@ -18,20 +18,20 @@ class MovingClock:
         self._leapt = 0.0
 
     def millis(self) -> int:
-        """The wall time, in ms since the epoch."""
+        """Return the wall time, in ms since the epoch."""
         return self._began_millis + int(self.monotonic() * 1000)
 
     def monotonic(self) -> float:
-        """Seconds since it was made."""
+        """Return the seconds since the clock was created, including leaps."""
         return (self._machine.monotonic() - self._began) * self.speed + self._leapt
 
     def leap(self, seconds: float) -> None:
-        """Let that much time have passed. Raises `ValueError` for a step back."""
+        """Advance the clock at once. Raises `ValueError` for a step back."""
         if seconds < 0:
             raise ValueError("time does not go back")
         self._leapt += seconds
 
     @property
     def ahead_millis(self) -> int:
-        """How far it is ahead of the machine's clock."""
+        """Lead over the machine's clock, in ms."""
         return self.millis() - self._machine.millis()

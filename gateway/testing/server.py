@@ -1,6 +1,6 @@
-"""`Server`: a name server and a broker for tests, that the test drives.
+"""`Server`: a name server and a broker for tests, controlled by the test.
 
-It lives in a thread of its own; every method blocks until it is done and may be called from any thread.
+It runs in a separate thread. Every method blocks until it is done, and may be called from any thread.
 """
 
 from __future__ import annotations
@@ -47,34 +47,34 @@ from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.005
-"""Time between looks for what is waited for."""
+"""Interval between checks of an awaited condition."""
 HURRY_SECONDS = 0.02
-"""Time between beats of a server whose time runs faster."""
+"""Interval between ticks of a server whose time runs faster."""
 PATIENCE_SECONDS = 10.0
 COMMIT_SECONDS = 30.0
 """Clients commit for the first time 10 s after their start, then every 5 s; a JVM starts before that."""
 MEASURE_SECONDS = 1.1
-"""The broker looks at its disk once a second."""
+"""The broker checks its disk once a second."""
 
 
 class ServerError(AssertionError):
-    """What was waited for did not come about, or the server is not in a state for it."""
+    """An awaited condition was not reached in time, or the server is not in the right state."""
 
 
 class ServerLoop(Loop):
-    """The thread of all servers of the process; that of the clients is another one."""
+    """The thread of all servers of the process; clients have another one."""
 
     _shared: ClassVar[Loop | None] = None
 
 
 class Server:
-    """A server on `host`; ports are any free ones unless given. It is in memory unless `data_dir` is given.
+    """A server on `host`. It uses free ports unless given, and memory unless `data_dir` is given.
 
-    `advertise` is the address that clients are told, `host` unless given. `speed`: so many seconds pass in
-    it in one of the machine's. `front_ends` serve other protocols than remoting, those that are for clients
-    at any free port unless a setting names one. Other arguments are settings of the broker, its store and its
-    connections in the standard's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`.
-    Raises `engine.errors.ConfigError` for settings that cannot be.
+    `advertise` is the address that clients receive, by default `host`. `speed` is the number of its seconds
+    per second of the machine. `front_ends` serve other protocols than remoting; those for clients use a free
+    port unless a setting names one. Other arguments are settings of the broker, its store and its connections
+    by RocketMQ's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`. Raises
+    `engine.errors.ConfigError` for invalid settings.
     """
 
     def __init__(
@@ -112,15 +112,15 @@ class Server:
         self._life = MortalReactor(self._loop.reactor)
         self._was_started = False
 
-    # Its life
+    # Lifecycle
 
     def start(self) -> Self:
-        """Begin; gives itself when clients can connect."""
+        """Start; return the server once clients can connect."""
         self._do(self._start)
         return self
 
     def stop(self) -> None:
-        """End in good order; harmless when that has been done."""
+        """Stop cleanly. Idempotent."""
         self._do(self._stop)
 
     def __enter__(self) -> Self:
@@ -131,7 +131,7 @@ class Server:
 
     @property
     def namesrv(self) -> str:
-        """`host:port` of the name server: what clients are given."""
+        """`host:port` of the name server, for the configuration of clients."""
         return f"{self._advertise}:{self._namesrv_port}"
 
     @property
@@ -141,7 +141,7 @@ class Server:
 
     @property
     def grpc_endpoints(self) -> str:
-        """`host:port` of gRPC: what clients of 5.x are given. Raises `ServerError` where it is not served."""
+        """`host:port` of gRPC, for clients of 5.x. Raises `ServerError` if it is not served."""
         return self.endpoint("grpc")
 
     @property
@@ -159,7 +159,7 @@ class Server:
 
     @property
     def broker(self) -> Broker:
-        """The broker from inside; to be touched with `run` only."""
+        """The broker object; to be accessed within `run` only. Raises `ServerError` if it is not running."""
         if self._broker is None:
             raise ServerError("the broker is not running")
         return self._broker.broker
@@ -175,25 +175,25 @@ class Server:
         return self._loop.do(function, *args, **kwargs)
 
     def kill(self) -> None:
-        """The broker dies: connections break, nothing is written any more. What was written is kept."""
+        """Kill the broker: connections break, and no more data is written. Data written so far is kept."""
         self._do(self._kill)
 
     def restart(self) -> None:
-        """The broker comes again on its port and its files; one that runs is stopped in good order before."""
+        """Start the broker again on its port and its files; a running one is stopped cleanly before."""
         self._do(self._restart)
 
     def kill_name_server(self) -> None:
-        """The name server dies with everything it knows."""
+        """Kill the name server with all its routes."""
         self._do(self._kill_name_server)
 
     def restart_name_server(self) -> None:
-        """It comes again on its port, and is told everything anew by the broker."""
+        """Start the name server again on its port; the broker registers again."""
         self._do(self._restart_name_server)
 
     # Topics and groups
 
     def create_topic(self, name: str | None = None, queues: int = 4, **fields: Any) -> str:
-        """A topic, named by us unless told; gives its name once clients can find it.
+        """Create a topic, with a generated name unless given; return its name once clients can find it.
 
         `fields` are those of `engine.tables.topics.TopicConfig`, as `attributes={"message.type": "FIFO"}`.
         """
@@ -204,7 +204,7 @@ class Server:
         return name
 
     def create_group(self, name: str | None = None, **fields: Any) -> str:
-        """A consumer group, named by us unless told; gives its name.
+        """Create a consumer group, with a generated name unless given; return its name.
 
         `fields` are those of `engine.tables.groups.SubscriptionGroupConfig`, as `retry_max_times=1`.
         """
@@ -216,33 +216,33 @@ class Server:
     def create_user(
         self, name: str, password: str, allowed: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """A user of a server with access control, who may do what is allowed, as {"Topic:orders": ["Pub"]}.
+        """Create a user with the allowed actions by resource, as {"Topic:orders": ["Pub"]}.
 
-        Raises `ServerError` where nobody is asked who they are, `AccessError` for what cannot be.
+        Raises `ServerError` without authentication, `AccessError` for an invalid user or policy.
         """
         self.run(lambda: self._create_user(name, password, allowed or {}))
 
     def messages(self, topic: str) -> list[ReceivedMessage]:
-        """Everything that lies in a topic, in the order it was stored."""
+        """Return all messages of a topic, in the order they were stored."""
         return self.run(lambda: self._stored(topic))
 
     def dead_letters(self, group: str) -> list[ReceivedMessage]:
-        """What a group could not consume and is not given again."""
+        """Return the dead-lettered messages of a group."""
         return self.messages(DLQ_PREFIX + group)
 
     def behind(self, group: str, topic: str) -> int:
-        """How many messages of a topic a group has not consumed, as far as it has committed."""
+        """Return the lag of a group in a topic, in messages that it has not committed."""
         return self.run(lambda: lag(self._operations, group, topic))
 
     def wait_for_messages(self, topic: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
-        """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
+        """Wait until a topic has at least `count` messages. Raises `ServerError` on timeout."""
         self._wait(lambda: len(self._stored(topic)) >= count, f"{count} messages of {topic}", seconds)
 
     def wait_until_consumed(self, group: str, topic: str, seconds: float = COMMIT_SECONDS) -> None:
-        """Wait until a group has committed everything of a topic, and acknowledged what it popped.
+        """Wait until a group has committed all messages of a topic, and acknowledged those that it popped.
 
-        That is later than consuming it: see `COMMIT_SECONDS`. What a listener could not consume counts when
-        it was handed back. Raises `ServerError` when time is up.
+        That is later than their consumption: see `COMMIT_SECONDS`. Messages that a listener failed to consume
+        count once they were sent back. Raises `ServerError` on timeout.
         """
 
         def left() -> int:
@@ -258,26 +258,26 @@ class Server:
     # Time
 
     def advance(self, seconds: float) -> None:
-        """Let time pass in the server, at once: what is due by then happens now.
+        """Advance the server's time at once: work that is due by then runs now.
 
-        Connections and clients are not counted as silent meanwhile.
+        Connections and clients do not count as idle for that time.
         """
         self.run(self._leap, seconds)
 
     # Faults
 
     def drop(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
-        """Requests are lost: `SEND`, `PULL`, a request code or several; None for every one."""
+        """Drop requests: `SEND`, `PULL`, a request code or several; all requests if None."""
         return self._order("drop", codes, times, topic=topic)
 
     def drop_answer(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
-        """Requests are carried out, but not answered."""
+        """Carry out requests without answering them."""
         return self._order("drop_answer", codes, times, topic=topic)
 
     def delay(
         self, codes: Codes = None, *, seconds: float, times: int | None = 1, topic: str | None = None
     ) -> Fault:
-        """Requests are carried out late, by the machine's time."""
+        """Carry out requests later, by the machine's time."""
         return self._order("delay", codes, times, seconds=seconds, topic=topic)
 
     def refuse(
@@ -289,11 +289,11 @@ class Server:
         times: int | None = 1,
         topic: str | None = None,
     ) -> Fault:
-        """Requests are answered with a response code, and not carried out."""
+        """Answer requests with a response code instead of carrying them out."""
         return self._order("refuse", codes, times, code=code, remark=remark, topic=topic)
 
     def cut(self, codes: Codes = None, *, times: int | None = 1, topic: str | None = None) -> Fault:
-        """Requests break their connection, and are not carried out."""
+        """Abort the connection at requests, without carrying them out."""
         return self._order("cut", codes, times, topic=topic)
 
     def disconnect(self) -> None:
@@ -301,7 +301,7 @@ class Server:
         self.run(lambda: self._life.cut())
 
     def refuse_connections(self, refuses: bool = True) -> None:
-        """Break all connections of the broker, and end new ones as they come; with False take them again."""
+        """Break all connections of the broker, and close new ones at once; with False accept them again."""
 
         def refuse() -> None:
             self._life.refuses = refuses
@@ -311,21 +311,21 @@ class Server:
         self.run(refuse)
 
     def fill_disk(self) -> None:
-        """Nothing more goes on the disk: sends are refused."""
+        """Make the disk full, so that sends are refused."""
         self._set_full(True)
 
     def free_disk(self) -> None:
-        """There is room again."""
+        """Make the disk writable again."""
         self._set_full(False)
 
     def heal(self) -> None:
-        """No fault strikes any more, the disk has room, connections are taken."""
+        """End all faults, free the disk, and accept connections."""
         self.run(self._faults.heal)
         self.refuse_connections(False)
         if self._broker is not None:
             self.free_disk()
 
-    # Inside; everything here runs in the server's thread
+    # Internals; they run in the server's thread
 
     def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return self._loop.call(lambda: Deferred.fromCoroutine(work()))
@@ -369,7 +369,7 @@ class Server:
             ),
             Runtime(self._namesrv_life, self._machine, self._storage.disk, InlineWorker()),
         )
-        self._faults.stand_before(self._namesrv.dispatcher)
+        self._faults.attach(self._namesrv.dispatcher)
         await self._namesrv.start()
         self._namesrv_port = self._namesrv.port
 
@@ -384,8 +384,8 @@ class Server:
             Runtime(self._life, self.clock, self._storage.disk, self._storage.worker(self._life)),
         )
         options.listen_port = self._broker.port
-        self._faults.stand_before(self._broker.dispatcher)
-        self._faults.stand_before(self._broker.fast_dispatcher)
+        self._faults.attach(self._broker.dispatcher)
+        self._faults.attach(self._broker.fast_dispatcher)
         await self._broker.start()
         for one in self._declared:
             self._front_ends[one.name] = self._start_front_end(one, self._broker)
@@ -478,19 +478,19 @@ class Server:
     def _leap(self, seconds: float) -> None:
         self.clock.leap(seconds)
         self._count_as_heard_of(int(seconds * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
     def _hurry(self) -> None:
         self._count_as_heard_of(int(HURRY_SECONDS * (self.clock.speed - 1) * 1000))
-        self._beat_soon()
+        self._tick_soon()
 
-    def _beat_soon(self) -> None:
-        """Let the broker do what is due, now that it is later than it thought."""
+    def _tick_soon(self) -> None:
+        """Run the broker's due work, after its clock has leapt."""
         if self._broker is not None:
-            self._broker.beat.within(0)
+            self._broker.periodic_work.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
-        """Clients live in the machine's time, and have not been silent for as long as it seems."""
+        """Move the last contact of all clients by `millis`, as they run on the machine's time."""
         if self._broker is None:
             return
         for member in self._broker.operations.clients.all_members():

@@ -1,6 +1,6 @@
-"""Where a server for tests keeps its files: in memory, or in a folder.
+"""Storage of a server for tests: in memory, or in a folder.
 
-Either way the disk can be said to be full, and can be taken over from a broker that was killed.
+Both can simulate a full disk, and can be taken over from a broker that was killed.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ ROOT = "/rocketmq"
 
 
 class Storage(Protocol):
-    """A disk, and the worker that waits for it."""
+    """A disk, and the worker that runs its blocking calls."""
 
     disk: Disk
     root: str
 
     def worker(self, loop: ThreadedLoop) -> Worker:
-        """A new worker, for a broker that begins."""
+        """Return a new worker, for a broker that starts."""
         ...
 
     def set_full(self, is_full: bool) -> None:
-        """Say that nothing more goes on the disk, or that something does."""
+        """Make the disk full, or free it."""
         ...
 
     def take_over(self) -> None:
-        """Whoever used the disk was killed, or has ended."""
+        """Release the disk from the broker that used it and was killed or stopped."""
         ...
 
 
 class LoopWorker:
-    """Does its work on the loop itself, a moment later: memory is not waited for."""
+    """Worker on the event loop itself, in a later iteration: memory does not block."""
 
     def __init__(self, loop: ThreadedLoop) -> None:
         self._loop = loop
@@ -57,7 +57,7 @@ class LoopWorker:
 
 
 class InMemory:
-    """Everything in memory; it is gone with the server."""
+    """Files in memory; they are lost with the server."""
 
     root = ROOT
 
@@ -66,7 +66,7 @@ class InMemory:
         self.disk: Disk = self._disk
 
     def worker(self, loop: ThreadedLoop) -> Worker:
-        """One without a thread."""
+        """Return a worker without a thread."""
         return LoopWorker(loop)
 
     def set_full(self, is_full: bool) -> None:
@@ -74,12 +74,12 @@ class InMemory:
         self._disk.used = self._disk.total if is_full else None
 
     def take_over(self) -> None:
-        """What was written is there, synced or not: the machine did not fail."""
+        """Release the locks. Written data is kept, synced or not: the machine did not fail."""
         self._disk.kill()
 
 
 class _Folder(RealDisk):
-    """The machine's disk; its locks are between processes, so that nobody here is in the way."""
+    """The machine's disk. Its locks are between processes, so brokers of this process do not conflict."""
 
     def __init__(self) -> None:
         self.is_full = False
@@ -90,7 +90,7 @@ class _Folder(RealDisk):
 
 
 class InFolder:
-    """Files in a folder, which stay."""
+    """Files in a folder; they are kept."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -99,7 +99,7 @@ class InFolder:
         self._threads: list[ThreadWorker] = []
 
     def worker(self, loop: ThreadedLoop) -> Worker:
-        """A thread; the one before has ended."""
+        """Return a new worker thread; the previous one has ended."""
         self._threads.append(ThreadWorker(loop))
         return self._threads[-1]
 
@@ -108,6 +108,6 @@ class InFolder:
         self._folder.is_full = is_full
 
     def take_over(self) -> None:
-        """End the threads, which the system does for a process that is killed."""
+        """End the threads, as the system does for a killed process."""
         while self._threads:
             self._threads.pop().stop()

@@ -13,7 +13,7 @@ guard       what headers of a request are refused
 api/        the functions and routes, a file a subject
 openapi     the document made of the routes
 streams     server-sent events
-site        the door: bytes of HTTP in, functions called, answers out
+site        bytes of HTTP in, functions called, answers out
 service     listens, and moves the console's time
 front_end   the declaration of the console: its port and flag, its start
 

@@ -1,4 +1,4 @@
-"""One request to the API: who asks, and what for."""
+"""One request to the API, with its caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqgateway.gateway.web.route import Role
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks; `user` is empty where there are no users. `address` is an IP address."""
+    """Caller of a request. `user` is empty without authentication, `address` is an IP address."""
 
     user: str
     role: Role
@@ -19,7 +19,7 @@ class Caller:
 
 
 class CallerConnection:
-    """The caller as operations of the broker see who sends a message: `broker.connection`."""
+    """The caller in the form that the broker's operations need of a sender: `broker.connection`."""
 
     is_open = True
 
@@ -28,18 +28,18 @@ class CallerConnection:
         self.host_bytes = pack_host(address, 0)
 
     def close(self, reason: str) -> None:
-        """It ends by itself."""
+        """Do nothing: the HTTP connection ends by itself."""
 
     def on_lost(self, callback: Any) -> None:
-        """Nobody waits for it to be lost."""
+        """Do nothing: no operation depends on its loss."""
 
 
 @dataclass
 class WebCall:
-    """What a route's function is given. `now` is the wall time in ms.
+    """Argument of a route's function. `now` is the wall time in ms.
 
-    `cluster` is the broker's, `csrf` the token of the caller's session.
-    `before` and `after` are for the audit, where the function knows them.
+    `cluster` is the broker's, `csrf` the token of the caller's session. The function sets `before` and
+    `after`, if it knows them, for the audit.
     """
 
     caller: Caller
@@ -53,10 +53,10 @@ class WebCall:
     after: Any = None
 
     def named(self, name: str) -> str:
-        """What is called so in the path, the query or the body; empty where nothing is."""
+        """Return the value of a name in the path, the query or the body; empty if there is none."""
         return str(self.path.get(name) or self.query.get(name) or self.body.get(name) or "")
 
     @property
     def connection(self) -> CallerConnection:
-        """The caller as who sends a message."""
+        """The caller as the sender of a message."""
         return CallerConnection(self.caller.address)

@@ -1,8 +1,8 @@
-"""Who is let in, and what as: the broker's users with their passwords, or whoever has the link it printed.
+"""Authentication of the console: by users and passwords of the broker, or by a link that it prints.
 
-With access control users log in by the secret they sign requests with, and policies count here as there. Else
-the console is this machine's only, and a link that works once opens it: another program's user on the same
-machine has no way in.
+With access control, users log in with the secret with which they sign requests, and policies apply as for
+requests. Otherwise the console is reachable from this machine only, and opened by a link that works once.
+Thus other users of the machine have no access.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRONG = "the user or the password is wrong"
 
 
 def check(options: BrokerOptions) -> None:
-    """Refuse an address at which anybody would get in, and roles that are none. Raises `ConfigError`."""
+    """Raise `ConfigError` for a reachable address without authentication, and for invalid roles."""
     if not options.authentication_enabled and not is_loopback(options.console_host):
         raise ConfigError(
             f"consoleHost={options.console_host}: without a login the console is for this machine only; "
@@ -41,7 +41,7 @@ def check(options: BrokerOptions) -> None:
 
 
 class Entrance:
-    """Lets people in. The options have passed `check`."""
+    """Login to the console. The options have passed `check`."""
 
     def __init__(self, options: BrokerOptions, access: AccessAdministration | None, clock: Clock) -> None:
         self._options = options
@@ -50,15 +50,15 @@ class Entrance:
         self.sessions = LoginSessions(clock)
         self._attempts = Attempts(clock)
         self.link_token = "" if self._access is not None else secrets.token_urlsafe(24)
-        """What opens the console once; empty where users log in."""
+        """Token that opens the console once; empty if users log in with passwords."""
 
     @property
     def asks_passwords(self) -> bool:
-        """Whether users log in; else a link is needed."""
+        """True if users log in with passwords, False if a link is needed."""
         return self._access is not None
 
     def log_in(self, user: str, password: str, address: str) -> LoginSession:
-        """A session for who knows the password. Raises `ApiError`."""
+        """Return a new session after checking the password. Raises `ApiError`."""
         key = f"{address} {user}"
         wait = self._attempts.wait(key)
         if wait:
@@ -73,7 +73,7 @@ class Entrance:
         return self.sessions.open(user, self._options.console_idle_minutes * 60)
 
     def enter(self, token: str) -> LoginSession:
-        """A session for who has the link; the next one needs another. Raises `ApiError`."""
+        """Return a new session after checking the link's token, and replace the token. Raises `ApiError`."""
         if not self.link_token or not hmac.compare_digest(self.link_token.encode(), token.encode()):
             raise ApiError(401, "the link was used already, or is of another start; the log has a new one")
         self.link_token = secrets.token_urlsafe(24)
@@ -81,7 +81,8 @@ class Entrance:
         return self.sessions.open("", None)
 
     def caller(self, session: LoginSession, address: str) -> Caller:
-        """Who a session is of, as of now. Raises `ApiError` where the user is none any more."""
+        """Return the caller of a session, with its current role. Raises `ApiError` for a deleted or disabled
+        user."""
         if self._access is None:
             return Caller("", Role.ADMIN, address)
         user = self._user(session)
@@ -89,7 +90,7 @@ class Entrance:
         return Caller(user.username, role, address)
 
     def check_needs(self, caller: Caller, needs: Sequence[Need]) -> None:
-        """Refuse what policies do not allow, where they count. Raises `ApiError`."""
+        """Raise `ApiError` for needs that policies do not allow, if authorization is enabled."""
         if self._access is None or not self._options.authorization_enabled:
             return
         user = self._access.user(caller.user)
@@ -112,7 +113,7 @@ class Entrance:
 
 
 def read_roles(text: str) -> dict[str, Role]:
-    """The roles of users in `consoleRoles`. Raises `ConfigError`."""
+    """Return the roles by user in `consoleRoles`. Raises `ConfigError`."""
     roles: dict[str, Role] = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         user, _, name = pair.rpartition(":")

@@ -1,4 +1,4 @@
-"""The files of the console's pages, read once: what lies in `static`, and nothing else."""
+"""The files of the console's pages, read once: those in `static`, and no others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IMPORT_MAP = re.compile(rb'<script type="importmap">(.*?)</script>', re.DOTALL)
 
 
 class StaticFile(NamedTuple):
-    """A file as it is served."""
+    """A served file: its content, content type and ETag."""
 
     body: bytes
     kind: str
@@ -30,7 +30,7 @@ class StaticFile(NamedTuple):
 
 
 def static_files(folder: Path = FOLDER) -> dict[str, StaticFile]:
-    """All files by their paths below the folder."""
+    """Return all files by their paths below the folder."""
     files = {}
     for path in folder.rglob("*"):
         kind = KINDS.get(path.suffix)
@@ -42,7 +42,8 @@ def static_files(folder: Path = FOLDER) -> dict[str, StaticFile]:
 
 
 def content_policy(files: Mapping[str, StaticFile]) -> str:
-    """What pages may load: files of ours, and the one import map that stands in the page, by its hash."""
+    """Return the Content-Security-Policy: pages may load our files, and the page's inline import map, by its
+    hash."""
     found = _IMPORT_MAP.search(files[PAGE].body)
     assert found is not None, "the page has no import map"
     digest = base64.b64encode(hashlib.sha256(found.group(1)).digest()).decode()

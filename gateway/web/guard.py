@@ -1,8 +1,8 @@
-"""What is refused by its headers, before anybody looks who asks: what other sites have browsers send.
+"""Checks of request headers before authentication, against requests that other sites make browsers send.
 
-A site that a user visits may let the browser ask any address, also this machine's own, and with a name that
-it has resolved to that address (DNS rebinding) it may read the answers too. So only names are answered that
-are meant for the console, and nothing that comes from pages of others. Pure.
+A site that a user visits can make the browser send requests to any address, including this machine's. With a
+name that it has resolved to that address (DNS rebinding) it can also read the answers. Therefore the console
+accepts only its own host names, and refuses requests from pages of other sites. Pure.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ JSON = "application/json"
 
 
 class Guard:
-    """`hosts` are names by which the console may be called beside localhost and addresses."""
+    """Checks of host and origin. `hosts` are the accepted host names besides localhost and IP addresses."""
 
     def __init__(self, hosts: str = "") -> None:
         self._hosts = {host.strip().lower() for host in hosts.split(",") if host.strip()}
 
     def check_host(self, host: str) -> None:
-        """Refuse to be called by a name that is not ours. Raises `ApiError`."""
+        """Raise `ApiError` for a host name that is not the console's."""
         name = _host_name(host)
         if not (_is_own(name) or self._is_named(host)):
             shown = name or "that name"
             raise ApiError(403, f"the console does not answer to {shown}; add the name to consoleHosts")
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse what the page of another site asks for. `headers` by lower-case names. Raises `ApiError`."""
+        """Raise `ApiError` for a request from a page of another site. `headers` are by lower-case names."""
         origin, fetch = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None:
             asked = urlsplit(origin).netloc.lower()
@@ -46,7 +46,7 @@ class Guard:
 
 
 def check_write(headers: Mapping[str, str], csrf: str | None) -> None:
-    """Refuse a body that is no JSON, and a write without the session's token. Raises `ApiError`."""
+    """Raise `ApiError` for a body that is not JSON, and for a write without the session's token."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise ApiError(415, f"the body must be {JSON}")
@@ -55,7 +55,7 @@ def check_write(headers: Mapping[str, str], csrf: str | None) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Return True if an address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

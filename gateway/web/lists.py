@@ -1,4 +1,5 @@
-"""A page of a long list: sorted, with a cursor that goes on behind its last row whatever came or went."""
+"""Pages of a long, sorted list, with a cursor that continues after the last row even if rows were added or
+removed."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ PAGE_FIELDS = (
 )
 
 Row = tuple[Any, str]
-"""By what it is sorted (all numbers, or all text), and its name."""
+"""Sort key (all numbers, or all text) and name."""
 
 
 class Page(NamedTuple):
-    """The names of a page. `total` is how many rows there are in all, `cursor` empty on the last page."""
+    """The names of a page. `total` is the number of all rows, `cursor` is empty on the last page."""
 
     names: list[str]
     total: int
@@ -31,7 +32,7 @@ class Page(NamedTuple):
 
 
 def page_of(rows: Sequence[Row], limit: int, cursor: str, *, descending: bool = False) -> Page:
-    """A page of the rows, in whatever order they come. Raises `ApiError` for a cursor that is none."""
+    """Return a page of the rows, which may be unsorted. Raises `ApiError` for an invalid cursor."""
     ordered = sorted(rows, reverse=descending)
     start = _after(ordered, _read(cursor), descending) if cursor else 0
     end = start + limit
@@ -40,7 +41,7 @@ def page_of(rows: Sequence[Row], limit: int, cursor: str, *, descending: bool = 
 
 
 def has(name: str, search: str) -> bool:
-    """Whether a name has the text in it."""
+    """Return True if a name contains the text, ignoring case."""
     return not search or search.lower() in name.lower()
 
 

@@ -1,4 +1,4 @@
-"""How a message is shown: its fields, its body as text or in hexadecimal digits, up to a size. Pure."""
+"""Messages as JSON: fields, and the body as text or hexadecimal digits, up to a maximum size. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mqgateway.engine.message import (
 BODY_SHOWN_MAX = 64 * 1024
 PREVIEW_CHARACTERS = 120
 WHOLE_MAX = 16 * 1024**2
-"""A compressed body that becomes larger is shown as it is stored."""
+"""Maximum size of a decompressed body, in bytes. A larger body is shown as it is stored."""
 
 
 def row(message: StoredMessage) -> dict[str, Any]:
-    """A message in a list: where and when, its keys and tags, and the beginning of its body."""
+    """Return a message for a list: location, times, keys, tags, and the beginning of its body."""
     text, form, _ = _shown(message, PREVIEW_CHARACTERS * 4)
     return {**_place(message), "preview": text[:PREVIEW_CHARACTERS], "form": form}
 
 
 def whole(message: StoredMessage) -> dict[str, Any]:
-    """All there is to know of a message."""
+    """Return all fields of a message, with its body up to `BODY_SHOWN_MAX` bytes."""
     text, form, is_whole = _shown(message, BODY_SHOWN_MAX)
     return {
         **_place(message),
@@ -63,10 +63,10 @@ def _place(message: StoredMessage) -> dict[str, Any]:
 
 
 def body_of(message: StoredMessage) -> bytes:
-    """The body as its producer gave it; as it is stored where it cannot be made whole."""
+    """Return the decompressed body; the stored one if it cannot be decompressed."""
     if not message.sys_flag & SysFlag.COMPRESSED:
         return message.body
-    from mqgateway.gateway.client.compression import decompress  # here, as it loads the whole client
+    from mqgateway.gateway.client.compression import decompress  # loads the whole client
     from mqgateway.gateway.client.errors import ClientError
 
     try:
@@ -76,13 +76,13 @@ def body_of(message: StoredMessage) -> bytes:
 
 
 def _shown(message: StoredMessage, most: int) -> tuple[str, str, bool]:
-    """The text of the body, what it is (json, text, hex), and whether that is all."""
+    """Return the text of the body, its form (json, text, hex), and True if it is complete."""
     body = body_of(message)
     part = body[:most]
     try:
         text = part.decode()
     except UnicodeDecodeError as error:
-        if error.start < len(part) - 3 or len(body) <= most:  # else only the last letter was cut
+        if error.start < len(part) - 3 or len(body) <= most:  # else only the last character was cut
             return part.hex(), "hex", len(body) <= most
         text = part[: error.start].decode()
     if any(ord(letter) < 32 and letter not in "\t\r\n" for letter in text):

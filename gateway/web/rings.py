@@ -1,4 +1,4 @@
-"""The last 24 hours of a few figures, for charts: a row of numbers every 10 seconds, in memory. Pure."""
+"""The last 24 hours of a few figures, for charts: one row every 10 seconds, in memory. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 STEP_SECONDS = 10
 KEPT = 24 * 3600 // STEP_SECONDS
 POINTS_MAX = 1000
-"""How many points a chart gets; of more the mean of neighbours is given."""
+"""Maximum number of points in a chart. More rows are reduced to means of adjacent rows."""
 
 
 class Rings:
@@ -26,21 +26,24 @@ class Rings:
         return len(self._times)
 
     def add(self, time: float, row: Mapping[str, float]) -> None:
-        """Note a row; the oldest goes when there are enough."""
+        """Add a row; evict the oldest ones if there are too many."""
         self._times.append(time)
         for name, values in self._values.items():
             values.append(round(row[name], 3))
-        if len(self._times) > self._kept + self._kept // 16:  # in one go: an array is moved by this
+        if len(self._times) > self._kept + self._kept // 16:  # in batches: each moves the arrays
             surplus = len(self._times) - self._kept
             for column in (self._times, *self._values.values()):
                 del column[:surplus]
 
     def last(self) -> dict[str, float]:
-        """The newest row; zeros before the first."""
+        """Return the newest row; zeros before the first."""
         return {name: values[-1] if values else 0.0 for name, values in self._values.items()}
 
     def since(self, time: float, most: int = POINTS_MAX) -> dict[str, Any]:
-        """The rows after a time: `time` and each name with as many numbers."""
+        """Return the rows from a time on, as columns of equal length: `time` and each name.
+
+        More than `most` rows are reduced to means of adjacent rows.
+        """
         begin = bisect_left(self._times, time)
         width = -(-(len(self._times) - begin) // most)
         columns = {"time": self._times, **self._values}

@@ -1,4 +1,4 @@
-"""What is asked for where: one declaration a route, that checks requests and documents the API."""
+"""Routes of the API: one declaration each, which checks requests and documents the API."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mqgateway.gateway.access.needs import Need
 PREFIX = "/api/v1"
 KINDS = {str: "string", int: "integer", bool: "boolean", dict: "object", list: "array"}
 REQUIRED = object()
-"""The default of what must be given."""
+"""Default of a field that must be given."""
 
 
 class Role(IntEnum):
-    """What somebody may do; each role may do what those before it may."""
+    """Role of a caller; each role includes the rights of those before it."""
 
     NOBODY = 0
     VIEWER = 1
-    """Sees everything but what messages hold."""
+    """Sees everything except the content of messages."""
     READER = 2
     """Reads messages."""
     OPERATOR = 3
@@ -30,7 +30,7 @@ class Role(IntEnum):
 
 
 class ApiError(Exception):
-    """A request that is refused: an HTTP status, and a sentence for a person."""
+    """A refused request: an HTTP status, and a sentence for the user."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class ApiError(Exception):
 
 
 class RouteField(NamedTuple):
-    """A parameter of the query, or a member of the body. `is_secret`: the audit does not show it."""
+    """A parameter of the query, or a member of the body. `is_secret`: the audit hides its value."""
 
     name: str
     kind: type
@@ -52,15 +52,15 @@ class RouteField(NamedTuple):
 
 
 def no_needs(call: Any) -> Sequence[Need]:
-    """Of routes that are about nothing that policies name."""
+    """Return no needs, for routes without a resource that policies cover."""
     return ()
 
 
 class Route(NamedTuple):
-    """`function(console, call)` gives what becomes JSON, at once, as a Deferred or as a coroutine.
+    """`function(console, call)` returns JSON values, directly, as a Deferred or as a coroutine.
 
-    `needs(call)` is what policies are asked about where `authorizationEnabled` is on. `is_stream`: the
-    function gives a `streams.Source`. `is_write` routes are not there in a read-only console.
+    `needs(call)` returns the needs that policies must allow if `authorizationEnabled` is on. `is_stream`: the
+    function returns a `streams.EventSource`. A read-only console has no `is_write` routes.
     """
 
     method: str
@@ -75,17 +75,20 @@ class Route(NamedTuple):
 
     @property
     def is_write(self) -> bool:
-        """Whether it may change anything; logging in and out does not count."""
+        """True if it may change state; login and logout do not count."""
         return self.method != "GET" and self.role is not Role.NOBODY
 
     @property
     def names(self) -> list[str]:
-        """The names in its path."""
+        """Names of the placeholders in its path."""
         return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
 def match(routes: Iterable[Route], path: str) -> tuple[dict[str, Route], dict[str, str]]:
-    """The routes of a path below the prefix, by method, and what its names stand for; none for no path."""
+    """Return the routes of a path below the prefix by method, and the values of their placeholders.
+
+    Both are empty if no route matches. Of several matches, those with the most literal parts win.
+    """
     parts = [unquote(part) for part in path.strip("/").split("/")]
     found: dict[str, Route] = {}
     named: dict[str, str] = {}
@@ -107,7 +110,7 @@ def match(routes: Iterable[Route], path: str) -> tuple[dict[str, Route], dict[st
 
 
 def read_query(fields: Sequence[RouteField], given: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters of a query, typed. Raises `ApiError` for any that is wrong or unknown."""
+    """Return the typed parameters of a query. Raises `ApiError` for an invalid or unknown one."""
     _check_known(fields, given, "parameter")
     return {
         field.name: _typed(field, given[field.name], True) if field.name in given else _default(field)
@@ -116,7 +119,7 @@ def read_query(fields: Sequence[RouteField], given: Mapping[str, str]) -> dict[s
 
 
 def read_body(fields: Sequence[RouteField], given: Any) -> dict[str, Any]:
-    """The members of a body, typed. Raises `ApiError` for any that is wrong or unknown."""
+    """Return the typed members of a body. Raises `ApiError` for an invalid or unknown one."""
     if not isinstance(given, dict):
         raise ApiError(400, "the body must be an object of JSON")
     _check_known(fields, given, "member")

@@ -86,7 +86,9 @@ class ConsoleService:
     def start(self) -> None:
         """Listen."""
         try:
-            self._listening = self._reactor.listenTCP(self._port, Door(self._site), BACKLOG, self._host)
+            self._listening = self._reactor.listenTCP(
+                self._port, ConsoleFactory(self._site), BACKLOG, self._host
+            )
         except CannotListenError as error:
             log.warning("the console cannot be opened: %s; consolePort sets another port", error)
             return
@@ -116,7 +118,7 @@ class ConsoleService:
         return succeed(None) if listening is None else maybeDeferred(listening.stopListening)
 
 
-class Door(Factory):
+class ConsoleFactory(Factory):
     """Takes connections for a site that is made when the first one comes."""
 
     noisy = False

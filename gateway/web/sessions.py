@@ -1,4 +1,4 @@
-"""Who is logged in: sessions in memory, and how long who guesses passwords has to wait. Pure."""
+"""Login sessions, in memory, and the back-off after failed login attempts. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ WAIT_MAX_SECONDS = 300.0
 
 @dataclass(eq=False)
 class LoginSession:
-    """Somebody who was let in. `csrf` is what writes have to bring; `idle_seconds` None: it never ends."""
+    """Session of an authenticated user. `csrf` is the token that writes must contain. The session does not
+    expire if `idle_seconds` is None."""
 
     id: str
     csrf: str
@@ -26,7 +27,7 @@ class LoginSession:
 
 
 class LoginSessions:
-    """All sessions. Ids are of 256 bits and known to the browser only."""
+    """All sessions. Ids have 256 bits and are known to the browser only."""
 
     def __init__(self, clock: Clock, random: Callable[[], str] = lambda: secrets.token_urlsafe(32)) -> None:
         self._clock = clock
@@ -37,7 +38,7 @@ class LoginSessions:
         return len(self._sessions)
 
     def open(self, user: str, idle_seconds: float | None) -> LoginSession:
-        """A new session; the one that was silent longest ends where there are very many."""
+        """Return a new session; evict the one that was idle longest if there are too many."""
         now = self._clock.monotonic()
         if len(self._sessions) >= SESSIONS_MAX:
             self.close(min(self._sessions.values(), key=lambda one: one.seen_at))
@@ -46,7 +47,7 @@ class LoginSessions:
         return session
 
     def find(self, session_id: str, *, is_use: bool = True) -> LoginSession | None:
-        """The session, if it has not ended; it goes on from now where this is a use of it."""
+        """Return the session if it has not expired, else None; `is_use` resets its idle time."""
         session = self._sessions.get(session_id)
         if session is None:
             return None
@@ -59,19 +60,19 @@ class LoginSessions:
         return session
 
     def close(self, session: LoginSession) -> None:
-        """It ends."""
+        """End the session. Idempotent."""
         self._sessions.pop(session.id, None)
 
 
 class Attempts:
-    """How long somebody has to wait after wrong passwords: twice as long after each, from the fourth on."""
+    """Exponential back-off after wrong passwords, by key: from the third on, doubled by each."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._failures: dict[str, tuple[int, float]] = {}
 
     def wait(self, key: str) -> float:
-        """Seconds until the next attempt is looked at; 0 for at once."""
+        """Return the seconds until the next attempt is accepted; 0 if it is accepted now."""
         count, last = self._failures.get(key, (0, 0.0))
         if count < FREE_ATTEMPTS:
             return 0.0
@@ -79,12 +80,12 @@ class Attempts:
         return max(0.0, last + pause - self._clock.monotonic())
 
     def failed(self, key: str) -> None:
-        """A wrong password; who failed longest ago is forgotten where there are very many."""
+        """Record a wrong password; evict the key that failed longest ago if there are too many."""
         count, _ = self._failures.pop(key, (0, 0.0))
         if len(self._failures) >= FAILURES_MAX:
             del self._failures[next(iter(self._failures))]
         self._failures[key] = count + 1, self._clock.monotonic()
 
     def succeeded(self, key: str) -> None:
-        """The right one."""
+        """Reset the back-off of a key, after a correct password."""
         self._failures.pop(key, None)

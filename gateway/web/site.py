@@ -1,7 +1,7 @@
-"""The console's door: bytes of HTTP in, functions of the API called, answers out.
+"""HTTP front end of the console: requests are dispatched to functions of the API.
 
-In this order a request is refused: by the name it calls us by, by the site it comes from, by who asks, by the
-role, by policies, by its parameters. Whatever fails beyond that is told in the log, not to the browser.
+A request is checked in this order: host name, origin, session, role, token of a write, parameters, policies.
+Failures beyond that are reported in the log, not to the browser.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ _STATUS = {
     Reason.SERVICE_NOT_AVAILABLE: 503,
     Reason.CONSUME_MSG_TIMEOUT: 504,
 }
-"""What an operation's refusal is in HTTP; any other is a conflict with how things are."""
+"""HTTP status by the reason of an operation's refusal; other reasons are a conflict (409)."""
 
 
 class LimitedRequest(TwistedRequest):
-    """A request whose body may not be long: the connection of a longer one ends."""
+    """A request with a limited body: the connection of a larger one is closed."""
 
     _received = 0
 
     def gotLength(self, length: int | None) -> None:
-        """The length is announced."""
+        """Refuse the request if its announced length is too large."""
         if length is not None and length > BODY_MAX:
             self._refuse()
         super().gotLength(length)  # type: ignore[no-untyped-call]
 
     def handleContentChunk(self, data: bytes) -> None:
-        """A part has come."""
+        """Append a chunk of the body; refuse the request if the body becomes too large."""
         self._received += len(data)
         if self._received > BODY_MAX:
             self._refuse()
@@ -74,7 +74,7 @@ class LimitedRequest(TwistedRequest):
 
 
 class ConsolePages(Resource):
-    """Everything below `/`. `port` tells the cookies of consoles on one machine apart."""
+    """All pages below `/`. `port` distinguishes the cookies of consoles on one machine."""
 
     isLeaf = True
 
@@ -295,7 +295,7 @@ def _json(text: bytes) -> Any:
 
 
 def _tagged(request: Any, headers: dict[str, str], file: StaticFile) -> bytes:
-    """An answer that a browser that has it already is not sent again."""
+    """Return an answer with an ETag; 304 without a body if the browser has the current version."""
     request.setHeader("ETag", file.tag)
     if not request.responseHeaders.hasHeader("cache-control"):
         request.setHeader("Cache-Control", "no-cache")

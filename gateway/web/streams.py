@@ -1,6 +1,7 @@
-"""Server-sent events: what goes on, told to a browser as it happens.
+"""Server-sent events: live updates for a browser.
 
-Standard: the HTML standard's `EventSource`. Who reads slower than is written misses events, and is told.
+Source: `EventSource` of the HTML standard. A browser that reads too slowly misses events, and is informed of
+their number.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ STREAMS_MAX = 32
 SILENCE_SECONDS = 15.0
 
 Events = list[tuple[str, Any]]
-"""Names of events, and what is JSON in them."""
+"""Names of events, with their JSON values."""
 
 
 class EventSource(NamedTuple):
-    """Where events come from: `next` is called every so many seconds, and once at the beginning."""
+    """Source of events: `next` is called at the start, and then every `seconds`."""
 
     seconds: float
     next: Callable[[], Events]
@@ -39,7 +40,8 @@ class StreamRequest(Protocol):
 
 
 class EventStream:
-    """One stream; `ended` is called when it has. `is_alive` is asked each time: a session may end."""
+    """One stream. `ended` is called at its end. `is_alive` is checked before each update, as the session may
+    have ended."""
 
     def __init__(
         self,
@@ -60,17 +62,17 @@ class EventStream:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Tell what there is, and go on."""
+        """Send the first events, and start the periodic updates."""
         self._request.registerProducer(self, True)
-        self._timer = self._schedule.every(self._source.seconds, self._source.seconds, self._tell)
-        self._tell()
+        self._timer = self._schedule.every(self._source.seconds, self._source.seconds, self._send)
+        self._send()
 
     def lost(self) -> None:
-        """The browser has gone."""
+        """Stop after the browser has disconnected."""
         self._stop()
 
     def close(self) -> None:
-        """End it; the browser asks again by itself."""
+        """End the stream; the browser reconnects by itself."""
         if self._stop():
             self._request.unregisterProducer()
             self._request.finish()
@@ -83,7 +85,7 @@ class EventStream:
         self._ended(self)
         return True
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         if not self._is_alive():
             self._write("end", {})
             self.close()
@@ -109,13 +111,13 @@ class EventStream:
     # As a push producer.
 
     def pauseProducing(self) -> None:
-        """What is written is not read yet."""
+        """Stop writing until the browser has read."""
         self._is_paused = True
 
     def resumeProducing(self) -> None:
-        """There is room again."""
+        """Write again."""
         self._is_paused = False
 
     def stopProducing(self) -> None:
-        """Nobody reads any more."""
+        """Stop for good: the connection is lost."""
         self._stop()

@@ -1,4 +1,4 @@
-"""What clients told of one message, put in order: who sent it and who consumed it, and when. Pure."""
+"""Timeline of one message from the trace records of its clients: its sends and consumptions. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ CONSUMED_MAX = 64
 
 
 class HostRecord(NamedTuple):
-    """A record of a trace, and the host that it came from."""
+    """A trace record, and the host that it came from."""
 
     host: str
     record: TraceRecord
 
 
-def timeline(told: Iterable[HostRecord]) -> dict[str, Any]:
-    """`sent` and `consumed`, the oldest first.
+def timeline(records: Iterable[HostRecord]) -> dict[str, Any]:
+    """Return the lists `sent` and `consumed`, each with the oldest first.
 
-    Of who consumes, `began` is None where nobody told, and `took` and `isGood` are where only the beginning
-    was told.
+    Of a consumption, `began` is None if no start is known. `took` and `isGood` are None if only the start was
+    reported.
     """
     sent: list[dict[str, Any]] = []
     consumed: dict[tuple[str, str], dict[str, Any]] = {}
-    for host, one in told:
+    for host, one in records:
         if one.kind == "Pub":
             sent.append(_step(host, one) | {"began": one.time, "took": one.took, "isGood": one.is_good})
             continue

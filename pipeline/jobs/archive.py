@@ -1,7 +1,7 @@
-"""Topics to Parquet: partitioned by topic and day of storing, exactly once, going on where it stopped.
+"""Topics to Parquet: partitioned by topic and day of storing, exactly once, resumed after an interruption.
 
-Spark's file sink writes down which files belong to which batch (`_spark_metadata`); readers that honour it,
-as Spark does, see every message once, whenever the job was killed. The checkpoint lies beside the data.
+Spark's file sink records the files of each batch (`_spark_metadata`); readers that honour it, as Spark does,
+see every message once, whenever the job was killed. The checkpoint is stored beside the data.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.pipeline import columns
-from mqgateway.pipeline.jobs.progress import Tell, follow, to_stderr
+from mqgateway.pipeline.jobs.progress import Notify, follow, to_stderr
 from mqgateway.pipeline.jobs.report import Report
 
 COLUMNS = (*columns.SOURCE, "tags", "keys", "messageId")
@@ -26,8 +26,8 @@ def start_archive(
     checkpoint: str | None = None,
     trigger_seconds: float | None = None,
 ) -> Any:
-    """Begin; the streaming query. `options` are the source's. Without `trigger_seconds` it ends when it has
-    read what there is now."""
+    """Start the streaming query and return it. `options` are the source's. Without `trigger_seconds` it ends
+    after the messages that exist now."""
     from pyspark.sql import functions
 
     given = {"startingOffsets": "earliest", "includeColumns": ",".join(COLUMNS), **options}
@@ -51,10 +51,10 @@ def archive(
     *,
     checkpoint: str | None = None,
     trigger_seconds: float | None = None,
-    tell: Tell = to_stderr,
+    notify: Notify = to_stderr,
 ) -> Report:
-    """The same, waiting for its end."""
+    """Run the query of `start_archive` to its end and return its report."""
     query = start_archive(session, options, target, checkpoint=checkpoint, trigger_seconds=trigger_seconds)
-    report = follow(query, "archive", tell)
+    report = follow(query, "archive", notify)
     report.details = {"target": target, "topic": options.get("topic") or options.get("topicPattern", "")}
     return report

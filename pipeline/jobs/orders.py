@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mqgateway.pipeline.jobs.progress import Tell, follow, to_stderr
+from mqgateway.pipeline.jobs.progress import Notify, follow, to_stderr
 from mqgateway.pipeline.jobs.report import Report
 from mqgateway.pipeline.options import of_servers
 
@@ -48,7 +48,7 @@ def count_orders(
     *,
     rejects_topic: str | None = None,
     trigger_seconds: float | None = None,
-    tell: Tell = to_stderr,
+    notify: Notify = to_stderr,
 ) -> Report:
     """Run it on what there is now, or on and on with `trigger_seconds`; `options` are the source's."""
     from pyspark.sql import functions as f
@@ -90,6 +90,6 @@ def count_orders(
         )
         if trigger_seconds is None:
             other.awaitTermination()
-    report = follow(stats, "orders", tell)
+    report = follow(stats, "orders", notify)
     report.details = {"target": target, "resultTopic": result_topic}
     return report

@@ -1,5 +1,5 @@
-"""What a stream is doing: until its first micro-batch is done what Spark says it is at, then a line for each
-with rows, rate, lag and times, and the sum of all."""
+"""Progress of a stream: Spark's status until the first micro-batch is done, then a line a micro-batch with
+rows, rate, lag and times, and the sum of all."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ STEPS = {
     "planning": ("queryPlanning",),
     "checkpoint": ("walCommit", "commitOffsets", "commitBatch"),
 }
-"""What Spark does in a micro-batch, under its own names for the times."""
+"""Steps of a micro-batch, each with Spark's names for its times."""
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
-    """The usual place for progress."""
+    """Print a line of progress to standard error, the default."""
     print(line, file=sys.stderr, flush=True)
 
 
 def line_of(progress: Mapping[str, Any]) -> str:
-    """One micro-batch in words."""
+    """Return the line of one micro-batch."""
     source = progress["sources"][0] if progress.get("sources") else {}
     lag = lag_of(_tree(source.get("endOffset")), _tree(source.get("latestOffset")))
     times = progress.get("durationMs") or {}
@@ -41,15 +41,15 @@ def line_of(progress: Mapping[str, Any]) -> str:
     )
 
 
-def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = None) -> Report:
-    """Wait for the end of a streaming query, telling each micro-batch once. Raises what the query raises."""
+def follow(query: Any, job: str, notify: Notify = to_stderr, clock: Clock | None = None) -> Report:
+    """Wait for the end of a streaming query, reporting each micro-batch once. Raises the query's errors."""
     clock = clock or SystemClock()
     begin, seen, report = clock.monotonic(), -1, Report(job)
     ended, doing = False, ""
     while not ended:
         if seen < 0 and (now := query.status["message"]) != doing:
             doing = now
-            tell(f"{clock.monotonic() - begin:.1f} s: {doing}")
+            notify(f"{clock.monotonic() - begin:.1f} s: {doing}")
         ended = query.awaitTermination(POLL_SECONDS)
         for one in query.recentProgress:
             progress = json.loads(one.json) if hasattr(one, "json") else dict(one)
@@ -57,7 +57,7 @@ def follow(query: Any, job: str, tell: Tell = to_stderr, clock: Clock | None = N
                 seen = progress["batchId"]
                 report.rows += progress.get("numInputRows", 0)
                 report.batches += 1
-                tell(line_of(progress))
+                notify(line_of(progress))
     report.seconds = clock.monotonic() - begin
     return report
 

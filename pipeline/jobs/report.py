@@ -1,4 +1,4 @@
-"""What a job tells in the end, as one JSON object; pure."""
+"""The final report of a job, as one JSON object; pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Report:
-    """The end of a job: what it was, how much it did, how long it took, and what else it found."""
+    """The result of a job: its name, rows, batches, duration in seconds, and details of its own."""
 
     job: str
     rows: int = 0
@@ -20,17 +20,17 @@ class Report:
 
     @property
     def rows_per_second(self) -> float:
-        """Rows by time; 0 when none was taken."""
+        """The average rate; 0 without a duration."""
         return round(self.rows / self.seconds, 1) if self.seconds else 0.0
 
     def as_json(self) -> str:
-        """One line."""
+        """Return the report as one line of JSON."""
         told = {**asdict(self), "seconds": round(self.seconds, 3), "rowsPerSecond": self.rows_per_second}
         return json.dumps(told, default=str, sort_keys=True)
 
 
 def lag_of(end: Mapping[str, Any] | None, latest: Mapping[str, Any] | None) -> int:
-    """Messages between two trees of offsets; queues that are in one only count from 0."""
+    """Return the messages between two trees of offsets; queues that are missing in `end` count from 0."""
     if not latest:
         return 0
     total = 0

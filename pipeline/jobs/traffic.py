@@ -1,6 +1,6 @@
-"""What a store on disk tells of its traffic: messages and bytes by topic and time, and how far groups lag.
+"""Traffic of a store on disk: messages and bytes by topic and time, and the lag of groups.
 
-The log is read without a broker. The lag is the distance from what a group has committed
+The log is read without a broker. The lag is the distance from a group's committed offset
 (`config/consumerOffset.json`) to the last offset in the log.
 """
 
@@ -23,7 +23,7 @@ POINTS_MAX = 20_000
 
 
 def committed(disk: Disk, store: str) -> dict[tuple[str, str, int], int]:
-    """Offsets that groups have committed, by group, topic and queue; none without the file."""
+    """Return committed offsets by group, topic and queue; none without the file."""
     root = log_folders(disk, store)[0].root
     table = load_table(disk, f"{root}/config/consumerOffset.json") or {}
     found = {}
@@ -37,7 +37,7 @@ def committed(disk: Disk, store: str) -> dict[tuple[str, str, int], int]:
 def lags(
     offsets: Mapping[tuple[str, str, int], int], ends: Mapping[tuple[str, int], int]
 ) -> list[dict[str, Any]]:
-    """How far each group is behind in each topic that has messages, the farthest first."""
+    """Return the lag of each group in each topic that has messages, the largest first."""
     sums: dict[tuple[str, str], int] = {}
     for (group, topic, queue_id), offset in offsets.items():
         end = ends.get((topic, queue_id))
@@ -58,7 +58,8 @@ def traffic(
     options: Mapping[str, str] | None = None,
     clock: Clock | None = None,
 ) -> Report:
-    """Count a store. `picture` is the file of a drawing (SVG); `options` are those of the store's reader."""
+    """Count the messages of a store. `picture` is the file of a drawing (SVG); `options` are the store
+    reader's."""
     from pyspark.sql import functions as f
 
     clock = clock or SystemClock()

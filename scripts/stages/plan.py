@@ -10,6 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
+WORKERS = ("-n", "4")
+"""Processes for scenarios with official clients, which wait most of the time, so more than processors."""
 QUICK = ("--hypothesis-profile", "quick", PATIENCE)
 FULL = ("--hypothesis-profile", "full", PATIENCE)
 
@@ -96,7 +98,7 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     )
     others = (
         Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
-        Stage("core", "compat", "core and not long", ("compat_tests",), proven, (PEERS,)),
+        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
 
@@ -106,7 +108,9 @@ SECOND = Plan(
     (
         Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
-        Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
+        Stage(
+            "compatibility", "compat", "not core and not long", ("compat_tests",), WORKERS, (PEERS, SERVERS)
+        ),
         Stage("site", "docs", is_beside=True),
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
     ),

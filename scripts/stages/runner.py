@@ -52,7 +52,7 @@ class Result(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """Lines of the output that a reader of the report has to know."""
-        return [line.strip() for line in NOTES.findall(self.text)]
+        return list(dict.fromkeys(line.strip() for line in NOTES.findall(self.text)))
 
     def line(self) -> str:
         """One line for the report."""
@@ -143,7 +143,8 @@ class Runner:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                # Not a session: the kernel shares processors out among sessions, whatever their niceness is.
+                process_group=0,
             )
         with self._lock:
             self._running.add(popen)

@@ -18,9 +18,9 @@ def test_connection_without_an_answer_is_not_served() -> None:
     connection = IdleConnection(1)
     assert not connection.is_served
     connection.connection_made(Mock(spec=asyncio.Transport))
-    connection.beat()
+    connection.send_heartbeat()
     assert connection.is_served  # the last answer may be on its way
-    connection.beat()
+    connection.send_heartbeat()
     assert not connection.is_served
     connection.data_received(encode_response(decode_command(heartbeat(1)[4:]), 0, None, b"", None))
     assert connection.is_served

@@ -49,7 +49,7 @@ def test_figures_are_medians_and_ratios() -> None:
     assert pair.misses() == ["records/s 0.50, aimed at 1.0 or more"]
 
 
-def test_pairs_survive_a_file_and_are_told_by_form(tmp_path: Path) -> None:
+def test_pairs_survive_a_file_and_are_reported_by_form(tmp_path: Path) -> None:
     path = tmp_path / "it.json"
     runs = {"ours": [Run(90, 20, 0.5)], "apache": [Run(900, 40, 1.0)]}
     plain = KafkaPair(ROW, runs, "2026-01-02", "abc", False, (1.0, 2.5))

@@ -23,7 +23,7 @@ REPORT = """
 """
 
 
-def test_parts_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=REPORT))
     assert shares(Path("it")) == pytest.approx(
         {

@@ -74,7 +74,7 @@ def test_falls_compare_rows_of_one_server() -> None:
     assert falls(signed) == ["From async to async-signed: ours -10%, apache -15%; may fall as Apache's does."]
 
 
-def test_a_section_tells_when_each_row_was_measured() -> None:
+def test_section_reports_when_each_row_was_measured() -> None:
     work = measured("async", rate(2000), rate(1000))
     rest = measured("rest", [Sample(cpu_percent=0.1)], [Sample(cpu_percent=10.0)])
     text = "\n".join(section("Messages", [work, rest], {"ours": 1.0, "apache": 7.0}))

@@ -16,7 +16,7 @@ def found(part: str, server: str, what: str, **figures: float) -> Finding:
 
 def part(name: str = "p", *findings: Finding) -> Part:
     def measure(plan: Plan) -> Iterator[Finding]:
-        plan.tell("is measured")
+        plan.notify("is measured")
         yield from findings
 
     columns = (Column("seconds", "s"), Column("count", "number", "{:,.0f}"), Column("other", "other"))

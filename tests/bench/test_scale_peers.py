@@ -55,7 +55,7 @@ def test_failed_calls_are_counted() -> None:
         return timings
 
     timings = asyncio.run(both())
-    assert timings.failed == 1 and len(timings.taken) == 1 and timings.told()["failed"] == 1
+    assert timings.failed == 1 and len(timings.taken) == 1 and timings.figures()["failed"] == 1
 
 
 def test_a_pace_is_kept() -> None:
@@ -68,7 +68,7 @@ def test_a_pace_is_kept() -> None:
     assert 0 < len(started) <= 50 and late >= 0
 
 
-def test_a_small_run_serves_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_run_serves_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale_names, "POLL_SECONDS", 0.5)
     findings = list(measure(Plan(0.001, False, tmp_path, lambda _: None)))
     by_name = {one.what: one.figures for one in findings}

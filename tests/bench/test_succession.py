@@ -36,7 +36,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def test_a_run_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
+def test_run_that_fails_is_reported_and_the_others_continue(run: Run) -> None:
     said = run("--pairs", "2")
     assert said.exit_code == 0, said.output
     assert "kill 2/2 ours" in said.output

@@ -12,7 +12,8 @@ from compat_tests import conftest
 from compat_tests.support import selection
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.record import FAILED, PASSED, Outcome, Record, digest_of
-from compat_tests.support.selection import APACHE, NO_TESTS_COLLECTED, OURS
+from compat_tests.support.selection import APACHE, NO_TESTS_COLLECTED, OURS, Selection
+from compat_tests.support.workers import Workers
 
 SEND = Path(conftest.__file__).with_name("test_send.py")
 MEMBER = SEND.with_name("test_python_client.py")
@@ -27,6 +28,7 @@ class Config:
     def __init__(self, **options: Any) -> None:
         self._options = {**USUAL, **options}
         self.stash = pytest.Stash()
+        self.stash[conftest.SELECTION] = Selection(self)  # type: ignore[arg-type]
         self.left_out: list[Any] = []
         self.hook = SimpleNamespace(pytest_deselected=lambda items: self.left_out.extend(items))
 
@@ -65,7 +67,7 @@ def reported(item: Any, *phases: tuple[str, str]) -> None:
 
 def finish(config: Config, exitstatus: int = 0) -> int:
     session = SimpleNamespace(config=config, exitstatus=exitstatus)
-    conftest.pytest_sessionfinish(session)  # type: ignore[arg-type]
+    Workers(config, config.stash[conftest.SELECTION]).pytest_sessionfinish(session)  # type: ignore[arg-type]
     return session.exitstatus
 
 

@@ -31,6 +31,6 @@ def test_elapsed_time_does_not_follow_the_wall() -> None:
     assert elapsed_millis(clock) == before + 250
 
 
-def test_the_time_since_the_start_of_the_machine_goes_on() -> None:
+def test_time_since_the_start_of_the_machine_continues() -> None:
     first = seconds_since_boot()
     assert 0 < first <= seconds_since_boot()

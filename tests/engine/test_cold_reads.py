@@ -53,7 +53,7 @@ def test_a_group_above_its_threshold_reads_too_much_until_the_next_tick(watch: W
     assert not watch.reads.is_too_much("g")
 
 
-def test_above_the_global_threshold_everybody_who_reads_cold_reads_too_much(watch: Watch) -> None:
+def test_above_the_global_threshold_every_group_that_reads_cold_reads_too_much(watch: Watch) -> None:
     for group in ("a", "b", "c", "d"):
         watch.reads.read(group, 75)
     assert watch.reads.is_too_much("a")

@@ -101,7 +101,7 @@ def test_nothing_is_compacted_before_the_log_is_on_the_disk() -> None:
     assert len(bench.kept()) < 20
 
 
-def test_queues_that_nobody_reads_are_copied_too() -> None:
+def test_unread_queues_are_copied_too() -> None:
     bench = Bench()
     bench.queue.put("key")
     bench.compaction.tick()
@@ -114,7 +114,7 @@ def test_a_queue_without_messages_is_none() -> None:
     assert bench.compaction.get(TOPIC, 3, 0, 1, None, None).status is GetStatus.NO_MATCHED_LOGIC_QUEUE
 
 
-def test_reads_go_on_while_a_worker_compacts() -> None:
+def test_reads_continue_while_a_worker_compacts() -> None:
     worker = MemoryWorker()
     bench = Bench(worker=worker)
     for number in range(60):
@@ -127,7 +127,7 @@ def test_reads_go_on_while_a_worker_compacts() -> None:
     assert len(bench.kept()) < 20
 
 
-def test_a_deleted_topic_begins_anew() -> None:
+def test_deleted_topic_starts_over() -> None:
     worker = MemoryWorker()
     bench = Bench(worker=worker)
     for number in range(60):

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from mqgateway.engine.counting import UNCOUNTED, Counting, Uncounted
-from tests.support.engine.pop.popping import GRACE, INVISIBLE, Bench
+from tests.support.engine.pop.pop_store import GRACE, INVISIBLE, Bench
 
 
 @pytest.mark.parametrize("name", ["put", "got"])
@@ -13,7 +13,7 @@ def test_uncounted_has_the_signatures_of_counting(name: str) -> None:
     assert inspect.signature(getattr(Uncounted, name)) == inspect.signature(getattr(Counting, name))
 
 
-def test_nothing_is_counted_where_nobody_counts() -> None:
+def test_nothing_is_counted_without_meters() -> None:
     bench = Bench(counts=UNCOUNTED)
     bench.send()
     bench.pop(0)

@@ -168,7 +168,7 @@ def test_the_work_of_a_tick_is_bounded_and_shared() -> None:
     assert (len(bench.bodies("many")), len(bench.bodies("few"))) == (50, 3)
 
 
-def test_a_restart_goes_on_where_the_file_says() -> None:
+def test_restart_continues_where_the_file_says() -> None:
     bench = Bench()
     bench.send(message(1, body=b"first"), message(2, body=b"second"))
     bench.pass_time(1000)
@@ -383,7 +383,7 @@ def test_an_unreadable_message_is_tried_again_and_then_left_out() -> None:
     assert bench.bodies() == [b"well"]
 
 
-def test_a_message_that_became_illegal_holds_up_nobody() -> None:
+def test_message_that_became_illegal_holds_up_no_other() -> None:
     """The limit was lowered since it was stored."""
     bench = Bench()
     bench.send(message(1, body=b"x" * 1000), message(1, body=b"small"))
@@ -482,7 +482,7 @@ def since(bench: Bench) -> list[StoredMessage | None]:
     return list(messages_since(bench.store, 0, 1 << 20, b"REAL_TOPIC"))
 
 
-def test_a_slave_goes_on_behind_what_the_master_delivered_since_it_told() -> None:
+def test_slave_continues_behind_what_the_master_delivered_since_its_report() -> None:
     bench = Bench()
     bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4)))
     told = bench.schedule.to_json()
@@ -514,7 +514,7 @@ def test_message_in_flight_to_another_broker_is_put_again_on_every_tick() -> Non
     assert [bench.pass_time(1000), bench.pass_time(0), bench.pass_time(0)] == [0, 0, 1]
 
 
-def test_a_master_that_comes_back_goes_on_behind_its_slave() -> None:
+def test_master_that_comes_back_continues_behind_its_slave() -> None:
     """Never back, and never beyond the master's log."""
     bench = Bench()
     bench.send(message(1), message(1), message(2))
@@ -551,7 +551,7 @@ def test_schedule_resumes_after_deliveries_of_another_master() -> None:
     bench.store.dispatch()
     assert len(bench.bodies()) == 4
     bench.send(*numbered(2))
-    run(bench.schedule.going_on())
+    run(bench.schedule.resume())
     bench.pass_time(1000)
     assert len(bench.bodies()) == 6
 
@@ -565,11 +565,11 @@ def test_interrupted_takeover_can_be_repeated(steps: int) -> None:
     bench.clock.advance(1000)
     other.tick(bench.store.steady.now())
     bench.store.dispatch()
-    going_on = bench.schedule.going_on()
+    resume = bench.schedule.resume()
     for _ in range(steps):
-        next(going_on)
+        next(resume)
     bench.schedule.stand_by()
-    run(bench.schedule.going_on())
+    run(bench.schedule.resume())
     bench.pass_time(0)
     assert len(bench.bodies()) == 4
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import (
+    Message,
     StoredMessage,
     format_host,
     format_properties,
@@ -108,6 +109,18 @@ def test_a_stored_message_knows_its_id() -> None:
     message = StoredMessage("t", 0, b"", {}, 0, pack_host("10.0.0.1", 1), pack_host("127.0.0.1", 10911))
     message.physical_offset = 7
     assert message.message_id == "7F00000100002A9F0000000000000007"
+
+
+def test_copy_has_another_queue_and_properties_and_the_same_fields() -> None:
+    hosts = pack_host("10.0.0.1", 1), pack_host("127.0.0.1", 10911)
+    message = StoredMessage("t", 1, b"x", {"a": "1"}, 2, *hosts, 3, 4, 5, 6)
+    copied = message.copy_to("u", 7, {"b": "2"})
+    assert type(copied) is Message
+    assert (copied.topic, copied.queue_id, copied.body, copied.properties) == ("u", 7, b"x", {"b": "2"})
+    assert (copied.born_timestamp, copied.born_host, copied.store_host) == (2, *hosts)
+    assert (copied.flag, copied.sys_flag, copied.reconsume_times) == (3, 4, 5)
+    assert copied.prepared_transaction_offset == 6
+    assert (message.topic, message.queue_id, message.properties) == ("t", 1, {"a": "1"})
 
 
 @pytest.mark.parametrize(

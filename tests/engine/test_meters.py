@@ -6,7 +6,7 @@ from mqgateway.engine import meters as meters_module
 from mqgateway.engine.meters import SETTLED_A_STEP, Counter, Histogram, MessageSizes, Meters
 
 
-def test_a_counter_tells_labels_apart_up_to_its_limit() -> None:
+def test_counter_distinguishes_labels_up_to_its_limit() -> None:
     counter = Counter(2)
     for name in ("a", "b", "c", "a"):
         counter.add((name,), 3)

@@ -147,7 +147,7 @@ def test_after_the_start_changes_are_refused_but_files_may_go() -> None:
     assert disk.read_bytes(f"{FOLDER}/a").startswith(b"moreaa")
 
 
-def test_a_window_goes_on_in_the_file() -> None:
+def test_window_continues_in_the_file() -> None:
     disk = disk_with_files()
     overlay = Overlay(disk)
     overlay.begin()

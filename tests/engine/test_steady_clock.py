@@ -14,7 +14,7 @@ def clocks() -> tuple[ManualClock, SteadyClock]:
     return clock, SteadyClock(clock)
 
 
-def test_it_begins_with_the_wall_clock_and_goes_on_by_the_monotonic_one() -> None:
+def test_it_begins_with_the_wall_clock_and_continues_by_the_monotonic_one() -> None:
     clock, steady = clocks()
     clock.advance(1000)
     assert steady.now() == clock.millis()
@@ -49,16 +49,16 @@ def test_a_store_timestamp_is_read_as_it_was_meant() -> None:
 
 def test_an_earlier_run_may_have_come_further() -> None:
     _, steady = clocks()
-    steady.go_on_from(START - 5)
+    steady.continue_from(START - 5)
     assert steady.now() == START
-    steady.go_on_from(START + 5000)
+    steady.continue_from(START + 5000)
     assert steady.now() == START + 5000
     assert (steady.ahead, steady.ahead_at(0, START)) == (5000, 5000)
     steady.look(100)
     assert steady.ahead_at(200, START) == 5000
 
 
-def test_any_clock_tells_when_a_record_was_stored() -> None:
+def test_any_clock_reports_when_a_record_was_stored() -> None:
     """Steps, drift and a frozen clock, both ways, by hours: a record's age is right."""
     for seed in range(50):
         chance = random.Random(seed)

@@ -10,6 +10,7 @@ from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.topic_retention import TopicRetention
+from tests.engine.store.test_cold import cold_bench
 from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import Bench, drain, message
 
@@ -177,6 +178,24 @@ def test_look_waits_for_what_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -
     done()
     scene.retention.tick()
     assert scene.offsets() == []
+
+
+def test_look_at_sizes_waits_for_units_that_are_not_in_memory() -> None:
+    bench, disk, worker = cold_bench()
+    scene = Scene(bench, kafka_retention_bytes="2000")
+
+    def warm_units() -> set[tuple[str, int]]:
+        return {page for page in disk.warm if "consumequeue" in page[0]}
+
+    before = warm_units()
+    scene.wait(INTERVAL)
+    assert worker.waiting and warm_units() == before and scene.retention.deleted == 0
+    while worker.perform():
+        scene.retention.tick()
+    for _ in range(20):
+        scene.retention.tick()
+    kept = sum(one.size for one in drain(bench.store))
+    assert scene.retention.deleted > 0 and 2000 <= kept < 3000
 
 
 def test_look_at_many_topics_is_done_in_short_slices() -> None:

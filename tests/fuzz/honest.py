@@ -132,7 +132,7 @@ class HonestClient:
     def check_waiting_pull(self) -> None:
         """Assert that the next message answers a parked pull."""
         header = pull_header(TOPIC, offset=len(self.sent), group=GROUP, sys_flag=2)
-        opaque = self.consumer.tell(RequestCode.PULL_MESSAGE, header)
+        opaque = self.consumer.send(RequestCode.PULL_MESSAGE, header)
         self.world.settle()
         early = [command.code for command in self.consumer.take() if command.opaque == opaque]
         assert early in ([], [ResponseCode.PULL_NOT_FOUND]), early  # at once where no more may wait

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mqgateway.engine.ha.admission import ADDRESSES_MAX, TICKETS_MAX
-from mqgateway.gateway.access import slowing
+from mqgateway.gateway.access import throttling
 from mqgateway.gateway.access.allowed import ALLOWED_MAX
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain.control import PlainControl
-from mqgateway.gateway.broker.replication.slave_door import WAITING_MAX
+from mqgateway.gateway.broker.replication.slave_listener import WAITING_MAX
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 
@@ -69,9 +69,9 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "users", 0 if tables is None else len(tables.users), options.max_users
     yield "users with policies", 0 if tables is None else len(tables.acls), options.max_users
     yield from _access("broker", world.service.dispatcher.hooks)
-    admission, doors = world.service.group.replication.admission, world.service.group.replication.doors
+    admission, listener = world.service.group.replication.admission, world.service.group.replication.listener
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
-    yield "connections before the port for slaves", len(doors), WAITING_MAX
+    yield "connections before the port for slaves", len(listener), WAITING_MAX
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
@@ -109,7 +109,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
 def _access(what: str, hooks: Iterable[object]) -> Iterator[Size]:
     controls = [hook for hook in hooks if isinstance(hook, AccessControl | PlainControl)]
     counts = [len(one.late_refusals) for one in controls]
-    yield f"addresses that a {what} refused", sum(counts), slowing.ADDRESSES_MAX
+    yield f"addresses that a {what} refused", sum(counts), throttling.ADDRESSES_MAX
     allowed = [len(one.allowed) for one in controls if isinstance(one, AccessControl)]
     yield f"what a {what} knows to be allowed", sum(allowed), ALLOWED_MAX
 

@@ -19,7 +19,7 @@ from mqgateway.engine.lenient_json import loads
 from mqgateway.gateway.client.errors import Unreachable
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from mqgateway.gateway.client.popping import FROM_MAX, Popper, PopRequest, PopStatus
+from mqgateway.gateway.client.pop_consumption import FROM_MAX, Popper, PopRequest, PopStatus
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.subscriptions import subscription
 from mqgateway.gateway.client.transactions import TransactionProducer

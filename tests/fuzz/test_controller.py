@@ -18,7 +18,7 @@ from mqgateway.gateway.codec.fields import camel_case, request_header
 from mqgateway.gateway.controller.requests import REQUESTS
 from tests.fuzz.test_hostile_requests import NO_BOOLEANS, NO_NUMBERS, NUMBERS, TEXTS
 from tests.fuzz.world import LogWatch
-from tests.support.gateway.controller.world import Asker, ControllerWorld
+from tests.support.gateway.controller.world import Caller, ControllerWorld
 
 BODIES = (
     b"",
@@ -62,28 +62,28 @@ def spoiled(code: int) -> Iterator[dict[str, str]]:
             yield {**fields, name: value}
 
 
-def answer(asker: Asker, code: int, fields: dict[str, str], body: bytes) -> RemotingCommand:
+def answer(caller: Caller, code: int, fields: dict[str, str], body: bytes) -> RemotingCommand:
     command = RemotingCommand.request(code, None, body, ext=fields)
-    asker.talker.transport.write(encode_command(command))
-    asker.world.net.settle()
-    (found,) = asker.talker.take()
+    caller.talker.transport.write(encode_command(command))
+    caller.world.net.settle()
+    (found,) = caller.talker.take()
     return found
 
 
 @pytest.mark.parametrize("code", sorted(map(int, REQUESTS)))
-def test_spoiled_requests_are_answered_and_harm_nobody(code: int) -> None:
+def test_spoiled_requests_are_answered_and_harm_no_other(code: int) -> None:
     watch = LogWatch()
     root = logging.getLogger()
     root.addHandler(watch)
     try:
         world = ControllerWorld(max_brokers=50)
         first, second = world.pair()
-        asker = world.asker()
+        caller = world.caller()
         for fields in spoiled(code):
-            answer(asker, code, fields, b'{"syncStateSet":[1],"syncStateSetEpoch":2}')
+            answer(caller, code, fields, b'{"syncStateSet":[1],"syncStateSetEpoch":2}')
         for body in BODIES:
-            answer(asker, code, next(spoiled(code)), body)
-        assert asker.talker.lost is None
+            answer(caller, code, next(spoiled(code)), body)
+        assert caller.talker.lost is None
         controller = world.service.controller
         assert len(controller._liveness) <= 50
         assert sum(len(one.replicas) for one in controller.state.sets.values()) <= 50

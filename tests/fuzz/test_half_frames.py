@@ -104,11 +104,11 @@ def test_finished_frames_do_not_count() -> None:
 # Long requests
 
 
-def tell_registration(speaker: Speaker, body: bytes) -> int:
+def send_registration(speaker: Speaker, body: bytes) -> int:
     header = RegisterBrokerRequestHeader(
         broker_name="big", broker_addr="10.0.0.9:10911", cluster_name="C", ha_server_addr="", broker_id=0
     )
-    return speaker.tell(RequestCode.REGISTER_BROKER, header, body)
+    return speaker.send(RequestCode.REGISTER_BROKER, header, body)
 
 
 @pytest.mark.parametrize("compressed", [True, False])
@@ -116,9 +116,9 @@ def test_a_broker_with_very_many_topics_registers_and_what_it_says_next_waits(co
     topics = 100_000 if compressed else 75_000
     with World() as world:
         broker = world.meet(NAMESRV_PORT)
-        first = tell_registration(broker, registration(topics, compressed=compressed))
+        first = send_registration(broker, registration(topics, compressed=compressed))
         last = f"{'Topic' if compressed else 'T'}{topics - 1}"
-        asked = broker.tell(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader(topic=last))
+        asked = broker.send(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader(topic=last))
         for _ in range(100):
             world.settle()
         answers = broker.take()
@@ -130,7 +130,7 @@ def test_a_broker_with_very_many_topics_registers_and_what_it_says_next_waits(co
 def test_disconnect_during_a_registration_leaves_no_routes() -> None:
     with World() as world:
         broker = world.meet(NAMESRV_PORT)
-        tell_registration(broker, registration(20_000, compressed=True))
+        send_registration(broker, registration(20_000, compressed=True))
         assert broker.pair is not None
         broker.pair.server.protocol.dataReceived(b"".join(broker.pair.client.pending))
         broker.pair.client.pending.clear()
@@ -159,7 +159,7 @@ def test_a_header_that_is_too_large_is_answered_and_passed_over(
             answer = peer.ask(RequestCode.GET_MAX_OFFSET, ext=fields, binary=binary)
             assert answer.code == ResponseCode.SYSTEM_ERROR
             assert option in (answer.remark or "")
-            peer.tell(RequestCode.GET_MAX_OFFSET, ext=fields, binary=binary, oneway=True)
+            peer.send(RequestCode.GET_MAX_OFFSET, ext=fields, binary=binary, oneway=True)
             world.settle()
             assert not peer.take()
             assert peer.ask(999_999).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
@@ -174,7 +174,7 @@ def test_a_header_of_a_thousand_fields_is_read() -> None:
             assert peer.ask(RequestCode.GET_MAX_OFFSET, ext=ext, binary=binary).code == 0
 
 
-def test_a_body_above_its_limit_is_refused_and_the_connection_goes_on() -> None:
+def test_body_above_its_limit_is_refused_and_the_connection_continues() -> None:
     with World() as world:
         peer = world.meet(BROKER_PORT)
         body = b'{"mqSet":[' + b"1," * 10_000 + b"1]}"

@@ -40,11 +40,11 @@ LONG = "x" * 100_000
 """Longer than any name."""
 
 
-def tell_all(
+def send_all(
     peer: Speaker, code: int, requests: Iterable[tuple[Header | None, bytes]], **more: Any
 ) -> list[RemotingCommand]:
     """Send many requests of a code and return their answers, none of which is missing."""
-    asked = [peer.tell(code, header, body, **more) for header, body in requests]
+    asked = [peer.send(code, header, body, **more) for header, body in requests]
     peer.world.settle()
     answers = [command for command in peer.take() if command.is_response]
     assert sorted(answer.opaque for answer in answers) == asked
@@ -94,7 +94,7 @@ def test_unknown_topics_asked_for(port: int, code: int, header: dict[str, str]) 
         peer = world.meet(port)
         for number in range(MANY):
             name = f"unknown-{number}"
-            peer.tell(code, ext={**header, "topic": name, "cluster": name, "namespace": name})
+            peer.send(code, ext={**header, "topic": name, "cluster": name, "namespace": name})
         world.settle()
         assert len(peer.take()) == MANY
         assert table_sizes(world) == before
@@ -108,18 +108,18 @@ def test_unknown_groups_asked_for() -> None:
         honest.check()
         peer = world.meet(BROKER_PORT)
         pulls = ((pull_header(TOPIC, group=f"g{n}", sys_flag=5, subscription="*"), b"") for n in range(MANY))
-        answers = tell_all(peer, RequestCode.PULL_MESSAGE, pulls)
+        answers = send_all(peer, RequestCode.PULL_MESSAGE, pulls)
         assert 0 < taken(answers) < 100
         assert answers[-1].code == ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
         back = headers.ConsumerSendMsgBackRequestHeader
-        answers = tell_all(
+        answers = send_all(
             peer,
             RequestCode.CONSUMER_SEND_MSG_BACK,
             ((back(group=f"h{n}", offset=0, delay_level=0), b"") for n in range(MANY)),
         )
         assert taken(answers) == 0
         one = headers.GetSubscriptionGroupConfigRequestHeader
-        tell_all(
+        send_all(
             peer, RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, ((one(group=f"i{n}"), b"") for n in range(MANY))
         )
         check(world, honest)
@@ -132,7 +132,7 @@ def test_sends_to_new_topics() -> None:
         honest.check()
         peer = world.meet(BROKER_PORT)
         sends = ((send_header(f"new-{n}", default_topic_queue_nums=1), b"x") for n in range(MANY))
-        answers = tell_all(peer, RequestCode.SEND_MESSAGE_V2, sends)
+        answers = send_all(peer, RequestCode.SEND_MESSAGE_V2, sends)
         assert 0 < taken(answers) <= 200
         assert answers[-1].code == ResponseCode.TOPIC_NOT_EXIST
         check(world, honest)
@@ -154,9 +154,9 @@ def test_static_topics_and_their_pieces() -> None:
             return header, json.dumps(mapping).encode()
 
         code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC
-        assert 0 < taken(tell_all(peer, code, (create(f"t{n}", 1) for n in range(MANY)))) <= 200
-        assert taken(tell_all(peer, code, (create(f"t{n}", 500) for n in range(9)))) <= 2
-        assert taken(tell_all(peer, code, [create("t1", 1001), create("t1", 10_000)])) == 0
+        assert 0 < taken(send_all(peer, code, (create(f"t{n}", 1) for n in range(MANY)))) <= 200
+        assert taken(send_all(peer, code, (create(f"t{n}", 500) for n in range(9)))) <= 2
+        assert taken(send_all(peer, code, [create("t1", 1001), create("t1", 10_000)])) == 0
         check(world, honest)
 
 
@@ -171,11 +171,11 @@ def test_topics_made_by_request() -> None:
             return topic_header(topic, queues, attributes=attributes), b""
 
         code = RequestCode.UPDATE_AND_CREATE_TOPIC
-        assert 0 < taken(tell_all(peer, code, (create(f"t{n}") for n in range(MANY)))) <= 200
+        assert 0 < taken(send_all(peer, code, (create(f"t{n}") for n in range(MANY)))) <= 200
         several = [{"topicName": f"s{n}", "readQueueNums": 1} for n in range(MANY)]
         body = json.dumps({"topicConfigList": several}).encode()
         assert peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body).code != 0
-        answers = tell_all(
+        answers = send_all(
             peer,
             code,
             (
@@ -204,10 +204,10 @@ def test_groups_made_by_request() -> None:
         def create(**group: Any) -> tuple[None, bytes]:
             return None, json.dumps(group).encode()
 
-        assert 0 < taken(tell_all(peer, code, (create(groupName=f"g{n}") for n in range(MANY)))) <= 100
+        assert 0 < taken(send_all(peer, code, (create(groupName=f"g{n}") for n in range(MANY)))) <= 100
         several = json.dumps({"groupConfigList": [{"groupName": f"s{n}"} for n in range(MANY)]}).encode()
         assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, body=several).code != 0
-        answers = tell_all(
+        answers = send_all(
             peer,
             code,
             (
@@ -220,7 +220,7 @@ def test_groups_made_by_request() -> None:
         )
         assert taken(answers) == 0
         forbid = headers.UpdateGroupForbiddenRequestHeader
-        answers = tell_all(
+        answers = send_all(
             peer,
             RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
             ((forbid(group=f"g{n % 70}", topic=f"t{n}", readable=False), b"") for n in range(MANY)),
@@ -241,7 +241,7 @@ def test_queues_of_a_store() -> None:
         sends = (
             (send_header(f"q{n // 8}", queue_id=n % 8, default_topic_queue_nums=8), b"x") for n in range(400)
         )
-        answers = tell_all(peer, RequestCode.SEND_MESSAGE_V2, sends)
+        answers = send_all(peer, RequestCode.SEND_MESSAGE_V2, sends)
         assert 50 < taken(answers) <= 100
         check(world, honest)
 
@@ -263,7 +263,7 @@ def test_bodies_and_properties_that_are_too_long() -> None:
             (send_header(TOPIC, batch=True), long_batch),
             (send_header(TOPIC, batch=True), batch_body((b"x", {"KEYS": "k" * 40_000}))),
         ]
-        answers = tell_all(peer, RequestCode.SEND_MESSAGE_V2, attacks)
+        answers = send_all(peer, RequestCode.SEND_MESSAGE_V2, attacks)
         stored = [number for number, answer in enumerate(answers) if answer.code == 0]
         assert set(stored) <= {4, 5}, stored  # separators alone are no properties
         honest.sent += [b"x"] * len(stored)
@@ -286,22 +286,22 @@ def test_names_without_end() -> None:
         peer = world.meet(BROKER_PORT)
         names = [f"{n}{LONG}" for n in range(20)]
         sends = [(send_header(name), b"x") for name in names]
-        assert taken(tell_all(peer, RequestCode.SEND_MESSAGE_V2, sends)) == 0
+        assert taken(send_all(peer, RequestCode.SEND_MESSAGE_V2, sends)) == 0
         pulls = [(pull_header(TOPIC, group=name, sys_flag=4, subscription="*"), b"") for name in names]
-        assert taken(tell_all(peer, RequestCode.PULL_MESSAGE, pulls)) == 0
-        beats = [
+        assert taken(send_all(peer, RequestCode.PULL_MESSAGE, pulls)) == 0
+        heartbeats = [
             HeartbeatData(name, [], [ConsumerData(GROUP, subscription_data_set=[subscription(TOPIC)])])
             for name in names
         ]
-        beats += [HeartbeatData("c", [ProducerData(name)]) for name in names]
-        assert taken(tell_all(peer, RequestCode.HEART_BEAT, ((None, b.encode()) for b in beats))) == 0
+        heartbeats += [HeartbeatData("c", [ProducerData(name)]) for name in names]
+        assert taken(send_all(peer, RequestCode.HEART_BEAT, ((None, b.encode()) for b in heartbeats))) == 0
         locks = [LockBatchRequestBody(GROUP, name, {MessageQueue(TOPIC, "b", 0)}) for name in names]
         locks += [LockBatchRequestBody(name, "c", {MessageQueue(TOPIC, "b", 0)}) for name in names]
         locks += [LockBatchRequestBody(GROUP, "c", {MessageQueue(name, "b", 0)}) for name in names]
-        tell_all(peer, RequestCode.LOCK_BATCH_MQ, ((None, lock.encode()) for lock in locks))
+        send_all(peer, RequestCode.LOCK_BATCH_MQ, ((None, lock.encode()) for lock in locks))
         forbid = headers.UpdateGroupForbiddenRequestHeader
         forbidden = [(forbid(group=name, topic=name, readable=False), b"") for name in names]
-        assert taken(tell_all(peer, RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, forbidden)) == 0
+        assert taken(send_all(peer, RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, forbidden)) == 0
         assert table_sizes(world) == before
         check(world, honest)
 
@@ -309,9 +309,9 @@ def test_names_without_end() -> None:
 # Clients
 
 
-def heart_beats(peer: Speaker, beats: Iterable[HeartbeatData]) -> list[RemotingCommand]:
+def heart_beats(peer: Speaker, heartbeats: Iterable[HeartbeatData]) -> list[RemotingCommand]:
     """Send all heartbeats and return their answers."""
-    return tell_all(peer, RequestCode.HEART_BEAT, ((None, beat.encode()) for beat in beats))
+    return send_all(peer, RequestCode.HEART_BEAT, ((None, beat.encode()) for beat in heartbeats))
 
 
 def consumer(group: str, *subscriptions: SubscriptionData) -> ConsumerData:
@@ -411,7 +411,7 @@ def test_expressions_without_end() -> None:
             )
             heart_beats(peer, (HeartbeatData("c", [], [one]) for one in told))
             check(world, honest)
-        tell_all(
+        send_all(
             peer, RequestCode.UNREGISTER_CLIENT, [(None, b"")], ext={"clientID": "c", "consumerGroup": "C"}
         )
         heart_beats(peer, (HeartbeatData("c", [], [consumer("D", sql("t", text))]) for text in HARD))
@@ -419,9 +419,9 @@ def test_expressions_without_end() -> None:
             pull_header(TOPIC, group=GROUP, sys_flag=4, subscription=text, expression_type="SQL92")
             for text in HARD
         )
-        tell_all(peer, RequestCode.PULL_MESSAGE, ((pull, b"") for pull in pulls))
+        send_all(peer, RequestCode.PULL_MESSAGE, ((pull, b"") for pull in pulls))
         questions = (json.dumps({"subscriptionData": sql("t", text).to_json()}).encode() for text in HARD)
-        tell_all(peer, RequestCode.CHECK_CLIENT_CONFIG, ((None, body) for body in questions))
+        send_all(peer, RequestCode.CHECK_CLIENT_CONFIG, ((None, body) for body in questions))
         check(world, honest)
 
 
@@ -436,7 +436,7 @@ def test_queue_locks() -> None:
         assert len(json.loads(answer.body)["lockOKMQSet"]) == 100
         one = {MessageQueue(TOPIC, "b", 0)}
         locks = (LockBatchRequestBody(f"g{n}", "c", one).encode() for n in range(MANY))
-        tell_all(peer, RequestCode.LOCK_BATCH_MQ, ((None, lock) for lock in locks))
+        send_all(peer, RequestCode.LOCK_BATCH_MQ, ((None, lock) for lock in locks))
         check(world, honest)
         for _ in range(4):
             world.settle(20.0)
@@ -465,20 +465,20 @@ def test_consumer_offsets() -> None:
                 )
 
         code = RequestCode.UPDATE_CONSUMER_OFFSET
-        assert taken(tell_all(peer, code, commits("unknown", TOPIC))) == 0
-        assert taken(tell_all(peer, code, commits(GROUP, "unknown"))) == 0
-        assert taken(tell_all(peer, code, commits(GROUP, TOPIC))) <= 300
+        assert taken(send_all(peer, code, commits("unknown", TOPIC))) == 0
+        assert taken(send_all(peer, code, commits(GROUP, "unknown"))) == 0
+        assert taken(send_all(peer, code, commits(GROUP, TOPIC))) <= 300
         world.settle(6.0)  # the table is written
         check(world, honest)
         clone = headers.CloneGroupOffsetRequestHeader
         clones = ((clone(src_group=GROUP, dest_group=f"d{n}", topic=TOPIC), b"") for n in range(20))
-        tell_all(peer, RequestCode.CLONE_GROUP_OFFSET, clones)
+        send_all(peer, RequestCode.CLONE_GROUP_OFFSET, clones)
         reset = headers.ResetOffsetRequestHeader
         resets = (
             (reset(topic=TOPIC, group=f"r{n}", queue_id=0, offset=0, timestamp=0, is_force=True), b"")
             for n in range(400)
         )
-        tell_all(peer, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, resets)
+        send_all(peer, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, resets)
         check(world, honest)
 
 
@@ -509,15 +509,15 @@ def test_brokers_without_end() -> None:
         before = table_sizes(world)
         peer = world.meet(NAMESRV_PORT)
         code = RequestCode.REGISTER_BROKER
-        assert 0 < taken(tell_all(peer, code, (registration(f"b{n}", ["T", "U"]) for n in range(300)))) < 50
+        assert 0 < taken(send_all(peer, code, (registration(f"b{n}", ["T", "U"]) for n in range(300)))) < 50
         clusters = (registration("b1", [], cluster_name=f"c{n}", broker_addr=f"a{n}") for n in range(300))
-        tell_all(peer, code, clusters)
+        send_all(peer, code, clusters)
         ids = (registration("b1", [], broker_id=n, broker_addr=f"i{n}") for n in range(300))
-        tell_all(peer, code, ids)
+        send_all(peer, code, ids)
         many_topics = (registration(f"b{n}", (f"t{n}-{k}" for k in range(100))) for n in range(20))
-        assert 0 < taken(tell_all(peer, code, many_topics)) < 5
+        assert 0 < taken(send_all(peer, code, many_topics)) < 5
         heavy = registration("b3", (f"heavy{k}" for k in range(20_000)))
-        assert taken(tell_all(peer, code, [heavy])) == 0
+        assert taken(send_all(peer, code, [heavy])) == 0
         check(world, honest)
         peer.leave()
         world.settle(1.0)
@@ -535,8 +535,8 @@ def test_registrations_of_single_topics() -> None:
         queues = {"brokerName": "broker-a", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
         body = json.dumps({"queueDatas": [queues], "brokerDatas": []}).encode()
         one = headers.RegisterTopicRequestHeader
-        assert taken(tell_all(peer, RequestCode.REGISTER_TOPIC_IN_NAMESRV, [(one(topic=LONG), body)])) == 0
-        answers = tell_all(
+        assert taken(send_all(peer, RequestCode.REGISTER_TOPIC_IN_NAMESRV, [(one(topic=LONG), body)])) == 0
+        answers = send_all(
             peer, RequestCode.REGISTER_TOPIC_IN_NAMESRV, ((one(topic=f"t{n}"), body) for n in range(MANY))
         )
         assert 0 < taken(answers) <= 300
@@ -556,7 +556,7 @@ def test_registrations_that_inflate() -> None:
         assert len(body) < 110_000
         bodies = [body, zlib.compress(bytes(100_001)), zlib.compress(b"\x7f\xff\xff\xff" * 25_000)]
         header, _ = registration("bomb", [], compressed=True)
-        answers = tell_all(peer, RequestCode.REGISTER_BROKER, ((header, bomb) for bomb in bodies * 10))
+        answers = send_all(peer, RequestCode.REGISTER_BROKER, ((header, bomb) for bomb in bodies * 10))
         assert taken(answers) == 0
         assert table_sizes(world) == before
         check(world, honest)
@@ -572,7 +572,7 @@ def test_the_kv_table() -> None:
 
         def puts(requests: Iterable[tuple[str, str, str]]) -> int:
             values = ((put(namespace=space, key=key, value=value), b"") for space, key, value in requests)
-            return taken(tell_all(peer, RequestCode.PUT_KV_CONFIG, values))
+            return taken(send_all(peer, RequestCode.PUT_KV_CONFIG, values))
 
         assert puts((f"n{n}", "k", "v") for n in range(60)) == 60
         assert puts(("n", f"k{n}", "v") for n in range(200)) == 40
@@ -581,19 +581,19 @@ def test_the_kv_table() -> None:
         assert puts([("n", "k0", "w")]) == 1
         delete = headers.DeleteKVConfigRequestHeader
         gone = ((delete(namespace=f"n{n}", key="k"), b"") for n in range(60))
-        assert taken(tell_all(peer, RequestCode.DELETE_KV_CONFIG, gone)) == 60
+        assert taken(send_all(peer, RequestCode.DELETE_KV_CONFIG, gone)) == 60
         assert puts([("n", "k1", "x" * 900)]) == 1
         check(world, honest)
 
 
-def test_departures_nobody_made() -> None:
+def test_departures_without_request() -> None:
     """Unregistrations of brokers that do not exist, limited in number at a time, harm no live broker."""
     with World(max_brokers=50) as world:
         honest = HonestClient(world)
         honest.check()
         peer = world.meet(NAMESRV_PORT)
         leave = headers.UnRegisterBrokerRequestHeader
-        tell_all(
+        send_all(
             peer,
             RequestCode.UNREGISTER_BROKER,
             (

@@ -144,7 +144,7 @@ def test_headers_that_are_none(port: int, payload: bytes) -> None:
 
 
 @PORTS
-def test_answers_nobody_asked_for(port: int) -> None:
+def test_unrequested_answers(port: int) -> None:
     """Answers to requests that were never sent are ignored, and the connection stays open."""
     with World() as world:
         honest = HonestClient(world)
@@ -166,7 +166,7 @@ def test_unknown_codes(port: int) -> None:
         peer = world.meet(port)
         for code in (-(2**31), -1, 0, 999, 9999, 2**31 - 1):
             assert peer.ask(code).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-            peer.tell(code, oneway=True)
+            peer.send(code, oneway=True)
         world.settle()
         assert not peer.take()
         check(world, honest)
@@ -186,7 +186,7 @@ def test_requests_of_a_peer_that_does_not_read_are_held_back() -> None:
         peer.pair.server.stuck = True
         for _ in range(40):
             for _ in range(50):
-                peer.tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, group=GROUP))
+                peer.send(RequestCode.PULL_MESSAGE, pull_header(TOPIC, group=GROUP))
             world.settle()
             assert peer.pair.server.pending_size < (1 << 20) + 300_000
         assert not peer.pair.server.reading
@@ -209,7 +209,7 @@ def test_peer_above_its_unsent_limit_is_disconnected() -> None:
         peer.pair.server.stuck = True
         offset = len(honest.sent)
         for _ in range(1000):
-            peer.tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=offset, group=GROUP, sys_flag=2))
+            peer.send(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=offset, group=GROUP, sys_flag=2))
         world.settle()
         assert len(world.broker.consume.held_pulls) == 1000
         fill(honest, count=1, size=10_000)
@@ -271,7 +271,7 @@ def test_connections_that_come_and_go() -> None:
         timers = len(world.net.getDelayedCalls())
         for number in range(300):
             peer = world.meet(BROKER_PORT)
-            peer.tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=2, group=GROUP, sys_flag=2))
+            peer.send(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=2, group=GROUP, sys_flag=2))
             if number % 2:
                 world.settle()
             peer.transport.abortConnection()
@@ -291,7 +291,7 @@ def test_more_requests_in_flight_than_allowed() -> None:
             waits_forever = pull_header(
                 TOPIC, offset=0, group=GROUP, sys_flag=2, suspend_timeout_millis=2**63 - 1
             )
-            peer.tell(RequestCode.PULL_MESSAGE, waits_forever)
+            peer.send(RequestCode.PULL_MESSAGE, waits_forever)
         world.settle()
         assert [answer.code for answer in peer.take()] == [ResponseCode.SYSTEM_BUSY] * 450
         assert len(world.broker.consume.held_pulls) == 50
@@ -308,7 +308,7 @@ def test_a_crowd_that_waits() -> None:
         peers = [world.meet(BROKER_PORT) for _ in range(10)]
         for peer in peers:
             for _ in range(40):
-                peer.tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, group=GROUP, sys_flag=2))
+                peer.send(RequestCode.PULL_MESSAGE, pull_header(TOPIC, group=GROUP, sys_flag=2))
         world.settle()
         early = [answer.code for peer in peers for answer in peer.take()]
         assert early == [ResponseCode.PULL_NOT_FOUND] * 280
@@ -324,7 +324,7 @@ def test_both_services_stop_and_start_among_hostile_peers(port: int) -> None:
         peers = [world.meet(port) for _ in range(4)]
         peers[1].push(REQUEST[:10])
         _never_reads(peers[2])
-        peers[3].tell(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=9, group=GROUP, sys_flag=2))
+        peers[3].send(RequestCode.PULL_MESSAGE, pull_header(TOPIC, offset=9, group=GROUP, sys_flag=2))
         world.settle()
         world.restart_broker()
         honest.connect()
@@ -335,4 +335,4 @@ def test_both_services_stop_and_start_among_hostile_peers(port: int) -> None:
 def _never_reads(peer: Speaker) -> None:
     assert peer.pair is not None
     peer.pair.server.stuck = True
-    peer.tell(RequestCode.GET_ROUTEINFO_BY_TOPIC, ROUTE)
+    peer.send(RequestCode.GET_ROUTEINFO_BY_TOPIC, ROUTE)

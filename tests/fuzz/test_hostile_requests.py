@@ -157,15 +157,15 @@ def test_fields(port: int, code: int) -> None:
         victim = meet_victim(world, honest)
         peer = world.meet(port)
         asked = [
-            peer.tell(code, ext=fields, body=b"{}", binary=bool(number % 2) and code < BINARY_CODES)
+            peer.send(code, ext=fields, body=b"{}", binary=bool(number % 2) and code < BINARY_CODES)
             for number, fields in enumerate(spoiled_fields(code))
         ]
         world.settle()
         for _ in range(MESSAGES):
-            victim.tell(RequestCode.SEND_MESSAGE_V2, send_header(VICTIM), b"wakes what waits for a message")
+            victim.send(RequestCode.SEND_MESSAGE_V2, send_header(VICTIM), b"wakes what waits for a message")
         check_answered(peer, asked, all_of_them=code not in SOMETIMES_SILENT)
         for fields in ({}, good_fields(code)):
-            peer.tell(code, ext=fields, oneway=True)
+            peer.send(code, ext=fields, oneway=True)
         world.settle()
         assert peer.is_open and not peer.take()
         check_afterwards(world, honest)
@@ -194,7 +194,7 @@ def test_the_good_values_are_good() -> None:
         for code in BROKER_REQUESTS:
             victim = meet_victim(world, honest)
             body = json.dumps(GOOD_BODIES.get(code, {})).encode()
-            opaque = victim.tell(code, ext=good_fields(code), body=body)
+            opaque = victim.send(code, ext=good_fields(code), body=body)
             world.settle()
             answers = [command for command in victim.take() if command.opaque == opaque]
             refused |= {int(code) for answer in answers if answer.code != ResponseCode.SUCCESS}
@@ -411,7 +411,7 @@ def test_bodies_that_are_none(port: int, code: int) -> None:
         honest = HonestClient(world)
         meet_victim(world, honest)
         peer = world.meet(port)
-        asked = [peer.tell(code, ext=good_fields(code), body=body) for body in NO_JSON]
+        asked = [peer.send(code, ext=good_fields(code), body=body) for body in NO_JSON]
         check_answered(peer, asked, all_of_them=code not in SOMETIMES_SILENT)
         check_afterwards(world, honest)
 
@@ -427,8 +427,8 @@ def test_bodies_of_wrong_shapes(code: int) -> None:
         ask_around = cycle(AROUND[port])
         asked = []
         for value in spoiled_json(GOOD_BODIES[code]):
-            asked.append(peer.tell(code, ext=good_fields(code), body=json.dumps(value).encode()))
-            asked += [peer.tell(other, ext=fields) for other, fields in islice(ask_around, 2)]
+            asked.append(peer.send(code, ext=good_fields(code), body=json.dumps(value).encode()))
+            asked += [peer.send(other, ext=fields) for other, fields in islice(ask_around, 2)]
         check_answered(peer, asked)
         check_afterwards(world, honest)
 
@@ -476,7 +476,7 @@ def test_compressed_registrations_with_wrong_bytes(seed: int) -> None:
             attacks.append(zlib.compress(inflated[:at] + struct.pack(">i", number) + inflated[at + 4 :]))
             at = choose.randrange(len(plain))
             attacks.append(plain[:at] + choose.randbytes(1) + plain[at + 1 :])
-        asked = [peer.tell(RequestCode.REGISTER_BROKER, ext=fields, body=body) for body in attacks]
+        asked = [peer.send(RequestCode.REGISTER_BROKER, ext=fields, body=body) for body in attacks]
         check_answered(peer, asked)
         check_afterwards(world, honest)
 
@@ -495,10 +495,10 @@ def test_batches_with_wrong_bytes() -> None:
         victim = meet_victim(world, honest)
         peer = world.meet(BROKER_PORT)
         header = send_header(VICTIM, batch=True)
-        check_answered(peer, [peer.tell(RequestCode.SEND_BATCH_MESSAGE, header, body) for body in attacks])
+        check_answered(peer, [peer.send(RequestCode.SEND_BATCH_MESSAGE, header, body) for body in attacks])
         header = send_header(VICTIM)
         check_answered(
-            peer, [peer.tell(RequestCode.SEND_BATCH_MESSAGE, header, body) for body in attacks[:50]]
+            peer, [peer.send(RequestCode.SEND_BATCH_MESSAGE, header, body) for body in attacks[:50]]
         )
         found: list[bytes] = []
         while answer := victim.ask(RequestCode.PULL_MESSAGE, pull_everything(len(found))).body:
@@ -537,8 +537,8 @@ def test_settings_that_are_none(port: int, code: int, options: tuple[type, ...])
         honest = HonestClient(world)
         peer = world.meet(port)
         settings = peer.ask(code + 1).body
-        asked = [peer.tell(code, body=text.encode()) for text in texts]
-        asked += [peer.tell(code, body=body) for body in (b"\xff\xfe", b"", bytes(1000))]
+        asked = [peer.send(code, body=text.encode()) for text in texts]
+        asked += [peer.send(code, body=body) for body in (b"\xff\xfe", b"", bytes(1000))]
         check_answered(peer, asked)
         assert peer.ask(code + 1).body == settings
         check_afterwards(world, honest)
@@ -558,7 +558,7 @@ def test_members_that_answer_nonsense() -> None:
         peer = world.meet(BROKER_PORT)
         for answer in garbage:
             asked = [
-                peer.tell(code, ext=good_fields(code))
+                peer.send(code, ext=good_fields(code))
                 for code in (
                     RequestCode.GET_CONSUMER_RUNNING_INFO,
                     RequestCode.CONSUME_MESSAGE_DIRECTLY,

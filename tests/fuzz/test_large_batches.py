@@ -18,7 +18,7 @@ BATCH = batch_body(*[(b"%d" % number, {"TAGS": "t"}) for number in range(COUNT)]
 
 def sent(speaker: Speaker, body: bytes, *, batch: bool = False) -> int:
     header = send_header("T", queue_id=0, batch=batch)
-    return speaker.tell(
+    return speaker.send(
         RequestCode.SEND_BATCH_MESSAGE if batch else RequestCode.SEND_MESSAGE_V2, header, body
     )
 
@@ -72,7 +72,7 @@ def test_a_topic_that_is_deleted_meanwhile_gets_no_batch() -> None:
         one, other = made(world)
         large = sent(one, BATCH, batch=True)
         a_turn(world)
-        gone = other.tell(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T"))
+        gone = other.send(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T"))
         a_turn(world)
         world.settle(1)
         assert answered(other, gone).code == 0

@@ -18,7 +18,7 @@ from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access import slowing
+from mqgateway.gateway.access import throttling
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.needs import needs_in
 from mqgateway.gateway.access.resources import BY_HEADER
@@ -240,7 +240,7 @@ def grown(before: dict[str, int], after: dict[str, int]) -> set[str]:
 def test_addresses_that_were_refused_are_a_bounded_table(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slowing, "ADDRESSES_MAX", 30)
+    monkeypatch.setattr(throttling, "ADDRESSES_MAX", 30)
     for number in range(40):
         for port in (NAMESRV_PORT, BROKER_PORT, BROKER_PORT - 2):
             ask = asking(world.net, port, world.settle, f"192.168.7.{number}")

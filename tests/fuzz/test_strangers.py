@@ -237,7 +237,7 @@ def _word(can: bool) -> str:
     return "yes" if can else "no"
 
 
-def test_the_document_says_what_somebody_without_a_name_can_do() -> None:
+def test_document_lists_the_rights_of_anonymous_callers() -> None:
     text = DOCUMENT.read_text()
     told = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (yes|no) \| (yes|no) \|$", text, re.MULTILINE)
     rows = measured()

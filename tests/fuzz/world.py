@@ -31,7 +31,7 @@ from mqgateway.gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
-from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import RemotingConnection
@@ -152,7 +152,7 @@ class World:
         self.service.start().addBoth(started.append)
         self.settle(1.0)
         assert started == [None], started
-        self.grpc = GrpcDoor(self.service.operations, self.service.server, reactor=self.net)
+        self.grpc = GrpcListener(self.service.operations, self.service.server, reactor=self.net)
         self.grpc.start("10.0.0.1", GRPC_PORT)
         self.kafka = KafkaServer(
             self.service.operations, self.service.server, reactor=self.net, advertised="10.0.0.1"
@@ -238,7 +238,7 @@ class Speaker(Talker):
         if self.is_open:
             self.transport.write(data)
 
-    def tell(
+    def send(
         self,
         code: int,
         header: Header | None = None,
@@ -259,7 +259,7 @@ class Speaker(Talker):
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
         """Send a request and take its answer, which must come at once."""
-        opaque = self.tell(code, header, body, **more)
+        opaque = self.send(code, header, body, **more)
         self.world.settle()
         answers = [command for command in self.take() if command.is_response and command.opaque == opaque]
         assert len(answers) == 1, f"request {code} got {len(answers)} answers"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mqgateway.gateway.cli.services import Both
+from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.testing.faults import SEND
 from tests.gateway.cli.test_observing import browser
@@ -21,7 +22,6 @@ from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, Before, o
 from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.testing.hands import HOST, Hands
 
-WITH_LINES = (*FRONT_ENDS, LINES)
 PORT = 23999
 ACCESS: dict[str, Any] = {
     "authentication_enabled": True,
@@ -60,9 +60,9 @@ class Speaker:
 
 
 @contextmanager
-def served(**settings: Any) -> Iterator[tuple[Hands, Speaker]]:
+def served(lines: FrontEnd = LINES, **settings: Any) -> Iterator[tuple[Hands, Speaker]]:
     """The test server with the line protocol, and a client of it."""
-    hands = Hands(front_ends=WITH_LINES, **settings)
+    hands = Hands(front_ends=(*FRONT_ENDS, lines), **settings)
     host, _, port = hands.server.endpoint("line").partition(":")
     assert host == HOST
     yield hands, Speaker(hands.loop, hands.loop.net, int(port))
@@ -126,13 +126,19 @@ def test_line_protocol_is_recognised_on_the_port_of_the_broker() -> None:
 def test_line_protocol_is_served_over_tls_and_behind_a_proxy(
     tls: bool, before: bytes, is_shared: bool
 ) -> None:
-    with served() as (hands, _):
+    environments: list[FrontEndEnvironment] = []
+
+    def start(around: FrontEndEnvironment) -> Running:
+        environments.append(around)
+        return LINES.start(around)
+
+    with served(replace(LINES, start=start)) as (hands, _):
         port = 10911 if is_shared else int(hands.server.endpoint("line").partition(":")[2])
         client = Speaker(hands.loop, hands.loop.net, port, tls=tls, before=before)
         assert client.say("LINE") == "OK" and client.say("CREATE Orders 1") == "OK"
         assert client.say("SEND Orders a") == "OK 0"
-        service: Any = hands.server._broker
-        [shown] = [one for one in service.server.connections() if one.last_request == "SEND"]
+        open_connections = environments[0].server.connections()
+        [shown] = [one for one in open_connections if one.last_request == "SEND"]
         assert shown.is_secure is tls
         assert shown.address == ("203.0.113.7:56324" if before else "192.168.1.1:54321")
 

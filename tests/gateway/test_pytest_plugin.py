@@ -1,4 +1,4 @@
-"""The fixtures of the pytest plugin; that they are found without an import is shown by compat_tests."""
+"""The fixtures of the pytest plugin; compat_tests show that they are found without an import."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Fake:
 
 
 def called(fixture: Any, *args: Any) -> Any:
-    """What the function beneath a fixture gives."""
+    """Return the result of the function of a fixture."""
     return fixture.__wrapped__(*args)
 
 
@@ -55,5 +55,5 @@ def test_there_are_no_settings_unless_overridden() -> None:
     assert called(plugin.rocketmq_settings) == {}
 
 
-def test_pytest_is_told_where_the_fixtures_are() -> None:
+def test_setup_declares_the_plugin() -> None:
     assert ENTRY_POINT in (Path(__file__).parents[2] / "setup.cfg").read_text()

@@ -1,7 +1,7 @@
 """Check the prose of the project against its terms; `python -m tests.house.english` prints the findings.
 
-Checked are docstring openings, test names, and private words in docstrings, comments and Markdown pages. The
-files that are not converted yet are listed in `unconverted.txt`; `--shrink` removes those without findings.
+Checked are docstring openings, test names, and private words in docstrings, comments and Markdown pages, in
+every tracked file except the changelog and generated pages.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from tests.house.source import ROOT
-
-UNCONVERTED = Path(__file__).with_name("unconverted.txt")
 
 _PROSE = re.compile(r'^ *""".*?"""|#[^\n"\']*$', re.MULTILINE | re.DOTALL)
 _OPENING = re.compile(r' *"""(What|Whether|How|Where|Who|Whoever|Whose|The same)\b')
@@ -77,11 +74,6 @@ def findings(name: str) -> list[str]:
     return [f"{line}: {what}" for line, what in sorted(_findings(name))]
 
 
-def has_findings(name: str) -> bool:
-    """Return True if the file has a finding, without looking for the others."""
-    return next(_findings(name), None) is not None
-
-
 def _findings(name: str) -> Iterator[tuple[int, str]]:
     text = (ROOT / name).read_text()
     return _in_page(text) if name.endswith(".md") else _in_source(text)
@@ -124,19 +116,8 @@ def _terms_in(line: str, number: int, terms: re.Pattern[str] = _TERMS) -> Iterat
         yield number, f"{match.group()!r}: write {instead!r}"
 
 
-def unconverted() -> list[str]:
-    """Return the files that may still have findings."""
-    return UNCONVERTED.read_text().split()
-
-
 def main() -> None:
-    """Print the findings of the files given, else of all; with `--shrink` update the list of files."""
-    if sys.argv[1:] == ["--shrink"]:
-        files = set(checked_files())
-        left = [name for name in unconverted() if name in files and has_findings(name)]
-        UNCONVERTED.write_text("".join(f"{name}\n" for name in left))
-        print(f"{len(left)} files are not converted yet")
-        return
+    """Print the findings of the files given, else of all."""
     for name in sys.argv[1:] or checked_files():
         for finding in findings(name):
             print(f"{name}:{finding}")

@@ -1,18 +1,10 @@
-"""New and converted files use the terms of the field; the list of unconverted files only shrinks."""
+"""Every file uses the terms of the field."""
 
-from tests.house.english import _in_page, _in_source, checked_files, findings, has_findings, unconverted
-
-
-def test_converted_files_have_no_findings() -> None:
-    allowed = set(unconverted())
-    found = [f"{name}:{line}" for name in checked_files() if name not in allowed for line in findings(name)]
-    assert not found
+from tests.house.english import _in_page, _in_source, checked_files, findings
 
 
-def test_unconverted_files_have_findings() -> None:
-    """A file without findings leaves the list: `python -m tests.house.english --shrink`."""
-    files = set(checked_files())
-    assert not [name for name in unconverted() if name not in files or not has_findings(name)]
+def test_files_have_no_findings() -> None:
+    assert not [f"{name}:{line}" for name in checked_files() for line in findings(name)]
 
 
 def test_check_finds_each_kind_of_wording() -> None:

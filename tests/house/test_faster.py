@@ -116,7 +116,7 @@ def test_the_second_start_is_of_the_faster_form(clone: Clone) -> None:
     assert not list(clone.folder.glob("engine/*.so")) and not (clone.room / "making").exists()
 
 
-def test_a_changed_source_is_compiled_anew_and_not_hidden(clone: Clone) -> None:
+def test_changed_source_is_compiled_again_and_not_hidden(clone: Clone) -> None:
     clone.form()
     wait_for(lambda: "next start" in clone.errors)
     clone.settle()

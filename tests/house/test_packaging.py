@@ -52,7 +52,7 @@ def test_editable_installation_puts_the_packages_on_the_path_and_nothing_else() 
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
-def test_a_unit_is_told_watched_reread_and_shut_in(path: Path) -> None:
+def test_unit_is_notified_watched_reread_and_sandboxed(path: Path) -> None:
     service = Unit(path)["Service"]
     assert (service["Type"], service["NotifyAccess"], service["User"]) == ("notify", "main", "rocketmq")
     assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"

@@ -32,7 +32,7 @@ def rooms() -> dict[str, set[str]]:
     return {room: others - {room} for room, others in arrows.items()}
 
 
-def test_the_house_has_no_circle(capsys: pytest.CaptureFixture[str]) -> None:
+def test_imports_have_no_circle(capsys: pytest.CaptureFixture[str]) -> None:
     """Not even for types."""
     graph, broker = import_graph(), rooms()
     found = circles(graph)
@@ -47,7 +47,7 @@ def test_the_house_has_no_circle(capsys: pytest.CaptureFixture[str]) -> None:
     assert not found
 
 
-def test_doors_are_opened_from_the_hall_only() -> None:
+def test_requests_modules_are_imported_by_shared_modules_only() -> None:
     """Rooms meet in operations and in what they keep, never in what a protocol is turned into."""
     wrong = [
         f"{module} imports {one}"

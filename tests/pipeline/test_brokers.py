@@ -1,4 +1,4 @@
-"""Questions of a driver, to a name server and brokers in memory."""
+"""Requests of a driver to a name server and brokers in memory."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_bounds(cluster: Cluster, brokers: Brokers) -> None:
 
 
 def test_offsets_by_time(cluster: Cluster, brokers: Brokers) -> None:
-    """The first one stored at a time or later; the end when there is none."""
+    """The first offset stored at a time or later; the end if there is none."""
     begin = cluster.clock.millis()
     fill(cluster)
     queue = queue_of("T", 0)
@@ -75,7 +75,7 @@ def test_offsets_by_time(cluster: Cluster, brokers: Brokers) -> None:
     assert brokers.offsets_by_time({queue: begin + 1_000_000}) == {queue: 5}
 
 
-def test_a_broker_that_is_gone_is_asked_again_and_then_named(cluster: Cluster, brokers: Brokers) -> None:
+def test_unreachable_broker_is_retried_and_named_in_the_error(cluster: Cluster, brokers: Brokers) -> None:
     queues = brokers.queues(["T"])
     assert brokers.max_offsets(queues)[queue_of("T")] == 0
     cluster.cut(BROKER_PORT)
@@ -87,7 +87,8 @@ def test_a_broker_that_is_gone_is_asked_again_and_then_named(cluster: Cluster, b
 
 
 def test_servers_that_never_answered_are_given_up_soon(cluster: Cluster, brokers: Brokers) -> None:
-    """Whatever is told of servers that did; the error says what to do, for each of the two."""
+    """The options for servers that have answered do not matter. The error has advice for each of the two
+    kinds of server."""
     queues = [queue_of("T", 0)]
     cluster.cut(BROKER_PORT)
     with (
@@ -101,7 +102,8 @@ def test_servers_that_never_answered_are_given_up_soon(cluster: Cluster, brokers
 
 
 def test_patience_ends() -> None:
-    """As many tries as are told, and as long as is told; before the first answer it is the time alone."""
+    """Retries end after the number and the time of the options; before the first answer, after the time
+    alone."""
     patience = Patience(options(num_retries=9, unreachable_timeout_ms=600_000), is_first=True)
     with pytest.raises(Unreachable):
         patience.wait(Unreachable("gone"))
@@ -117,7 +119,7 @@ def test_patience_ends() -> None:
         patience.wait(BrokerError(ResponseCode.TOPIC_NOT_EXIST, "", "a"))
 
 
-def test_what_may_pass() -> None:
+def test_is_passing_for_transient_errors_only() -> None:
     assert is_passing(Unreachable("x")) and is_passing(NoBroker("x"))
     assert is_passing(BrokerError(ResponseCode.SYSTEM_BUSY, "", "a"))
     assert not is_passing(BrokerError(ResponseCode.NO_PERMISSION, "", "a"))

@@ -17,7 +17,7 @@ from mqgateway.pipeline.verdicts import Places, Transaction, Verdict, places
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import requests_seen
 from tests.support.gateway.client.facing import faced
-from tests.support.pipeline.transacting import World, ends
+from tests.support.pipeline.transactions import World, ends
 
 
 @pytest.fixture

@@ -11,5 +11,5 @@ def test_a_bad_option_names_itself_and_what_would_be_right() -> None:
     assert isinstance(error, ValueError) and isinstance(error, PipelineError)
 
 
-def test_data_loss_says_how_to_go_on() -> None:
+def test_data_loss_says_how_to_continue() -> None:
     assert "failOnDataLoss to false" in str(DataLoss("queue 0 begins at 5"))

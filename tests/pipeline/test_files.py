@@ -36,7 +36,7 @@ ALL = Selection(frozenset(), False, True, True)
 
 
 def written(path: Path, data: bytes, room: int = 1 << 16) -> Path:
-    """A store with one file of the log."""
+    """Return a store with one file of the log."""
     folder = path / "commitlog"
     folder.mkdir(exist_ok=True, parents=True)
     with (folder / NAME).open("wb") as file:
@@ -67,7 +67,7 @@ def test_every_record_is_in_one_split(tmp_path: Path, split_bytes: int) -> None:
 def test_damage_costs_only_what_it_hits(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Some records are spoiled: the others are found, and the damage is told, whatever the splits."""
+    """Of damaged records only the damage is reported; the others are found, whatever the splits."""
     records = log(30)
     broken = data.draw(st.sets(st.integers(0, 28), max_size=5))
     spoiled = [
@@ -88,7 +88,7 @@ def test_damage_costs_only_what_it_hits(
         assert hit and hit <= starts
 
 
-def test_large_records_are_read_over_the_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_larger_than_a_chunk_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "CHUNK", 1000)
     records = [record(0, b"a" * 5000)]
     records.append(record(1, b"b" * 3000, position=len(records[0])))
@@ -96,7 +96,7 @@ def test_large_records_are_read_over_the_pieces(tmp_path: Path, monkeypatch: pyt
     assert [one.data for one in everything(store, 700) if isinstance(one, FoundRecord)] == records
 
 
-def test_where_the_log_is(tmp_path: Path) -> None:
+def test_log_folders_of_a_store(tmp_path: Path) -> None:
     written(tmp_path, b"")
     folder = str(tmp_path / "commitlog")
     here = [LogDirectory(str(tmp_path), folder)]
@@ -113,8 +113,8 @@ def test_an_empty_log_has_no_splits(tmp_path: Path) -> None:
     assert splits(DISK, folder, 100) == []
 
 
-def test_what_was_written_since_is_whole(tmp_path: Path) -> None:
-    """A record that crosses the end of what was there is read whole, the next one is not begun."""
+def test_record_across_the_end_of_a_split_is_read_whole(tmp_path: Path) -> None:
+    """A record that crosses the end of its split is read whole; the next one is left to the next split."""
     records = log(3)
     store = written(tmp_path, b"".join(records))
     path = str(store / "commitlog" / NAME)
@@ -122,7 +122,7 @@ def test_what_was_written_since_is_whole(tmp_path: Path) -> None:
     assert [one.data for one in scan(DISK, split, True) if isinstance(one, FoundRecord)] == records[:2]
 
 
-def test_rows_and_what_is_counted() -> None:
+def test_add_found_adds_rows_and_counts() -> None:
     rows, counts = Rows(), Counts()
     for number, topic in enumerate(("t", "SCHEDULE_TOPIC_XXXX", "u")):
         add_found(rows, FoundRecord(0, record(number, topic=topic)), ALL, counts)
@@ -177,7 +177,7 @@ def test_damage_in_a_dledger_members_data(tmp_path: Path) -> None:
 
 
 def test_old_entries_behind_a_members_end_are_left_out(tmp_path: Path) -> None:
-    """A member of Apache's leaves them there when it cuts its log."""
+    """Apache's members leave old entries there when they truncate their log."""
     disk = into_ledger(filled(80))
     root = Path(onto_real_disk(disk, tmp_path).store_path_root_dir)
     before = everything(root, 1 << 20)

@@ -1,4 +1,4 @@
-"""What a task of a transactional batch sends, and what it says when brokers ask."""
+"""Half messages of a task in a transactional batch, and its answers to transaction checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mqgateway.pipeline.verdicts import Transaction, Verdict
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import Cluster, queue_of, requests_seen
 from tests.support.gateway.client.facing import faced
-from tests.support.pipeline.transacting import World, ends
+from tests.support.pipeline.transactions import World, ends
 
 LAST = Verdict(Transaction("q", 7), "G", 1000, is_done=True)
 
@@ -27,7 +27,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         yield World(cluster)
 
 
-def test_rows_are_stored_and_nobody_sees_them(world: World) -> None:
+def test_rows_are_stored_and_invisible(world: World) -> None:
     places = world.sent([f"{number}" for number in range(20)])
     assert sum(one.rows for one in places) == world.open_halves == 20
     assert {one.queue for one in places} == {queue_of("T", number) for number in range(4)}
@@ -43,7 +43,7 @@ def test_rows_are_stored_and_nobody_sees_them(world: World) -> None:
             )
 
 
-def test_a_task_that_fails_takes_its_rows_back(world: World) -> None:
+def test_failed_task_rolls_back_its_rows(world: World) -> None:
     task = world.task()
     task.send([{"body": "a"}, {"body": "b"}])
     with pytest.raises(SinkError, match="a row for T without a body"):
@@ -55,7 +55,7 @@ def test_a_task_that_fails_takes_its_rows_back(world: World) -> None:
     assert world.open_halves == 0 and world.visible() == []
 
 
-def test_rows_that_cannot_be_taken_back_are_left_over(world: World, caplog: Any) -> None:
+def test_rows_that_cannot_be_rolled_back_remain(world: World, caplog: Any) -> None:
     task = world.task()
     task.send([{"body": "a"}])
     task.finish()
@@ -67,7 +67,7 @@ def test_rows_that_cannot_be_taken_back_are_left_over(world: World, caplog: Any)
     assert world.open_halves == 1
 
 
-def test_what_is_stored_less_safely_than_configured_fails(world: World) -> None:
+def test_send_stored_less_durably_than_configured_fails(world: World) -> None:
     task = world.task()
     weak = SendResult(SendStatus.FLUSH_DISK_TIMEOUT, "", "", queue_of("T"), 5)
     task._submit = lambda messages, queue: type("Outcome", (), {"result": lambda self: weak})()  # type: ignore[method-assign,assignment,return-value]
@@ -87,15 +87,15 @@ def test_what_is_stored_less_safely_than_configured_fails(world: World) -> None:
         ("other/3", 999, LAST, False),
         ("", 999, LAST, False),
         ("q/7", 999, None, False),
-        ("q/7", 999, Verdict(Transaction("q", 7), "G", 1000), False),  # the brokers are being told
+        ("q/7", 999, Verdict(Transaction("q", 7), "G", 1000), False),  # not acknowledged by all brokers yet
     ],
 )
-def test_what_is_left_over(mark: str, born_at: int, last: Verdict | None, left: bool) -> None:
+def test_is_left_over(mark: str, born_at: int, last: Verdict | None, left: bool) -> None:
     assert is_left_over(mark, born_at, last) is left
 
 
-def test_who_is_asked_rolls_back_what_is_left_over_and_nothing_else(world: World) -> None:
-    """A task of a later batch is asked about two half messages of dead tasks."""
+def test_transaction_check_rolls_back_only_obsolete_messages(world: World) -> None:
+    """Brokers check two half messages of dead tasks with a task of a later batch."""
     world.sent(["left over"], batch=3)
     world.cluster.settle(1.0)
     last = Verdict(Transaction("q", 4), "G", world.cluster.clock.millis(), is_done=True)

@@ -76,7 +76,7 @@ def test_parts_are_the_whole(spans: dict[MessageQueue, list[int]], tasks: int, m
 
 
 @given(SPANS, st.integers(1, 5000))
-def test_a_limit_is_shared_and_nobody_starves(spans: dict[MessageQueue, list[int]], limit: int) -> None:
+def test_limit_is_shared_and_no_queue_starves(spans: dict[MessageQueue, list[int]], limit: int) -> None:
     start = {queue: low for queue, (low, _) in spans.items()}
     end = {queue: high for queue, (_, high) in spans.items()}
     found = limited(start, end, limit)

@@ -69,7 +69,7 @@ def test_refusals_that_need_the_queues(cluster: Cluster) -> None:
     assert len(query(topic="", topicPattern="[A-Z]").batch(Narrowing())) == 2
 
 
-def test_a_stream_begins_where_it_is_told(cluster: Cluster) -> None:
+def test_stream_begins_at_the_given_offsets(cluster: Cluster) -> None:
     assert query(True).initial() == {Q0: 10, Q1: 4}
     assert query(True, startingOffsets="earliest").initial() == {Q0: 0, Q1: 0}
 

@@ -95,7 +95,7 @@ def test_a_failure_names_topic_queue_and_cause(cluster: Cluster) -> None:
     task.close()
 
 
-def test_a_topic_whose_queues_nobody_knows_is_named(cluster: Cluster) -> None:
+def test_topic_with_unknown_queues_is_named(cluster: Cluster) -> None:
     task = sender(order_column="id", topic="New")
     cluster.cut(NAMESRV_PORT)
     with pytest.raises(SinkError, match="New: no route to topic New"):

@@ -128,7 +128,7 @@ def test_times_are_found_in_whichever_piece(moving: Moving) -> None:
     assert [row[2] for row in read(query(endingTimestamp=str(middle)).batch(Narrowing()))] == ["a0", "a1"]
 
 
-def test_a_stream_goes_on_across_a_move(moving: Moving) -> None:
+def test_stream_continues_across_a_move(moving: Moving) -> None:
     """With the same driver, which learns of the move by being refused, and with one that is new."""
     moving.send("a0", "a1")
     stream = query(is_stream=True, startingOffsets="earliest")
@@ -160,7 +160,7 @@ def test_a_reader_follows_a_queue_that_moves_meanwhile(moving: Moving) -> None:
     reader.close()
 
 
-def test_a_queue_that_nobody_leads_is_named(moving: Moving) -> None:
+def test_queue_without_leader_is_named(moving: Moving) -> None:
     brokers = Brokers(read_request(GIVEN, is_stream=False).options, TlsOptions())
     with pytest.raises(NoBroker, match="no broker leads queue 5 of the static topic Static"):
         brokers.max_offsets([MessageQueue(TOPIC, QUEUE.broker_name, 5)])

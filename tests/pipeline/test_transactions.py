@@ -12,7 +12,7 @@ from mqgateway.pipeline.verdicts import Transaction, Verdict, Verdicts
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import requests_seen
 from tests.support.gateway.client.facing import faced
-from tests.support.pipeline.transacting import World, ends
+from tests.support.pipeline.transactions import World, ends
 
 BATCH = Transaction("q", 0)
 ROWS = ["0", "1", "2", "3", "4", "5"]
@@ -68,30 +68,30 @@ class DyingVerdicts(Verdicts):
         super().write(verdict)
 
 
-@pytest.mark.parametrize("told", [0, 1, len(ROWS)])
-def test_a_driver_that_died_while_brokers_were_told(world: World, told: int) -> None:
+@pytest.mark.parametrize("left_before", [0, 1, len(ROWS)])
+def test_driver_that_died_while_it_notified_brokers(world: World, left_before: int) -> None:
     """The next driver resumes with the same messages, sends no end twice, and rolls the repetition back."""
     places = world.sent(ROWS)
     with world.driver() as driver:
-        left, tell = [told], driver._ending._tell
+        left, notify = [left_before], driver._ending._send_end
 
         async def mortal(*args: Any) -> None:
             left[0] -= 1
             if left[0] < 0:
                 raise Died
-            await tell(*args)
+            await notify(*args)
 
         driver._verdicts = DyingVerdicts(world.folder)
-        driver._ending._tell = mortal  # type: ignore[method-assign]
+        driver._ending._send_end = mortal  # type: ignore[method-assign]
         with pytest.raises(Died):
             driver.commit(BATCH, places)
-    assert world.folder.names() == ["q.0.open"] and len(world.visible()) == told
+    assert world.folder.names() == ["q.0.open"] and len(world.visible()) == left_before
     repeated = world.sent(ROWS)
     seen = requests_seen(world.cluster)
     with world.driver() as driver:
         driver.commit(BATCH, repeated)
     assert world.visible() == ROWS and world.open_halves == 0
-    assert ends(seen) == len(ROWS) - told + len(ROWS)
+    assert ends(seen) == len(ROWS) - left_before + len(ROWS)
     assert world.folder.names() == ["q.0.done"]
 
 

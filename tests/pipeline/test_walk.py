@@ -1,4 +1,4 @@
-"""The way through a range, against brokers that have gaps, filters, holes and little patience."""
+"""Reading a range from brokers that have gaps, filters and holes, and give up soon."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def walk_of(
 def answer(
     present: set[int], asked: int, count: int, low: int, high: int, most: int
 ) -> tuple[Answer, list[int]]:
-    """What a broker with these messages says: at most `most` at a time."""
+    """Return the answer of a broker with these messages: at most `most` at a time."""
     if asked < low:
         return Answer(PullStatus.OFFSET_ILLEGAL, low, low, high, b""), []
     if asked >= high:
@@ -67,7 +67,7 @@ def test_every_message_of_the_range_is_read_once(
     assert seen == sorted(offset for offset in present if start <= offset < end)
 
 
-def test_what_retention_removed_is_told() -> None:
+def test_offsets_removed_by_retention_are_reported_as_loss() -> None:
     said = Answer(PullStatus.OFFSET_ILLEGAL, 6, 6, 20, b"")
     walk = walk_of(2, 10)
     walk.ask()
@@ -79,7 +79,7 @@ def test_what_retention_removed_is_told() -> None:
     assert walk.offset == 6 and not walk.is_done
 
 
-def test_a_queue_that_ends_before_the_range_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_queue_that_ends_before_the_range_is_reported_as_loss(caplog: pytest.LogCaptureFixture) -> None:
     said = Answer(PullStatus.NO_NEW_MSG, 5, 0, 5, b"")
 
     def go(fails: bool) -> RangeWalk:
@@ -95,7 +95,7 @@ def test_a_queue_that_ends_before_the_range_is_told(caplog: pytest.LogCaptureFix
         assert go(False).is_done
 
 
-def test_nothing_for_a_moment_is_asked_again() -> None:
+def test_temporarily_missing_message_is_pulled_again() -> None:
     walk = walk_of(0, 2)
     walk.ask()
     walk.take(0, Answer(PullStatus.NO_NEW_MSG, 0, 0, 2, b""))
@@ -105,7 +105,7 @@ def test_nothing_for_a_moment_is_asked_again() -> None:
     assert walk.is_done and not walk.needs_rest
 
 
-def test_a_hole_without_end_is_told() -> None:
+def test_endless_hole_is_reported_as_loss() -> None:
     walk = walk_of(0, 2)
     with pytest.raises(DataLoss, match="has no message at offset 0, though it ends at 9"):
         for _ in range(STALLS_MAX):
@@ -113,7 +113,7 @@ def test_a_hole_without_end_is_told() -> None:
             walk.take(0, Answer(PullStatus.NO_NEW_MSG, 0, 0, 9, b""))
 
 
-def test_guesses_that_fail_are_dropped_and_made_no_more() -> None:
+def test_wrong_prefetches_are_dropped_and_end_prefetching() -> None:
     walk = walk_of(0, 100, count=10)
     assert walk.ask() == [(0, 10), (10, 10), (20, 10)]
     assert walk.take(0, Answer(PullStatus.FOUND, 7, 0, 100, b""))
@@ -121,7 +121,7 @@ def test_guesses_that_fail_are_dropped_and_made_no_more() -> None:
     assert walk.ask() == [(7, 10)]
 
 
-def test_answers_that_make_no_sense_are_refused() -> None:
+def test_invalid_answers_are_refused() -> None:
     walk = walk_of(0, 10)
     with pytest.raises(PipelineError, match="out of turn"):
         walk.take(0, Answer(PullStatus.FOUND, 4, 0, 10, b""))
@@ -130,8 +130,9 @@ def test_answers_that_make_no_sense_are_refused() -> None:
         walk.take(0, Answer(PullStatus.FOUND, 0, 0, 10, b""))
 
 
-def test_a_gap_between_two_pieces_of_a_queue_is_no_loss() -> None:
-    """Where a static topic's queue moved; what its first piece has lost is."""
+def test_gap_between_mapping_items_is_no_loss() -> None:
+    """A static topic's queue has gaps where it moved; messages lost from its first mapping item are a
+    loss."""
     queue = MessageQueue("t", "__syslo__global__", 0)
     walk = RangeWalk(Range(queue, 3, 10_002), 4, ahead=3, fail_on_data_loss=True, is_filtered=False)
     [first, *_] = walk.ask()

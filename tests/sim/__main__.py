@@ -1,7 +1,7 @@
-"""`python -m tests.sim`: clusters under controllers through generated histories, and what was looked at.
+"""`python -m tests.sim`: clusters under controllers through generated histories, with counts of the checks.
 
-Each seed is one history in each profile; the same seed is the same history. A line each minute tells how far
-it is. It ends with 1 and the steps of a history in which an invariant does not hold.
+Each seed is one history in each profile; the same seed is the same history. A line each minute reports the
+progress. If an invariant is violated, the exit code is 1, and the steps of the history are printed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LINE_SECONDS = 60
 
 
 class Came(NamedTuple):
-    """What came of one history; `broken` is empty where everything held. Seconds are simulated."""
+    """The result of one history; `broken` is empty if every invariant held. Seconds are simulated."""
 
     seed: int
     profile: str
@@ -36,13 +36,13 @@ class Came(NamedTuple):
 
 
 def play(seed: int, profile: str, steps: int) -> Came:
-    """One history."""
+    """Play one history and return its result."""
     logging.disable(logging.CRITICAL)
     history, broken = History(seed, PROFILES[profile]), ""
     try:
         history.play(steps)
     except Broken as found:
-        broken = f"{found}: {', '.join(history.told)}"
+        broken = f"{found}: {', '.join(history.events)}"
     return Came(
         seed,
         profile,
@@ -83,7 +83,7 @@ def main(
 
 
 def _all(total: Total, first: int, many: int | None, until: float | None, jobs: int) -> Iterator[Came]:
-    """What comes of all of them, in any order."""
+    """Yield the results of all histories, in any order."""
     seeds = islice(count(first), many)
     wanted = ((seed, name, total.steps) for seed in seeds for name in total.names)
     with ProcessPoolExecutor(jobs) as pool:
@@ -97,7 +97,7 @@ def _all(total: Total, first: int, many: int | None, until: float | None, jobs: 
 
 
 class Total:
-    """What came of all histories together."""
+    """Sums of the results of all histories."""
 
     def __init__(self, names: tuple[str, ...], steps: int) -> None:
         self.names, self.steps = names, steps
@@ -107,7 +107,7 @@ class Total:
         self.faults, self.checks = Counter[str](), Counter[str]()
 
     def take(self, came: Came) -> None:
-        """One more."""
+        """Add a result."""
         self.seeds.add(came.seed)
         self.count += 1
         self.failed += bool(came.broken)
@@ -118,19 +118,19 @@ class Total:
         self.checks += came.checks
 
     def print(self, seconds: float) -> None:
-        """All of it; `seconds` is how long it took."""
+        """Print the sums; `seconds` is the duration of the run."""
         speed = self.hours * 3600 / max(seconds, 0.001)
         seeds = f"{min(self.seeds)} to {max(self.seeds)}, {self.count} histories of {self.steps} steps"
         click.echo(f"seeds          {seeds}")
         click.echo(f"profiles       {', '.join(self.names)}")
         click.echo(f"simulated time {self.hours:.2f} hours in {seconds:.0f} s, {speed:.0f} times as fast")
         click.echo(f"messages       {self.sent} sent, {self.acknowledged} acknowledged")
-        click.echo(f"faults         {_told(self.faults)}")
-        click.echo(f"checked        {_told(self.checks)}")
+        click.echo(f"faults         {_counts_text(self.faults)}")
+        click.echo(f"checked        {_counts_text(self.checks)}")
         click.echo(f"broken         {self.failed}")
 
 
-def _told(counts: Counter[str]) -> str:
+def _counts_text(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
 
 

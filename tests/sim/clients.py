@@ -1,6 +1,8 @@
-"""Producers and consumers of a simulated cluster: what they were told, and what they read.
+"""Producers and consumers of a simulated cluster, with the acknowledgements they got and the messages they
+read.
 
-They ask name servers who is master, as clients do, and now and then try another broker, who has to say so.
+They look up the master at name servers, as clients do. Sometimes they try another broker, which has to refuse
+sends.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ from tests.support.gateway.broker.helpers import pull_header, send_header
 
 SECONDS = 3.0
 STRAY = 0.1
-"""How often another broker than the master is asked."""
+"""Probability that a turn uses a random broker."""
 
 
 class Client:
-    """What both have: a machine that nothing happens to, and a way to the master."""
+    """Common part of producers and consumers: a machine without faults, and the lookup of the master."""
 
     def __init__(
         self, world: World, number: int, name_servers: Sequence[str], brokers: Sequence[str], every: float
@@ -63,7 +65,8 @@ class Client:
         return await self._remoting.request(address, RemotingCommand.request(code, header, body), SECONDS)
 
     async def _choose(self) -> str:
-        """The master, if anybody knows one, or whoever it may be."""
+        """Return the master, if a name server knows one, else a random broker; sometimes a random one
+        anyway."""
         random = self.world.random
         if random.random() < STRAY:
             return random.choice(self._brokers)
@@ -80,7 +83,7 @@ class Client:
 
 
 class Producer(Client):
-    """Sends messages, each once; `acknowledged` has the offsets that were told."""
+    """Sends messages, each once; `acknowledged` has the offsets of the acknowledgements."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -99,9 +102,9 @@ class Producer(Client):
 
 
 class Consumer(Client):
-    """Reads the queue from its beginning, commits, and begins anew where it committed now and then.
+    """Reads the queue from its beginning, commits, and sometimes resumes from its committed offset.
 
-    `read` has what was at each offset; `on_changed` is told that one had another message before.
+    `read` has the message of each offset; `on_changed` is called if an offset had another message before.
     """
 
     def __init__(self, *given: Any, on_changed: Callable[[int, bytes, bytes], None]) -> None:
@@ -115,7 +118,7 @@ class Consumer(Client):
         address = await self._choose()
         random = self.world.random
         if random.random() < 0.05:
-            await self._begin_anew(address)
+            await self._start_again(address)
         answer = await self._ask(
             address,
             RequestCode.PULL_MESSAGE,
@@ -147,7 +150,7 @@ class Consumer(Client):
         if answer.code != 0:
             self._master = ""
 
-    async def _begin_anew(self, address: str) -> None:
+    async def _start_again(self, address: str) -> None:
         header = QueryConsumerOffsetRequestHeader(consumer_group=self.group, topic=TOPIC, queue_id=0)
         answer = await self._ask(address, RequestCode.QUERY_CONSUMER_OFFSET, header)
         self.offset = int(answer.ext_fields["offset"]) if answer.code == 0 else 0

@@ -1,15 +1,16 @@
-"""A cluster through whatever a seed brings, and what must hold of it.
+"""A cluster under the random faults of a seed, and its invariants.
 
-Brokers, controllers and name servers die, some with the power of their machine; they are frozen for long or
-for a moment, cut off in one direction or in both; disks and lines are slow, clocks go at different speeds,
-operators have masters elected. Meanwhile clients send, read and commit. What must hold:
+Brokers, controllers and name servers die, some as their machine loses power; they are frozen for a long or a
+short time, cut off in one direction or in both; disks and lines are slow, clocks run at different speeds,
+operators have masters elected. Meanwhile clients send, read and commit. The invariants:
 
-- what was acknowledged is in the log at the end, at the offset that was told, and nothing is in it twice;
-- what a consumer has read stays at its offset, and in the end it has read all that was acknowledged;
-- no two brokers acknowledge in one epoch, and nobody acknowledges anything when another one has been master
-  for longer than a lease may last beyond that;
-- all is well again within `HEAL_SECONDS` after the last fault: one master, everybody in sync, logs alike byte
-  for byte, epochs alike.
+- an acknowledged message is in the log at the end, at its acknowledged offset, and no message is in it twice;
+- a message that a consumer has read stays at its offset, and in the end every consumer has read all
+  acknowledged messages;
+- no two brokers acknowledge in one epoch, and no broker acknowledges after another one has been master for
+  longer than a lease may last beyond that;
+- the cluster heals within `HEAL_SECONDS` after the last fault: one master, every broker in sync, logs equal
+  byte for byte, epochs equal.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from tests.support.topics import topic_header
 
 HEAL_SECONDS = 60
 BEYOND_SECONDS = 2.0
-"""For how long a master may go on beside its successor, that was elected since nobody heard of it: who is in
-sync and was heard of counts for six tenths of 2.5 s, and that on a clock of its own speed."""
+"""Maximum overlap of a silent master with its elected successor, in seconds. A report of a broker in sync
+counts for six tenths of 2.5 s, on a clock with its own speed."""
 BEYOND_OPERATORS_SECONDS = 8.0
-"""The same after an operator's election, of which a master may hear with its next question only."""
+"""Maximum overlap after an operator's election, which a master may learn only from its next request."""
 WRITES = (RequestCode.SEND_MESSAGE_V2, RequestCode.UPDATE_CONSUMER_OFFSET)
 
 
 @dataclass
 class Profile:
-    """What a cluster consists of, and what may happen to it. With `power` logs are on disk before anything is
-    acknowledged, and machines of brokers lose their power."""
+    """The parts of a cluster, and its faults. With `power` logs are synced before an acknowledgement, and the
+    machines of brokers lose power."""
 
     brokers: int = 3
     controllers: int = 1
@@ -59,24 +60,24 @@ PROFILES = {
 
 
 class Broken(AssertionError):
-    """Something does not hold."""
+    """A violated invariant."""
 
 
 class History:
-    """One seed in one profile. `told` is what happened, `checks` how often each invariant was looked at."""
+    """One seed in one profile. `events` lists the events, `checks` counts the checks of each invariant."""
 
     def __init__(self, seed: int, profile: Profile) -> None:
         self.profile = profile
         self.world = World(seed)
         self.random = self.world.random
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.faults: Counter[str] = Counter()
         self.checks: Counter[str] = Counter()
         self._by_epoch: dict[int, Broker] = {}
         self._reigns: list[tuple[float, int, Broker]] = []
         self._operators_election = -BEYOND_OPERATORS_SECONDS
         self._broken: list[str] = []
-        """What was found where an exception would be taken for an answer."""
+        """Violations found in callbacks, where an exception would be taken for an answer."""
         cluster = Addresses(profile.controllers, profile.name_servers)
         self.etcd = Etcd(self.world) if profile.controllers > 1 else None
         self.name_servers = [NameServer(self.world, number) for number in range(profile.name_servers)]
@@ -86,7 +87,7 @@ class History:
         for number in range(profile.brokers):
             self.brokers.append(self._broker(number + 1, cluster))
             self.run(4)
-        self.everybody: list[Machine] = [*self.brokers, *self.controllers, *self.name_servers]
+        self.machines: list[Machine] = [*self.brokers, *self.controllers, *self.name_servers]
         self._begin_traffic(cluster)
 
     def _broker(self, number: int, cluster: Addresses) -> Broker:
@@ -103,37 +104,37 @@ class History:
         self.clients: list[Client] = [*self.producers, *self.consumers]
         leading = next(one for one in self.brokers if one.leads)
         self.ask(leading.place, RequestCode.UPDATE_AND_CREATE_TOPIC, topic_header(TOPIC))
-        # Logs that part before everybody has anything have no epoch in common, and are not cut.
+        # Logs that diverge before every broker has data share no epoch, and are not truncated.
         self._until(lambda: len(self.acknowledged) > 0 and self._is_whole(), "the set is not whole at first")
 
     @property
     def acknowledged(self) -> dict[bytes, int]:
-        """The offsets that all producers were told."""
+        """Return the acknowledged offsets of all producers."""
         return {body: at for one in self.producers for body, at in one.acknowledged.items()}
 
     def ask(self, address: str, code: RequestCode, header: Any) -> None:
-        """Ask as a client; the answer does not matter."""
+        """Send a request as a client and ignore the answer."""
         asked = self.producers[0]._remoting.request(address, RemotingCommand.request(code, header))
         asked.addErrback(lambda _: None)
 
     def run(self, seconds: float) -> None:
-        """Let time pass. Raises `Broken`."""
+        """Advance the time. Raises `Broken`."""
         self.world.run(seconds)
         if self._broken:
             raise Broken(self._broken[0])
 
     def play(self, steps: int) -> None:
-        """So many faults and pauses, then the end. Raises `Broken`."""
+        """Play `steps` faults and pauses, then heal and check. Raises `Broken`."""
         for _ in range(steps):
             if self.random.random() < 0.7:
                 self.fault()
             seconds = self.random.choice((0.2, 0.5, 1, 3, 8))
-            self.told.append(f"{seconds} s")
+            self.events.append(f"{seconds} s")
             self.run(seconds)
         self.heal()
         self.check()
 
-    # What is looked at all the time.
+    # Continuous checks.
 
     def _took(self, broker: Broker, role: RoleState) -> None:
         if role.kind is RoleKind.MASTER and all(epoch != role.epoch for _, epoch, _ in self._reigns):
@@ -168,72 +169,73 @@ class History:
     # Faults.
 
     def fault(self) -> None:
-        """One thing happens; what is wrong already is put in order as often."""
+        """Cause a random fault or, nearly as often, mend a random machine."""
         if self.random.random() < 0.45:
-            machine = self.random.choice(self.everybody)
-            self._tell("mend", machine)
+            machine = self.random.choice(self.machines)
+            self._report("mend", machine)
             self.mend(machine)
             return
         name = self.random.choice(tuple(FAULTS))
         leading = [one for one in self.brokers if one.leads]
         machine = self.random.choice(
-            self.random.choice((self.everybody, self.brokers, leading or self.brokers))
+            self.random.choice((self.machines, self.brokers, leading or self.brokers))
         )
         if not machine.is_dead:
-            self._tell(name, machine)
+            self._report(name, machine)
             self.faults[name] += 1
             FAULTS[name](self, machine)
 
-    def _tell(self, what: str, machine: Machine) -> None:
-        self.told.append(f"{what} {machine}")
+    def _report(self, what: str, machine: Machine) -> None:
+        self.events.append(f"{what} {machine}")
 
     def kill(self, machine: Machine) -> None:
-        """The process dies; of a controller, whose file is synced, the machine may lose its power."""
+        """Kill the process. A machine with synced files, a controller's or with `power` a broker's, may lose
+        power."""
         is_synced = isinstance(machine, Controller) or (isinstance(machine, Broker) and self.profile.power)
         machine.die(self.random.randrange(1000) if is_synced and self.random.random() < 0.5 else None)
 
     def freeze(self, machine: Machine) -> None:
-        """The process is stopped until it is mended."""
+        """Stop the process until it is mended."""
         machine.process.freeze()
 
     def stall(self, machine: Machine) -> None:
-        """The process is stopped for a moment."""
+        """Stop the process for a short time."""
         process = machine.process
         process.freeze()
         self.world.at(self.random.choice((0.2, 0.6, 1.0, 2.0, 4.0)), None, process.thaw)
 
     def cut_off(self, machine: Machine) -> None:
-        """Nothing gets to the other machines and from them; clients are elsewhere."""
-        for other in self.everybody:
+        """Cut a machine off from the other machines in both directions; clients still reach it."""
+        for other in self.machines:
             self.world.cuts |= {(machine.address, other.address), (other.address, machine.address)}
 
     def cut(self, machine: Machine) -> None:
-        """Nothing gets to one other machine, or from it."""
-        other = self.random.choice([one for one in self.everybody if one is not machine])
+        """Cut one direction between a machine and another one."""
+        other = self.random.choice([one for one in self.machines if one is not machine])
         pair = (machine.address, other.address)
         self.world.cuts.add(pair if self.random.random() < 0.5 else pair[::-1])
 
     def deafen(self, machine: Machine) -> None:
-        """Nothing of the other machines gets to it, or nothing of it to them."""
+        """Cut all lines from the other machines, or all lines to them."""
         is_deaf = self.random.random() < 0.5
-        for other in self.everybody:
+        for other in self.machines:
             pair = (other.address, machine.address)
             self.world.cuts.add(pair if is_deaf else pair[::-1])
 
     def slow_disk(self, machine: Machine) -> None:
-        """Whatever waits for the disk waits long."""
+        """Delay all work that waits for the disk."""
         machine.disk_seconds = self.random.choice((0.05, 0.3, 1.0, 3.0))
 
     def slow_line(self, machine: Machine) -> None:
-        """What is sent to it or by it takes its time."""
+        """Delay all bytes to and from the machine."""
         self.world.slowness[machine.address] = self.random.choice((0.05, 0.2, 0.7))
 
     def drift(self, machine: Machine) -> None:
-        """Its clock goes at another speed."""
+        """Change the speed of the clock."""
         machine.drift(self.random.uniform(0.96, 1.04))
 
     def elect(self, machine: Machine) -> None:
-        """An operator has a master elected."""
+        """Elect a master as an operator."""
         leading = [one for one in self.controllers if one.leads]
         member = self.random.choice(self.brokers)
         if not leading or member.is_dead:
@@ -246,7 +248,7 @@ class History:
         self.ask(place, RequestCode.CONTROLLER_ELECT_MASTER, header)
 
     def mend(self, machine: Machine) -> None:
-        """It is as it should be, but for its clock."""
+        """Restore a machine, except the speed of its clock."""
         machine.disk_seconds = 0
         self.world.mend(machine.address)
         if machine.is_dead:
@@ -257,9 +259,9 @@ class History:
     # The end.
 
     def heal(self) -> None:
-        """Everything is mended. Raises `Broken` where the cluster does not heal."""
-        self.told.append("heal")
-        for machine in self.everybody:
+        """Mend everything and wait until the cluster is whole. Raises `Broken` if it does not heal."""
+        self.events.append("heal")
+        for machine in self.machines:
             self.mend(machine)
         self._until(self._is_whole, "the set does not heal")
         for one in self.producers:
@@ -288,7 +290,7 @@ class History:
         return all(one.offset >= end for one in self.consumers)
 
     def check(self) -> None:
-        """Raises `Broken`."""
+        """Check the final state. Raises `Broken`."""
         (master,) = [one for one in self.brokers if one.leads]
         bodies = master.bodies()
         for body, offset in self.acknowledged.items():

@@ -1,5 +1,5 @@
-"""Machines of a simulated cluster: a broker of the set, a controller or a name server on each, of the
-product's own assembly, and the etcd that several controllers have in common."""
+"""Machines of a simulated cluster: a broker of the set, a controller or a name server on each, assembled by
+the product, and the etcd shared by several controllers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FILE_SIZE = 1 << 14
 
 
 class SlowWorker:
-    """Does what may block, each piece as late as the machine's disk has it, in order."""
+    """Runs blocking work in order, each item delayed by the machine's disk."""
 
     def __init__(self, machine: Machine, process: Process) -> None:
         self._machine, self._process = machine, process
@@ -71,21 +71,21 @@ class Machine:
         return self.address.rpartition(".")[2]
 
     def start(self) -> None:
-        """Start what runs here, on what the disk has."""
+        """Start the service on the current content of the disk."""
         self.process = Process(self.world, self.address, self.speed)
         self.begin(SlowWorker(self, self.process))
 
     def begin(self, worker: SlowWorker) -> None:
-        """Make and start it."""
+        """Create and start the service."""
         raise NotImplementedError
 
     def die(self, power: int | None = None) -> None:
-        """The process dies, or by a seed the machine loses its power."""
+        """Kill the process or, with the seed `power`, cut the power of the machine."""
         self.process.die(silently=power is not None)
         self.disk = self.disk.kill() if power is None else self.disk.crash(power)
 
     def drift(self, speed: float) -> None:
-        """Its clock has another speed."""
+        """Set the speed of the clock."""
         self.speed = speed
         self.process.drift(speed)
 
@@ -95,7 +95,8 @@ class Machine:
 
 
 class Broker(Machine):
-    """A member of the set; `on_role` is told of its roles, `on_answer` of what it answers with success."""
+    """A member of the set; `on_role` is called with its roles, `on_answer` with the codes of successful
+    requests."""
 
     def __init__(
         self,
@@ -144,14 +145,14 @@ class Broker(Machine):
     # A hook of the dispatcher.
 
     def before(self, call: Call) -> None:
-        """Everything goes its way."""
+        """Accept every request."""
 
     def after(self, call: Call, reply: Any) -> None:
-        """What is answered."""
+        """Report a successful answer."""
         if getattr(reply, "code", -1) == 0:
             self._on_answer(self, call.command.code)
 
-    # What it is and has.
+    # State.
 
     @property
     def place(self) -> str:
@@ -179,12 +180,12 @@ class Broker(Machine):
         return int(controlled.number)
 
     def log(self) -> bytes:
-        """All bytes of the log's files, from the first that is there."""
+        """Return all bytes of the log's files, from the first one that exists."""
         names = self.disk.listdir("/store/commitlog")
         return b"".join(self.disk.read_bytes(f"/store/commitlog/{name}") for name in names)
 
     def bodies(self) -> list[bytes]:
-        """Everything in the queue, as readers get it."""
+        """Return the bodies of all messages of the queue, as a reader gets them."""
         found: list[bytes] = []
         offset = self.store.min_offset(TOPIC, 0)
         while (result := self.store.get(TOPIC, 0, offset, 32)).status.name == "FOUND":
@@ -194,7 +195,7 @@ class Broker(Machine):
 
 
 def bodies_of(records: bytes) -> list[bytes]:
-    """The bodies of messages as a pull brings them."""
+    """Return the bodies of messages in a pull's answer."""
     found, at = [], 0
     while at < len(records):
         message = decode(records, at)
@@ -252,7 +253,7 @@ class NameServer(Machine):
 
 
 class Etcd:
-    """A server of an etcd at an address of its own, whose leases go by true time."""
+    """An etcd server at an address of its own, whose leases run on true time."""
 
     def __init__(self, world: World) -> None:
         self.model = EtcdModel()
@@ -266,7 +267,7 @@ class Etcd:
 
 
 class Addresses:
-    """Where the parts of a cluster find each other."""
+    """Addresses of the parts of a cluster."""
 
     def __init__(self, controllers: int, name_servers: int) -> None:
         places = [f"10.0.0.{number + 2}:{CONTROLLER}" for number in range(controllers)]

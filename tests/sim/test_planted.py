@@ -1,5 +1,4 @@
-"""Faults that are planted in the product, which histories have to find: a simulator that finds nothing may be
-blind."""
+"""Bugs planted in the product, which histories have to find: a simulator without findings may be blind."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ def act_when_the_lease_is_over(patch: pytest.MonkeyPatch) -> None:
 
 
 def make_the_set_smaller_before_the_controller_agreed(patch: pytest.MonkeyPatch) -> None:
-    """As the standard's master does."""
+    """Change the set as RocketMQ's master does."""
 
     def consider(self: InSyncSet, *given: Any) -> frozenset[int] | None:
         wanted = real(self, *given)
@@ -67,7 +66,7 @@ def elect_who_is_not_in_sync(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_what_was_decided(patch: pytest.MonkeyPatch) -> None:
-    """A controller that writes nothing down."""
+    """Replace the controller's file by one that writes nothing."""
 
     class NoFile:
         def __init__(self, file: Any) -> None:
@@ -77,10 +76,10 @@ def forget_what_was_decided(patch: pytest.MonkeyPatch) -> None:
             return getattr(self._file, name)
 
         def append(self, change: Any) -> None:
-            """It is lost when the process ends."""
+            """Drop the change: it is lost when the process ends."""
 
         def proceed(self, pieces: Any) -> None:
-            """Nothing is written."""
+            """Write nothing."""
 
     def begin(self: LocalState, *given: Any) -> None:
         real(self, *given)
@@ -91,7 +90,7 @@ def forget_what_was_decided(patch: pytest.MonkeyPatch) -> None:
 
 
 def report_what_is_not_on_disk(patch: pytest.MonkeyPatch) -> None:
-    """A slave whose machine may lose power, with `flushDiskType=SYNC_FLUSH`."""
+    """Acknowledge, as a slave whose machine may lose power, with `flushDiskType=SYNC_FLUSH`."""
 
     def acknowledge(self: MasterClient, connection: MasterConnection) -> None:
         connection.send(connection.follow.report(self._store.raw.position, self.now()))
@@ -111,7 +110,7 @@ PLANTED: tuple[tuple[Plant, str, int, str], ...] = (
     (forget_what_was_decided, "processes die", 16, "acknowledge in epoch|heal"),
     (report_what_is_not_on_disk, "machines lose power", 15, LOST),
 )
-"""Each with a seed that has found it: where that does so no more, others are tried after it."""
+"""Each bug with a seed that has found it. If that seed no longer does, the seeds after it are tried."""
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_moved_starts_are_kept_by_every_member(seed: int, profile: str) -> None:
     history.producers.append(mover)  # type: ignore[arg-type]  # it ends with them
     mover.acknowledged = {}  # type: ignore[attr-defined]
     history.play(STEPS)
-    assert mover.starts, history.told
+    assert mover.starts, history.events
     found = {one.store.min_offset(MOVED, QUEUE) for one in history.brokers}
     assert len(found) == 1 and found.pop() >= max(mover.starts)
     for one in history.brokers:

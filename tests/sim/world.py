@@ -1,10 +1,9 @@
-"""True time, machines and the lines between them, for what runs on a reactor of its own.
+"""True time, machines and the lines between them, for code that runs on a reactor.
 
-Nothing is polled: whatever happens is an event at a moment of true time, so that hours in which little
-happens cost little. A `Process` is the reactor and the clock of what runs there. Its clock has a speed of its
-own. While it is frozen what comes waits in its sockets and what is due waits too; when it wakes up it reads
-first. A machine can be cut off in one direction from any other: what is sent waits as TCP lets it, and
-new connections do not come about.
+Nothing is polled: everything is an event at a moment of true time, so that hours with few events cost little.
+A `Process` is the reactor and the clock of the code in it. Its clock has its own speed. While it is frozen,
+input waits in its sockets and timers wait too; when it is thawed, it reads first. A machine can be cut off in
+one direction from any other: sent bytes wait as with TCP, and new connections are not established.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from twisted.python.failure import Failure
 
 BEGIN_MILLIS = 1_700_000_000_000
 LATENCY = (0.0001, 0.002)
-"""Seconds that bytes are under way, from and to."""
+"""Minimum and maximum latency of bytes, in seconds."""
 SYN_SECONDS = 1.0
-"""How often a connection is tried again that gets no answer."""
+"""Delay before a connection attempt without an answer is repeated."""
 BUFFER = 64 * 1024
-"""From so many bytes on who writes is told to pause."""
+"""Number of buffered bytes above which the producer is paused."""
 
 
 class Event:
-    """Something that is to happen at a moment; on a process it waits while that is frozen."""
+    """Work scheduled for a moment; that of a frozen process waits."""
 
     __slots__ = ("at", "given", "is_input", "process", "work")
 
@@ -41,7 +40,7 @@ class Event:
         self.is_input = True
 
     def run(self) -> None:
-        """Do it, unless nobody is there to do it, or who is is frozen."""
+        """Do the work. A dead process drops it; a frozen one holds it until it is thawed."""
         process, work = self.process, self.work
         if work is None or (process is not None and process.is_dead):
             return
@@ -53,7 +52,7 @@ class Event:
 
 
 class Timer:
-    """What Twisted calls a delayed call."""
+    """A delayed call in Twisted's sense."""
 
     __slots__ = ("_event", "_process", "_work")
 
@@ -82,30 +81,30 @@ class Timer:
 
 
 class World:
-    """Everything that happens, by seed; `now` is true time in seconds."""
+    """All events, by seed; `now` is true time in seconds."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        # Of Twisted's pauses between attempts to connect.
+        # For Twisted's pauses between attempts to connect.
         random.seed(seed)
         self.now = 0.0
         self.ports: dict[tuple[str, int], Port] = {}
         self.cuts: set[tuple[str, str]] = set()
-        """Pairs of addresses: nothing gets from the first to the second."""
+        """Pairs of addresses: no bytes get from the first to the second."""
         self.slowness: dict[str, float] = {}
-        """Seconds that bytes from and to an address take beyond the usual."""
+        """Additional seconds of latency for bytes from and to an address."""
         self._waiting: list[Way] = []
         self._queue: list[tuple[float, int, Event]] = []
         self._numbers = itertools.count()
 
     def at(self, delay: float, process: Process | None, work: Callable[..., object], *given: Any) -> Event:
-        """Let something happen so many seconds of true time later."""
+        """Schedule work after `delay` seconds of true time."""
         event = Event(self.now + delay, process, work, given)
         heapq.heappush(self._queue, (event.at, next(self._numbers), event))
         return event
 
     def run(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the time by `seconds` and run the events that are due."""
         queue, end = self._queue, self.now + seconds
         while queue and queue[0][0] <= end:
             when, _, event = heapq.heappop(queue)
@@ -114,21 +113,21 @@ class World:
         self.now = end
 
     def latency(self, source: str = "", target: str = "") -> float:
-        """Seconds that the next bytes are under way."""
+        """Return the latency of the next bytes, in seconds."""
         slow = self.slowness
         beyond = slow.get(source, 0.0) + slow.get(target, 0.0) if slow else 0.0
         return beyond + self.random.uniform(*LATENCY)
 
     def is_cut(self, source: str, target: str) -> bool:
-        """Whether nothing gets from one machine to the other."""
+        """Return True if no bytes get from one machine to the other."""
         return (source, target) in self.cuts
 
     def wait_for_line(self, way: Way) -> None:
-        """Go on with this once the line is there again."""
+        """Resume this direction once the line is mended."""
         self._waiting.append(way)
 
     def mend(self, address: str) -> None:
-        """Nothing is cut or slow any more to and from a machine."""
+        """Remove all cuts and delays to and from a machine."""
         self.cuts = {cut for cut in self.cuts if address not in cut}
         self.slowness.pop(address, None)
         waiting, self._waiting = self._waiting, []
@@ -137,7 +136,7 @@ class World:
 
 
 class Process:
-    """What runs at an address: the reactor, the wall clock and the monotonic clock of one process."""
+    """The reactor, the wall clock and the monotonic clock of one process at an address."""
 
     def __init__(self, world: World, address: str, speed: float = 1.0) -> None:
         self.world, self.address = world, address
@@ -159,7 +158,7 @@ class Process:
         return BEGIN_MILLIS + round(self.seconds() * 1000)
 
     def drift(self, speed: float) -> None:
-        """Its clock goes at another speed from now on."""
+        """Set the speed of the clock from now on."""
         self._begin, self._since, self.speed = self.seconds(), self.world.now, speed
 
     # The reactor.
@@ -183,14 +182,14 @@ class Process:
         connector.limit = self.callLater(timeout, connector.time_out)
         return connector
 
-    # What happens to it.
+    # Faults.
 
     def freeze(self) -> None:
-        """It does nothing until it is thawed."""
+        """Stop all work until the process is thawed."""
         self.is_frozen = True
 
     def thaw(self) -> None:
-        """It goes on: first with what has come, then with what is due."""
+        """Resume: first with input, then with timers that are due."""
         if not self.is_frozen:
             return
         self.is_frozen = False
@@ -199,7 +198,7 @@ class Process:
             event.run()
 
     def die(self, *, silently: bool = False) -> None:
-        """It is gone. Who was connected hears of it, but not where the machine lost its power."""
+        """End the process. Its peers are notified, unless the machine lost its power (`silently`)."""
         self.is_dead, self.is_frozen = True, False
         self.held.clear()
         for place in self._ports:
@@ -210,7 +209,7 @@ class Process:
 
 
 class Port:
-    """A port that listens."""
+    """A listening port."""
 
     def __init__(self, process: Process, port: int, factory: Any) -> None:
         self.process, self.port, self.factory = process, port, factory
@@ -231,7 +230,7 @@ class Connector:
         self.limit: Any = None
 
     def reach(self) -> None:
-        """The first packet arrives, or is sent once more."""
+        """Deliver the first packet; on a cut line repeat it later."""
         world, here = self.process.world, self.process.address
         if self.is_over or self.process.is_dead:
             return
@@ -282,7 +281,7 @@ class Connector:
 
 
 def join(here: End, there: End, port: int) -> None:
-    """Make one connection of two ends."""
+    """Make a connection of two ends."""
     random_port = here.process.world.random.randrange(20_000, 60_000)
     here.host = there.peer = IPv4Address("TCP", here.process.address, random_port)
     here.peer = there.host = IPv4Address("TCP", there.process.address, port)
@@ -290,26 +289,26 @@ def join(here: End, there: End, port: int) -> None:
 
 
 class Way:
-    """What goes from one end of a connection to the other, in order."""
+    """One direction of a connection, with its bytes in order."""
 
     def __init__(self, source: End, target: End) -> None:
         self.source, self.target = source, target
         self.chunks: list[bytes] = []
         self.size = 0
         self.ends_with: Exception | None = None
-        self._is_under_way = False
+        self._is_in_progress = False
 
     def kick(self) -> None:
-        """Something is to arrive."""
-        if not self._is_under_way:
-            self._is_under_way = True
+        """Schedule an arrival."""
+        if not self._is_in_progress:
+            self._is_in_progress = True
             source, target = self.source.process, self.target.process
             world = source.world
             world.at(world.latency(source.address, target.address), target, self.arrive)
 
     def arrive(self) -> None:
-        """Bring what was sent, if the line is there and the other side reads."""
-        self._is_under_way = False
+        """Deliver the sent bytes, if the line is not cut and the other side reads."""
+        self._is_in_progress = False
         source, target = self.source, self.target
         world = source.process.world
         if world.is_cut(source.process.address, target.process.address):
@@ -348,13 +347,13 @@ class End:
         process.ends[self] = None
 
     def begin(self, protocol: Any) -> None:
-        """The connection is there for this side."""
+        """Start the protocol of this side."""
         if not self.is_gone:
             self.protocol = protocol
             protocol.makeConnection(self)
 
     def has_room(self) -> None:
-        """What was written has left."""
+        """Resume the producer if few enough bytes are left to be sent."""
         if self.is_paused and self.out.size <= BUFFER:
             self.is_paused = False
             if self.producer is not None and not self.process.is_dead:
@@ -365,7 +364,7 @@ class End:
             self.producer.resumeProducing()
 
     def lose(self, reason: Exception) -> None:
-        """The connection has ended here."""
+        """End the connection on this side."""
         if not self.is_gone:
             self._is_no_more()
             if self.protocol is not None and not self.process.is_dead:
@@ -376,7 +375,7 @@ class End:
         self.process.ends.pop(self, None)
 
     def vanish(self, *, silently: bool) -> None:
-        """The process is gone; what it had sent has left."""
+        """End the connection of a dead process; its sent bytes still arrive, unless `silently`."""
         self._is_no_more()
         if silently:
             self.out.chunks.clear()
@@ -399,7 +398,7 @@ class End:
         out.size += len(data)
         out.kick()
         if out.target.is_gone and out.target.process.is_dead:
-            # The machine is there again, and knows of no such connection.
+            # A restarted machine has no such connection.
             self.process.world.at(0.001, self.process, self._reset)
         elif out.size > BUFFER and self.producer is not None and not self.is_paused:
             self.is_paused = True
@@ -442,10 +441,10 @@ class End:
             self.out.target.out.kick()
 
     def setTcpNoDelay(self, enabled: bool) -> None:
-        """Nothing is gathered here anyway."""
+        """Do nothing: small writes are not gathered."""
 
     def setTcpKeepAlive(self, enabled: bool) -> None:
-        """Who is gone is found out otherwise."""
+        """Do nothing: dead peers are detected in another way."""
 
     def getHost(self) -> IPv4Address:
         return self.host

@@ -1,4 +1,4 @@
-"""A program behind a terminal, as somebody sits before it.
+"""A program on a terminal, as a user runs it.
 
 with Terminal(["bash", "--norc", "-i"], environment) as terminal:
     terminal.type("echo it\\n")
@@ -17,7 +17,7 @@ from types import TracebackType
 
 
 class Terminal:
-    """What is typed and what was shown."""
+    """A terminal, with the text that it has shown."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.shown = ""
@@ -38,11 +38,11 @@ class Terminal:
         os.close(self._ours)
 
     def type(self, text: str) -> None:
-        """Press these keys."""
+        """Type these keys."""
         os.write(self._ours, text.encode())
 
     def shows(self, text: str, seconds: float = 20.0) -> None:
-        """Wait until this was shown, after what was waited for before. Raises `AssertionError`."""
+        """Wait until this text is shown after the text of the last call. Raises `AssertionError`."""
         until = time.monotonic() + seconds
         while text not in self.shown:
             left = until - time.monotonic()

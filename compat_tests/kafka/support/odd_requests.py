@@ -54,8 +54,10 @@ def frames() -> Iterator[Odd]:
     bad_name = request("ApiVersions", 3, client_software_name="no name!", client_software_version="1")
     yield Odd("bad software name", framed(bad_name), "ApiVersions", 3)
     yield Odd("no body", framed(header(3, 1)))
-    for name, version in (("Metadata", 1), ("Metadata", 12), ("ListGroups", 4), ("FindCoordinator", 3)):
+    for name, version in (("Metadata", 1), ("Metadata", 12), ("FindCoordinator", 3)):
         yield Odd(f"bytes behind {name} {version}", framed(request(name, version) + b"more"), name, version)
+    no_groups = request("ListGroups", 4, states_filter=["Dead"])  # other scenarios have groups
+    yield Odd("bytes behind ListGroups 4", framed(no_groups + b"more"), "ListGroups", 4)
 
 
 def versions() -> Iterator[Odd]:

@@ -82,6 +82,13 @@ class TransactionalProgram(Driver):
         )
         return shape["values"], shape["end"]
 
+    def describe(self, address: str, transactional_id: str) -> dict[str, Any]:
+        """Return what administrators see of a transactional id."""
+        shape: dict[str, Any] = self.ask(
+            "describe", ANSWER_SECONDS, bootstrap=address, transactional=transactional_id
+        )
+        return shape
+
     def join(self, address: str, group: str, topic: str) -> str:
         """Return the name of a new member of a group."""
         name = self.new_name("member")
@@ -121,7 +128,9 @@ class TransactionalProducer:
         """Abort the transaction."""
         self.ask("abort")
 
-    def transact(self, topic: str, values: Iterable[str], *, commit: bool = True, partitions: int = 1) -> None:
+    def transact(
+        self, topic: str, values: Iterable[str], *, commit: bool = True, partitions: int = 1
+    ) -> None:
         """Send values in a transaction of their own."""
         self.begin()
         self.send(topic, values, partitions)

@@ -189,7 +189,7 @@ class FileLog(RaftLog):
         self._cut_to = min(self._cut_to, index)
         self._clear()
 
-    def begin_anew(self, index: int, position: int) -> None:
+    def reset(self, index: int, position: int) -> None:
         """Drop all entries. The next one has this index and position; entries before it count as committed.
         Raises `OSError`.
         """

@@ -35,6 +35,7 @@ from mqgateway.engine.producers.transactions import (
     Queue,
     QueueTransactions,
     begins,
+    first_offset_of,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.consume_queue import ConsumeQueues
@@ -127,14 +128,9 @@ class TransactionsView(SnapshotView):
         queue, produced = request.queue, request.producer
         if queue is None or self._passes_over(produced):
             return False
-        topic, queue_id, offset = request.topic, queue.queue_id, request.queue_offset
-        has_changed = self._transactions.follow(topic, queue_id, offset)
-        if produced is None:
-            return has_changed
-        end = request.physical_offset + request.size
-        first = produced.first_offset if isinstance(produced, ProducerBatch) else offset
-        added = self._transactions.add(topic, queue_id, produced, first, end, request.store_timestamp)
-        return added or has_changed
+        offset, end = request.queue_offset, request.physical_offset + request.size
+        stored = request.store_timestamp
+        return self._transactions.take(request.topic, queue.queue_id, produced, offset, end, stored)
 
     def _passes_over(self, produced: Produced | None) -> bool:
         """Return True if a record changes nothing, as nearly all do where there are no transactions."""
@@ -143,22 +139,16 @@ class TransactionsView(SnapshotView):
     def _repeat(self, message: StoredMessage) -> bool:
         if not enters_queue(message.sys_flag):
             return False
-        topic, queue_id, offset = message.topic, message.queue_id, message.queue_offset
-        has_changed = self._transactions.follow(topic, queue_id, offset)
-        produced = producer_of(message)
-        if produced is None:
-            return has_changed
-        end = message.physical_offset + message.size
-        first = produced.first_offset if isinstance(produced, ProducerBatch) else offset
-        added = self._transactions.add(topic, queue_id, produced, first, end, message.store_timestamp)
-        return added or has_changed
+        offset, end = message.queue_offset, message.physical_offset + message.size
+        produced, stored = producer_of(message), message.store_timestamp
+        return self._transactions.take(message.topic, message.queue_id, produced, offset, end, stored)
 
     def expect(self, request: DispatchRequest) -> None:
         """See `View`."""
         produced, queue = request.producer, request.queue
         if produced is not None and queue is not None and not self._passes_over(produced):
             end = request.physical_offset + request.size
-            first = produced.first_offset if isinstance(produced, ProducerBatch) else request.queue_offset
+            first = first_offset_of(produced, request.queue_offset)
             stored = request.store_timestamp
             self._transactions.expect(request.topic, queue.queue_id, produced, first, end, stored)
 

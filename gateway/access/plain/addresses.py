@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Address, parse_address
 
-EVERYBODY = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
+ALL_ADDRESSES = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
 
 
 class AddressRange(NamedTuple):
@@ -31,13 +31,13 @@ class AddressRange(NamedTuple):
 class WhiteAddresses:
     """The addresses of one text."""
 
-    def __init__(self, ranges: Iterable[AddressRange] = (), *, is_everybody: bool = False) -> None:
+    def __init__(self, ranges: Iterable[AddressRange] = (), *, matches_all: bool = False) -> None:
         self._ranges = tuple(ranges)
-        self._is_everybody = is_everybody
+        self._matches_all = matches_all
 
     def match(self, ip: str) -> bool:
         """Return True if a client's address is among them."""
-        if self._is_everybody:
+        if self._matches_all:
             return True
         address = parse_address(ip) if self._ranges else None
         if address is None:
@@ -48,15 +48,15 @@ class WhiteAddresses:
         )
 
 
-NOBODY = WhiteAddresses()
+NO_ADDRESS = WhiteAddresses()
 
 
 def parse_white_address(text: str | None) -> WhiteAddresses:
     """Parse addresses; an empty text has none. Raises `AccessError`."""
     if text is None or not text.strip():
-        return NOBODY
-    if text in EVERYBODY:
-        return WhiteAddresses(is_everybody=True)
+        return NO_ADDRESS
+    if text in ALL_ADDRESSES:
+        return WhiteAddresses(matches_all=True)
     if text.endswith("}"):
         beginning, brace, ends = text[:-1].rpartition("{")
         if not brace or not beginning.endswith((".", ":")):

@@ -15,8 +15,8 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.accounts import Account, Permission
@@ -32,7 +32,7 @@ from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, refused_need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.resources import BY_RECORD
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
-from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
+from mqgateway.gateway.access.throttling import LateRefusals, Pause, ip_of
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, RequestError
 
@@ -50,31 +50,31 @@ class PlainControl:
         self._readers = readers(self._is_strict)
         self._audit = Audit(options.audit_log_format)
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
-        """See `access.asker.Admission`."""
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
+        """See `access.callers.CallerAccess`."""
         rules = self._keeper.rules
-        if rules.is_white(asker.ip):
+        if rules.is_white(caller.ip):
             return
-        if not asker.name:
+        if not caller.name:
             raise NotAdmitted("No accessKey is configured")
-        account = rules.account(asker.name)
+        account = rules.account(caller.name)
         if account is None:
-            self._audit.authenticated(asker.name, asker.address, asker.request, "No acl config")
-            raise NotAdmitted(f"No acl config for {asker.name}", self.late_refusals.until_for(asker.ip))
-        if account.white_addresses.match(asker.ip):
+            self._audit.authenticated(caller.name, caller.address, caller.request, "No acl config")
+            raise NotAdmitted(f"No acl config for {caller.name}", self.late_refusals.until_for(caller.ip))
+        if account.white_addresses.match(caller.ip):
             return
-        if not asker.proof(account.secret_key):
-            self._audit.authenticated(asker.name, asker.address, asker.request, "check signature failed")
-            until = self.late_refusals.until_for(asker.ip)
-            raise NotAdmitted(f"Check signature failed for accessKey={asker.name}", until)
+        if not caller.proof(account.secret_key):
+            self._audit.authenticated(caller.name, caller.address, caller.request, "check signature failed")
+            until = self.late_refusals.until_for(caller.ip)
+            raise NotAdmitted(f"Check signature failed for accessKey={caller.name}", until)
         if self._audit.is_verbose:
-            self._audit.authenticated(asker.name, asker.address, asker.request, "")
+            self._audit.authenticated(caller.name, caller.address, caller.request, "")
         asked = [PlainNeed(one.resource, _permission(one.actions)) for one in needs()]
         refused = refused_need(account, asked)
         if refused is not None:
             resource, action = shown(refused.resource), refused.permission.name or ""
             sentence = f"No default permission for {resource}"
-            self._audit.authorized(asker.name, asker.address, asker.request, action, resource, sentence)
+            self._audit.authorized(caller.name, caller.address, caller.request, action, resource, sentence)
             raise NotAdmitted(sentence)
 
     # As a hook.

@@ -94,14 +94,14 @@ class SpecialServices:
 
     def _changed(self, before: RoleState, after: RoleState) -> None:
         wanted = _wanted(after)
-        if wanted is not None and wanted is self._wanted and self._goes_on_in(after):
+        if wanted is not None and wanted is self._wanted and self._continues_in(after):
             return
         self._wanted = wanted
         self._broker.store.gate = closed_gate(after.kind)
         self._retry_at = 0
         self._rest()
 
-    def _goes_on_in(self, state: RoleState) -> bool:
+    def _continues_in(self, state: RoleState) -> bool:
         """Return True if running services continue in another epoch.
 
         A master's log accepts no record before the start of the epoch is on disk.
@@ -143,7 +143,7 @@ class SpecialServices:
             # The log does not show what was delivered here, should this slave act again soon.
             tables.take_timers(broker.timers.checkpoint.encode())
 
-    def _go_on(self, wanted: RoleKind, steps: Steps[None]) -> None:
+    def _continue(self, wanted: RoleKind, steps: Steps[None]) -> None:
         """Run the takeover for a limited time."""
         try:
             is_done = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
@@ -167,7 +167,7 @@ class SpecialServices:
         store.raw.drop_partial()
         store.dispatch_all()
         restore_topics(broker)
-        yield from broker.delays.going_on()
+        yield from broker.delays.resume()
         broker.transactions.load()
         yield from broker.timers.loading()
         yield from broker.pop.loading()
@@ -208,7 +208,7 @@ class SpecialServices:
             if self._steps is None and self._now() >= self._retry_at:
                 self._steps = self._begin(wanted)
             if self._steps is not None:
-                self._go_on(wanted, self._steps)
+                self._continue(wanted, self._steps)
         if not self.is_on:
             broker.pop.wait_no_longer(elapsed)
             return

@@ -5,7 +5,7 @@ RocketMQ: `LiteManagerProcessor`.
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.lite.subscriptions import Subscriber
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.broker import Broker
@@ -61,7 +61,7 @@ def parent_info(broker: Broker, topic: str | None) -> GetParentTopicInfoResponse
 def topic_info(broker: Broker, topic: str | None, lite: str) -> Deferred[GetLiteTopicInfoResponseBody]:
     """Return a lite topic of a parent, its subscribers, and whether this broker is its home."""
     parent = _checked_parent(broker, topic)
-    queue, state, store = light_queue(parent, lite), broker.lite, broker.store
+    queue, state, store = lmq_name(parent, lite), broker.lite, broker.store
     end = state.max_offset(queue)
     ends = LiteTopicOffset()
     if end > 0:
@@ -107,7 +107,7 @@ def group_info(broker: Broker, group: str, lite: str | None) -> GetLiteGroupInfo
         info.total_lag_count = info.earliest_unconsumed_timestamp = 0
         info.lag_count_top_k, info.lag_timestamp_top_k = [], []
         return info
-    queue, store = light_queue(parent, lite), broker.store
+    queue, store = lmq_name(parent, lite), broker.store
     end, done = broker.lite.max_offset(queue), broker.tables.offsets.query(group, queue, QUEUE_ID)
     if end <= 0:
         info.total_lag_count = info.earliest_unconsumed_timestamp = -1

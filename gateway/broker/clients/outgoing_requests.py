@@ -70,7 +70,7 @@ class RemotingOutgoing:
     def members_changed(self, group: str) -> None:
         """40 NOTIFY_CONSUMER_IDS_CHANGED."""
         header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)
-        self._tell(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, b"", f"group {group} changed")
+        self._notify(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header, b"", f"group {group} changed")
 
     def reset_offsets(self, reset: OffsetReset) -> None:
         """220 RESET_CONSUMER_CLIENT_OFFSET."""
@@ -79,7 +79,7 @@ class RemotingOutgoing:
         )
         body = ResetOffsetBody(offset_table=reset.offsets) if not reset.as_list else _listed(reset.offsets)
         what = f"group {reset.group} goes on elsewhere in {reset.topic}"
-        self._tell(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body.encode(), what)
+        self._notify(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body.encode(), what)
 
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
         """221 GET_CONSUMER_STATUS_FROM_CLIENT."""
@@ -149,7 +149,7 @@ class RemotingOutgoing:
             bname=broker_name,
         )
         what = f"transaction {check.unique_key} is open"
-        self._tell(RequestCode.CHECK_TRANSACTION_STATE, header, check.record, what)
+        self._notify(RequestCode.CHECK_TRANSACTION_STATE, header, check.record, what)
 
     def _pass_on(
         self, code: RequestCode, header: Header, fields: Mapping[str, str], body: bytes = b""
@@ -169,7 +169,7 @@ class RemotingOutgoing:
                 "please upgrade it to V3_1_8_SNAPSHOT",
             )
 
-    def _tell(self, code: RequestCode, header: Header, body: bytes, what: str) -> None:
+    def _notify(self, code: RequestCode, header: Header, body: bytes, what: str) -> None:
         try:
             self._peer.send_oneway(RemotingCommand.request(code, header, body, oneway=True))
         except RemotingError as error:

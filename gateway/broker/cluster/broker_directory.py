@@ -43,7 +43,7 @@ class BrokerDirectory:
     def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
         """Send a request to the master of a broker group. Fails with `RequestError`, also if it is late."""
 
-        def asked(_: None) -> Deferred[RemotingCommand]:
+        def query(_: None) -> Deferred[RemotingCommand]:
             address = self._addresses.get(name)
             if address is None:
                 raise _failed(f"cannot find addr for broker {name}")
@@ -54,7 +54,7 @@ class BrokerDirectory:
                 raise failure.value
             raise _failed(f"broker {name} does not answer: {failure.value}")
 
-        return self._fresh().addCallback(asked).addErrback(explained)
+        return self._fresh().addCallback(query).addErrback(explained)
 
     def other_masters(self) -> Deferred[list[str]]:
         """Return the names of other groups with a master, as far as name servers answer; never fails."""
@@ -74,14 +74,14 @@ class BrokerDirectory:
         if len(self._waiting) == 1:
             command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
             looked_up = self.name_servers.read(command, _masters)
-            looked_up.addCallback(self._take).addErrback(_unknown).addBoth(self._tell)
+            looked_up.addCallback(self._take).addErrback(_unknown).addBoth(self._answer_waiting)
         return ready
 
     def _take(self, addresses: dict[str, str]) -> None:
         self._addresses = addresses
         self._looked_up = self._clock.monotonic()
 
-    def _tell(self, _: object) -> None:
+    def _answer_waiting(self, _: object) -> None:
         waiting, self._waiting = self._waiting, []
         for ready in waiting:
             ready.callback(None)

@@ -82,7 +82,7 @@ class Registrar:
         self._is_due = False
         # In flight
         self._to_ask: Iterator[RemotingCommand] = iter(())
-        self._telling = change
+        self._reporting = change
         self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
@@ -100,24 +100,24 @@ class Registrar:
         """Announce everything for the first time; return a Deferred that fires on success or failure."""
         began: Deferred[None] = Deferred()
         self._began = began
-        self._tell_everything()
+        self._report_all()
         return began
 
     def note(self, topic: str | None, change: int) -> None:
-        """Note the change of a topic, of everything if None, with its number; `tell` announces it."""
+        """Note the change of a topic, of everything if None, with its number; `report` announces it."""
         self._noted = change
         if topic is None:
             self._everything = True
         else:
             self._topics.add(topic)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Announce the noted changes: now, after the request in flight, or with the next retry."""
         self._has_left = False
         if self._is_busy:
             self._is_due = True
         elif self._retry is None:
-            self._tell_now()
+            self._report_now()
 
     def check(self) -> None:
         """Register again; unless `forceRegister` always requires that, only if the server's topics are stale.
@@ -128,9 +128,9 @@ class Registrar:
         self._checks += 1
         is_forced = self._options.force_register and self._checks % self._announcement.periods == 0
         if is_forced or not self._is_reachable:
-            self._tell_everything()
+            self._report_all()
         elif not self._is_busy:
-            self._telling = self.heard
+            self._reporting = self.heard
             self._converse(iter([self._announcement.version_query(self._reported)]), self._take_version)
 
     def stop(self) -> Deferred[object]:
@@ -163,16 +163,16 @@ class Registrar:
         if retry is not None and retry.active():
             retry.cancel()
 
-    def _tell_everything(self) -> None:
+    def _report_all(self) -> None:
         self._everything = True
         self._end_retry()
-        self.tell()
+        self.report()
 
-    def _tell_now(self) -> None:
+    def _report_now(self) -> None:
         # After a failure the server may lack anything, so everything is announced.
         names = None if self._everything or not self._is_reachable else self._topics
         self._everything, self._topics, self._is_due = False, set(), False
-        self._telling = self._noted
+        self._reporting = self._noted
         self._reported = self._announcement.version
         self._converse(self._introduction(names), self._on_answer)
 
@@ -197,16 +197,21 @@ class Registrar:
         timeout = self._options.register_broker_timeout_mills / 1000
         request = self._caller.request
 
-        def go_on(_: object) -> object:
+        def register_next(_: object) -> object:
             command = next(self._to_ask, None)
             if command is None:
                 return None
             asked = maybeDeferred(request, self._address, command, timeout)
             if command.code == RequestCode.UNREGISTER_BROKER:
-                return asked.addBoth(go_on)  # the rest of an old identity expires
-            return asked.addCallback(_accepted).addCallback(self._heed).addCallback(take).addCallback(go_on)
+                return asked.addBoth(register_next)  # the rest of an old identity expires
+            return (
+                asked.addCallback(_accepted)
+                .addCallback(self._heed)
+                .addCallback(take)
+                .addCallback(register_next)
+            )
 
-        maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
+        maybeDeferred(register_next, None).addCallbacks(self._done, self._failed)
 
     def _heed(self, answer: RemotingCommand) -> RemotingCommand:
         """Log the server's remark on an accepted registration, once."""
@@ -221,7 +226,7 @@ class Registrar:
             self._everything = self._is_due = True
 
     def _done(self, _: object) -> None:
-        self.heard = self._telling
+        self.heard = self._reporting
         if self._is_reachable is not True:
             self._is_reachable = True
             log.info("Registered with name server %s", self._address)
@@ -233,7 +238,7 @@ class Registrar:
             log.warning("Registration with name server %s failed: %s", self._address, failure.value)
         self._is_due = False
         if not self._has_left:
-            self._retry = self._clockwork.callLater(RETRY_SECONDS, self._tell_everything)
+            self._retry = self._clockwork.callLater(RETRY_SECONDS, self._report_all)
         self._end_conversation()
 
     def _end_conversation(self) -> None:
@@ -242,7 +247,7 @@ class Registrar:
         if began is not None:
             began.callback(None)
         if self._is_due:
-            self._tell_now()
+            self._report_now()
         self._on_end()
 
 

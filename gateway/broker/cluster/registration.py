@@ -43,7 +43,7 @@ class RegistrationWait(NamedTuple):
     heard: Deferred[None]
 
 
-def _nobody(main_address: str | None, ha_address: str | None) -> None:
+def _ignore(main_address: str | None, ha_address: str | None) -> None:
     """Ignore the master's addresses."""
 
 
@@ -77,7 +77,7 @@ class BrokerRegistration:
         self._waiting: deque[RegistrationWait] = deque()
         self._expiring: Timer | None = None
         self._is_running = False
-        self.on_master: Callable[[str | None, str | None], None] = _nobody
+        self.on_master: Callable[[str | None, str | None], None] = _ignore
         self.announcement = Announcement(options, topics, mappings, role, reachable)
         role.on_change(self._role_changed)
 
@@ -112,13 +112,13 @@ class BrokerRegistration:
 
     def soon(self, topic: str | None = None) -> None:
         """Announce a changed topic, or with None everything, together with other changes of this moment."""
-        if not self._tells:
+        if not self._registers:
             return
         self._changes += 1
         for registrar in self._registrars.values():
             registrar.note(topic, self._changes)
         if self._gathering is None:
-            self._gathering = self._clockwork.callLater(GATHER_SECONDS, self._tell)
+            self._gathering = self._clockwork.callLater(GATHER_SECONDS, self._report_change)
 
     def heard(self, within: float | None = None) -> Deferred[None]:
         """Return a Deferred that fires once each reachable name server has the current changes; never fails.
@@ -145,7 +145,7 @@ class BrokerRegistration:
         RocketMQ's tools do that themselves. Brokers of the cluster that still have the topic announce it
         again with their next registration.
         """
-        if not self._tells:
+        if not self._registers:
             return succeed(None)
         timeout = self._options.register_broker_timeout_mills / 1000
         command = self.announcement.withdrawal
@@ -162,13 +162,13 @@ class BrokerRegistration:
         return {address: registrar.is_there for address, registrar in self._registrars.items()}
 
     @property
-    def _tells(self) -> bool:
+    def _registers(self) -> bool:
         return self._is_running and not self._role.is_fenced
 
     @property
     def _heard_everywhere(self) -> int:
         """The last change that each reachable name server has received."""
-        if not self._tells:
+        if not self._registers:
             return self._changes
         there = (registrar.heard for registrar in self._registrars.values() if registrar.is_there)
         return min(there, default=self._changes)
@@ -218,10 +218,10 @@ class BrokerRegistration:
         wished = self._options.register_name_server_period
         return max(SHORTEST_PERIOD_MILLIS, min(wished, LONGEST_PERIOD_MILLIS)) / 1000
 
-    def _tell(self) -> None:
+    def _report_change(self) -> None:
         self._gathering, self._is_urgent = None, False
         for registrar in () if self._role.is_fenced else self._registrars.values():
-            registrar.tell()
+            registrar.report()
 
     def _follow_name_servers(self) -> None:
         """Follow `namesrvAddr`, which may be changed while the broker runs."""

@@ -94,7 +94,7 @@ class _Cache(ABC, Generic[R]):
 
         def failed(failure: Failure) -> None:
             log.warning("the queues of topic %s cannot be looked up: %s", topic, failure.value)
-            self._tell(topic, self._known.get(topic))
+            self._notify(topic, self._known.get(topic))
 
         def read(answer: RemotingCommand) -> R | None:
             """Raise `RemotingError` or `BodyError` if the answer contains no route."""
@@ -111,9 +111,9 @@ class _Cache(ABC, Generic[R]):
             self._wanted.add(topic)
         elif not topic.startswith(RETRY_PREFIX):
             self._known.pop(topic, None)
-        self._tell(topic, self._known.get(topic, found))
+        self._notify(topic, self._known.get(topic, found))
 
-    def _tell(self, topic: str, found: R | None) -> None:
+    def _notify(self, topic: str, found: R | None) -> None:
         for answer in self._waiting.pop(topic):
             answer.callback(found)
 

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.member_group import MASTER_ID
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
 from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey
@@ -93,21 +93,17 @@ def pull(
 def _pull_or_wait(
     broker: Broker, request: PullRequest, connection: ClientConnection, rounds: int
 ) -> PullOutcome | Deferred[PullOutcome]:
-    max_wait = request.max_wait
-    if broker.role.is_slave:
-        if not broker.options.slave_read_enable:
-            raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
-        if broker.has_master:
-            max_wait = None
+    if broker.role.is_slave and not broker.options.slave_read_enable:
+        raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
     try:
         outcome, wanted = _pull(broker, request, connection, True, rounds)
     except PutOff:
         waiting = _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS)
         return waiting or _pull_again(broker, request, connection)
-    if outcome.status is NOT_FOUND and max_wait is not None:
+    if outcome.status is NOT_FOUND and request.max_wait is not None:
         options = broker.options
         enabled = options.long_polling_enable
-        millis = max_wait if enabled else options.short_polling_time_mills
+        millis = request.max_wait if enabled else options.short_polling_time_mills
         return _park(broker, request, connection, wanted, request.offset, millis) or outcome
     return outcome
 
@@ -197,7 +193,7 @@ def _read(
 def _queue(request: PullRequest) -> tuple[str, int]:
     """Return topic and queue id of the queue to read: the LMQ queue of the lite topic if one is named."""
     if request.lite_topic:
-        return light_queue(request.topic, request.lite_topic), 0
+        return lmq_name(request.topic, request.lite_topic), 0
     return request.topic, request.queue_id
 
 

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine import lenient_json
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.store.key_query import INDEX_KEY, INDEX_UNIQUE
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -177,7 +177,7 @@ def search_offset(operations: Operations, permit: Permit, call: Call) -> Reply |
     assert isinstance(header, SearchOffsetRequestHeader)
     topic, queue_id, is_mapped = header.topic, header.queue_id, header.lo is not False
     if header.lite_topic:
-        topic, queue_id, is_mapped = light_queue(topic, header.lite_topic), 0, False
+        topic, queue_id, is_mapped = lmq_name(topic, header.lite_topic), 0, False
     is_upper = header.boundary_type is BoundaryType.UPPER
     offset = operations.offsets.at_time(
         permit, topic, queue_id, header.timestamp, is_upper=is_upper, is_mapped=is_mapped

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 def as_slave(
     broker: Broker,
     outcome: PullOutcome,
-    asked_offset: int,
+    requested_offset: int,
     group: SubscriptionGroupConfig,
     is_far_behind: bool,
 ) -> None:
-    """Change a master's answer to a pull from `asked_offset` into a slave's."""
+    """Change a master's answer to a pull from `requested_offset` into a slave's."""
     if outcome.status is PullOutcomeStatus.OFFSET_MOVED and not broker.store_options.offset_check_in_slave:
         outcome.status = PullOutcomeStatus.RETRY_IMMEDIATELY
         outcome.suggested_broker = group.broker_id
         if outcome.found is not GetStatus.OFFSET_RESET:
-            outcome.next_offset = asked_offset
+            outcome.next_offset = requested_offset
     if broker.has_master and not is_far_behind:
         outcome.suggested_broker = MASTER_ID
         if outcome.status is not PullOutcomeStatus.FOUND:

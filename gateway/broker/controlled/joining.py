@@ -11,7 +11,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.identity import Application, BrokerNameAndId, IdentityFiles
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.controlled.controllers import Controllers
-from mqgateway.gateway.broker.controlled.told import ReportedMaster, by_registration
+from mqgateway.gateway.broker.controlled.master_reports import ReportedMaster, by_registration
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     ApplyBrokerIdRequestHeader,

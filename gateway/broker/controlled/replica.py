@@ -27,7 +27,12 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.controllers import Controllers
 from mqgateway.gateway.broker.controlled.in_sync_keeper import InSyncKeeper
 from mqgateway.gateway.broker.controlled.joining import Joining
-from mqgateway.gateway.broker.controlled.told import ReportedMaster, by_election, by_notice, by_question
+from mqgateway.gateway.broker.controlled.master_reports import (
+    ReportedMaster,
+    by_election,
+    by_notice,
+    by_question,
+)
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -200,11 +205,11 @@ class ControlledReplica:
             self._next_question = self.now() + options.sync_broker_metadata_period
 
     async def _join(self) -> None:
-        identity, told = await self._joining.join()
+        identity, reported = await self._joining.join()
         if self._is_stopped:
             return
         self.number = identity.number
-        if told.master == self.number and not self.epoch and not self._broker.store.was_clean:
+        if reported.master == self.number and not self.epoch and not self._broker.store.was_clean:
             # Other replicas may have records of this epoch that this log has lost: it cannot continue the
             # epoch.
             raise RemotingError(
@@ -213,7 +218,7 @@ class ControlledReplica:
             )
         self._is_registered = True
         self._say_that_we_are_there(self.now())
-        self._take(told)
+        self._take(reported)
 
     async def _ask_for_master(self) -> None:
         header = GetReplicaInfoRequestHeader(broker_name=self._broker.options.broker_name)
@@ -273,57 +278,59 @@ class ControlledReplica:
                 self._heard_by, lambda _: None, callbackArgs=(address, now, timeout)
             )
 
-    def _heard_by(self, answer: RemotingCommand, address: str, asked: int, timeout: int) -> None:
+    def _heard_by(self, answer: RemotingCommand, address: str, sent_at: int, timeout: int) -> None:
         if answer.code == ResponseCode.SUCCESS and address == self.controllers.leader:
-            self.authority.heard(asked, timeout)
+            self.authority.heard(sent_at, timeout)
 
     # Answers of the controller
 
     def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
         """1008: apply the notification of a master. Raises `HeaderError`."""
-        told = by_notice(header, body)
-        if self._is_registered and told.epoch > self.epoch and not self._is_stopped:
-            self._take(told)
+        reported = by_notice(header, body)
+        if self._is_registered and reported.epoch > self.epoch and not self._is_stopped:
+            self._take(reported)
 
-    def _take(self, told: ReportedMaster) -> None:
+    def _take(self, reported: ReportedMaster) -> None:
         """Take the role that the controller assigned, unless the answer is stale."""
         self._must_elect = False
-        if told.master is None:
-            self._must_elect = not self._role.is_master or told.epoch > self.epoch
+        if reported.master is None:
+            self._must_elect = not self._role.is_master or reported.epoch > self.epoch
             if self._must_elect and self._role.is_master:
                 self._fence("the controller knows no master")
             return
-        if told.epoch < self.epoch:
+        if reported.epoch < self.epoch:
             return
-        if told.epoch < self._role.state.epoch:
+        if reported.epoch < self._role.state.epoch:
             raise ConfigError(
-                f"it is in epoch {told.epoch}, this broker's log in epoch {self._role.state.epoch}: the "
+                f"it is in epoch {reported.epoch}, this broker's log in epoch {self._role.state.epoch}: the "
                 "controller has lost its data. Bring it back, or remove the epoch files as well"
             )
-        if told.master == self.number:
-            self._lead(told)
-        elif told.epoch > self.epoch or told.address != self.master_address or not self._role.is_slave:
-            self._follow(told)
+        if reported.master == self.number:
+            self._lead(reported)
+        elif (
+            reported.epoch > self.epoch or reported.address != self.master_address or not self._role.is_slave
+        ):
+            self._follow(reported)
 
-    def _lead(self, told: ReportedMaster) -> None:
-        if told.epoch > self.epoch:
-            self.epoch, self.master_address = told.epoch, self._broker.environment.address
-            self._replicas.begin(self.number, told.in_sync, told.in_sync_epoch)
-            self._role.become(RoleKind.MASTER, epoch=told.epoch)
-            self._broker.tables.topics.enter_state(told.epoch)
+    def _lead(self, reported: ReportedMaster) -> None:
+        if reported.epoch > self.epoch:
+            self.epoch, self.master_address = reported.epoch, self._broker.environment.address
+            self._replicas.begin(self.number, reported.in_sync, reported.in_sync_epoch)
+            self._role.become(RoleKind.MASTER, epoch=reported.epoch)
+            self._broker.tables.topics.enter_state(reported.epoch)
             return
-        if self._replicas.in_sync_set.take(told.in_sync, told.in_sync_epoch):
+        if self._replicas.in_sync_set.take(reported.in_sync, reported.in_sync_epoch):
             self._replicas.acknowledged()
         if self._role.is_fenced and self.authority.holds(self.now(), self._heard()):
             self._role.become(RoleKind.MASTER)
 
-    def _follow(self, told: ReportedMaster) -> None:
-        self.epoch, self.master_address = told.epoch, told.address
+    def _follow(self, reported: ReportedMaster) -> None:
+        self.epoch, self.master_address = reported.epoch, reported.address
         # The new master decides which further offsets are confirmed.
         self._replicas.agreement.limit = self._broker.store.confirm_offset
-        self._role.become(RoleKind.SLAVE, broker_id=self.number, epoch=told.epoch)
-        self._replication.follow_another(told.address)
-        self._broker.tables.topics.enter_state(told.epoch)
+        self._role.become(RoleKind.SLAVE, broker_id=self.number, epoch=reported.epoch)
+        self._replication.follow_another(reported.address)
+        self._broker.tables.topics.enter_state(reported.epoch)
         self._next_location = 0
 
     # Address of the master

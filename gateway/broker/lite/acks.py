@@ -4,7 +4,7 @@ The requests are those of POP with the name of a lite topic; `pop.acks` passes t
 `AckMessageProcessor.ackLite`, `ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForLite`.
 """
 
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, OrderKey, Receipt
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -17,7 +17,7 @@ def acknowledge_lite(broker: Broker, delivery: Delivery) -> None:
     state, group, offset = broker.lite, delivery.group, delivery.offset
     if state.rules.bound_topic(group) != delivery.topic:
         raise _invalid("group type or bind topic not match.")
-    queue = light_queue(delivery.topic, delivery.lite_topic or "")
+    queue = lmq_name(delivery.topic, delivery.lite_topic or "")
     if offset > state.max_offset(queue):
         raise OperationError(Reason.NO_MESSAGE, "ack offset illegal.")
     receipt = parse_receipt(delivery.receipt)
@@ -46,7 +46,7 @@ def change_invisible_time_lite(
     Return the new receipt; None if the lite topic does not contain the message.
     """
     state, group, offset = broker.lite, delivery.group, delivery.offset
-    queue = light_queue(delivery.topic, delivery.lite_topic or "")
+    queue = lmq_name(delivery.topic, delivery.lite_topic or "")
     if offset > state.max_offset(queue):
         return None
     receipt = parse_receipt(delivery.receipt)

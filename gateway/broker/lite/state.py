@@ -61,7 +61,7 @@ class LiteState:
         self.orders = Orders(options, environment.disk, "")
         self.lifetimes = Lifetimes(options, store, self.rules)
         self.subscriptions = Subscriptions(options, self.rules, self._restart)
-        self.subscriptions.on_excluded = self._tell_excluded
+        self.subscriptions.on_excluded = self._notify_excluded
         self.events = Events(
             options,
             clock,
@@ -164,7 +164,7 @@ class LiteState:
     def _wake(self, subscriber: Subscriber) -> None:
         self.parked.wake(OrderKey(subscriber.client_id, subscriber.group, ANY_QUEUE))
 
-    def _tell_excluded(self, subscriber: Subscriber, queue: str) -> None:
+    def _notify_excluded(self, subscriber: Subscriber, queue: str) -> None:
         """Notify a client that another client of the group has the lite topic now."""
         client, names = self._clients.get(subscriber.client_id), split_name(queue)
         if client is not None and names is not None:

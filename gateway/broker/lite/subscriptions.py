@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.lite.subscriptions import (
     NotForWildcards,
     Subscriber,
@@ -91,7 +91,7 @@ def _change(broker: Broker, client: LiteClient, change: SubscriptionChange, foun
     if longest > broker.options.max_name_length:
         raise OperationError(Reason.SYSTEM_ERROR, f"a name of {longest} characters is too long")
     now = elapsed_millis(broker.clock)
-    queues = sorted(light_queue(topic, name) for name in change.lite_topics if name)
+    queues = sorted(lmq_name(topic, name) for name in change.lite_topics if name)
     if change.action is LiteTopicChange.PARTIAL_REMOVE:
         state.subscriptions.remove(subscriber, queues, now)
         return

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mqgateway.gateway.access.administration import AccessAdministration as AccessAdministration
-from mqgateway.gateway.access.asker import CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.broker.admin.progress import Restart

@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.asker import Asker, CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess, FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
@@ -36,7 +36,7 @@ class Principal(NamedTuple):
     """
 
     connection: ClientConnection
-    credentials: Callable[[], Asker] | None
+    credentials: Callable[[], FrontEndCaller] | None
 
 
 class Permit:

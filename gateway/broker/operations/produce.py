@@ -9,6 +9,8 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, properties_text
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.client_elements import encode_element
+from mqgateway.engine.store.record import PROPERTIES_LENGTH_MAX
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -22,7 +24,6 @@ from mqgateway.gateway.broker.produce.send import send as send_here
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
 from mqgateway.gateway.broker.static_topics.messages import send
-from mqgateway.gateway.codec.batches import PROPERTIES_MAX, encode_element
 
 _SEND: Final = Use.SEND
 
@@ -72,7 +73,7 @@ class ProduceOperations:
     ) -> Sent | Steps[Sent]:
         """Store a message whose properties were read from the text of a record, and thus can be stored.
 
-        With `is_batch` its body holds several messages (`codec.batches`); a large batch is a cooperative
+        With `is_batch` its body holds several messages (`client_elements`); a large batch is a cooperative
         task, which the front end runs. Without `is_mapped` the queue is one of this broker, whatever its
         topic is mapped to. Raises `OperationError`, perhaps in a later step.
         """
@@ -146,6 +147,6 @@ def _checked(properties: dict[str, str]) -> dict[str, str]:
 def _element(message: NewMessage) -> bytes:
     """Return a message as one of a batch. Raises `OperationError` when its properties are too long."""
     properties = properties_text(message.properties)
-    if len(properties) > PROPERTIES_MAX:
+    if len(properties) > PROPERTIES_LENGTH_MAX:
         raise OperationError(Reason.PROPERTIES_TOO_LARGE, "the properties of a message are too large")
     return encode_element(message.body, message.flag, properties)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.names import validate_group
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt
 from mqgateway.engine.pop.open_points import ReceiptState
@@ -77,7 +77,7 @@ def check_receipt(broker: Broker, delivery: Delivery) -> None:
     receipt = parse_receipt(delivery.receipt)
     key = OrderKey(delivery.topic, delivery.group, delivery.queue_id)
     if delivery.lite_topic:
-        key = key._replace(topic=light_queue(delivery.topic, delivery.lite_topic))
+        key = key._replace(topic=lmq_name(delivery.topic, delivery.lite_topic))
         is_current = is_out(broker, broker.lite.orders, key, delivery.offset, receipt.pop_time)
     elif receipt.is_ordered:
         is_current = is_out(broker, broker.pop.orders, key, delivery.offset, receipt.pop_time)

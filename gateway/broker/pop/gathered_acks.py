@@ -71,11 +71,11 @@ class GatheredAcks:
                     waiting.errback(error)
                 continue
             if isinstance(stored, Deferred):
-                stored.addBoth(partial(_tell, gathered.waiting))
+                stored.addBoth(partial(_answer_all, gathered.waiting))
             else:
-                _tell(gathered.waiting, stored)
+                _answer_all(gathered.waiting, stored)
 
 
-def _tell(waiting: list[Deferred[PutResult]], result: PutResult | Failure) -> None:
+def _answer_all(waiting: list[Deferred[PutResult]], result: PutResult | Failure) -> None:
     for one in waiting:
         one.callback(result)

@@ -41,7 +41,7 @@ from mqgateway.gateway.broker.polling import (
 )
 from mqgateway.gateway.broker.pop.away import PopsAway, Taking
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
-from mqgateway.gateway.broker.pop.reading import PopReadResult, Receive, as_given_out, queues_to_read, read
+from mqgateway.gateway.broker.pop.reading import PopReadResult, Receive, as_delivered, queues_to_read, read
 
 SCAN_ROUNDS = 16
 """Reads of one pop while they find only messages that its filter rejects."""
@@ -252,7 +252,7 @@ def _give_out(
             continue
         body = result.body
         if queue.is_retry and not broker.options.pop_response_return_actual_retry_topic:
-            body = as_given_out(body, request.topic, receipt._replace(start_offset=one.offset))
+            body = as_delivered(body, request.topic, receipt._replace(start_offset=one.offset))
         finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
         stats = broker.stats
         stats.got(request.group, queue.topic, result.count, result.size)

@@ -181,7 +181,7 @@ def _start(broker: Broker, request: Receive, queue: QueueToPop) -> int:
     return offset if reset is None else reset
 
 
-def as_given_out(body: bytes, topic: str, receipt: Receipt) -> bytes:
+def as_delivered(body: bytes, topic: str, receipt: Receipt) -> bytes:
     """Return records of a retry topic as clients receive them: under the topic itself, with their receipts.
 
     RocketMQ: the end of `popMsgFromQueue`.

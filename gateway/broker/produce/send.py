@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_CLUSTER,
@@ -154,7 +154,7 @@ Sent = SendOutcome | Deferred[SendOutcome]
 def send(
     broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store a message; with `is_batch`, the messages in its body (`codec.batches`).
+    """Store a message; with `is_batch`, the messages in its body (`client_elements`).
 
     A large batch is stored as a cooperative task. `now` is the wall time in ms. Raises `OperationError`,
     perhaps in a later step. The outcome of a send that created its topic waits until the name servers know
@@ -198,7 +198,7 @@ def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, qu
     properties = message.properties
     if PROPERTY_LITE_TOPIC in properties:
         lite_topic = properties[PROPERTY_LITE_TOPIC]
-        properties[PROPERTY_INNER_MULTI_DISPATCH] = light_queue(topic_config.topic_name, lite_topic)
+        properties[PROPERTY_INNER_MULTI_DISPATCH] = lmq_name(topic_config.topic_name, lite_topic)
     if PROPERTY_PRIORITY in properties:
         message.queue_id = queue_id = _priority_queue(topic_config, properties, message.queue_id)
     if PROPERTY_TRANSACTION_PREPARED in properties and _is_half(broker, message):

@@ -64,7 +64,7 @@ class LogReplication(Protocol):
         """True if this is a slave that is connected to its master."""
         ...
 
-    def asked_for_log(self, host: str) -> bytes:
+    def log_requested(self, host: str) -> bytes:
         """Note that the peer at `host` requests the log; return its ticket, empty if none is needed."""
         ...
 

@@ -47,7 +47,7 @@ class SlaveConnection(Protocol):
     def connectionMade(self) -> None:
         peer = self.transport.getPeer()
         self.transport.setTcpNoDelay(True)
-        self.feed = self._server.came(self, f"{peer.host}:{peer.port}")
+        self.feed = self._server.connected(self, f"{peer.host}:{peer.port}")
         self.transport.registerProducer(self, True)
 
     def dataReceived(self, data: bytes) -> None:
@@ -137,7 +137,7 @@ class SlaveServer(Factory):
         self._clock = clock
         self._reactor = reactor
         self._port: ListeningPort | None = None
-        self.entrance: Factory = self
+        self.listener: Factory = self
         """Factory that accepts connections first; it passes those of slaves to this one."""
         self.connections: list[SlaveConnection] = []
         self._wake: Callable[[list[Arrival]], None] | None = None
@@ -151,7 +151,7 @@ class SlaveServer(Factory):
 
     def listen(self, host: str, port: int) -> None:
         """Accept connections. Raises `twisted.internet.error.CannotListenError`."""
-        self._port = self._reactor.listenTCP(port, self.entrance, 50, host)
+        self._port = self._reactor.listenTCP(port, self.listener, 50, host)
 
     def settle(self) -> Deferred[None]:
         """Return a Deferred that fires when slaves have acknowledged everything, or time is up."""
@@ -210,7 +210,7 @@ class SlaveServer(Factory):
 
     # Called by connections
 
-    def came(self, connection: SlaveConnection, address: str) -> Feed:
+    def connected(self, connection: SlaveConnection, address: str) -> Feed:
         """Register a connected slave, and return its feed."""
         now = self.now()
         feed = self._stream.feed(address, now)

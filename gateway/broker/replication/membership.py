@@ -47,11 +47,11 @@ log = logging.getLogger(__name__)
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
 """With the broker name it is a topic whose route has the members of the group, for old name servers."""
 
-Tell = Callable[[str, RemotingCommand], None]
+SendOneway = Callable[[str, RemotingCommand], None]
 
 
 class BrokerMembership:
-    """Membership of this broker. `ask` sends requests, `tell` one-way requests to other servers."""
+    """Membership of this broker. `ask` sends requests, `send_oneway` one-way requests to other servers."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class BrokerMembership:
         services: SpecialServices,
         replication: Replication,
         ask: Ask,
-        tell: Tell,
+        send_oneway: SendOneway,
     ) -> None:
         options = broker.options
         self._broker = broker
         self._services = services
         self._ask = ask
-        self._tell = tell
+        self._send_oneway = send_oneway
         self._replication = replication
         self._address = broker.environment.address
         self._ha_address = broker.environment.ha_address
@@ -124,7 +124,7 @@ class BrokerMembership:
         if now >= self._next_heartbeat and not self._role.is_fenced:
             self._next_heartbeat = now + options.broker_heartbeat_interval
             for name_server in self._broker.cluster.name_servers.addresses:
-                self._tell(name_server, self._lives())
+                self._send_oneway(name_server, self._lives())
         if now >= self._next_question and not self._is_asking:
             self._next_question = now + options.sync_broker_member_group_period
             self._is_asking = True

@@ -20,7 +20,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.long_polling import resume_all
 from mqgateway.gateway.broker.replication.master import SlaveServer
 from mqgateway.gateway.broker.replication.slave import MasterClient
-from mqgateway.gateway.broker.replication.slave_door import SlaveDoors
+from mqgateway.gateway.broker.replication.slave_listener import SlaveListener
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.broker.replication.streams import ReplicationStream
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
@@ -51,9 +51,9 @@ class Replication:
             stream,
         )
         self.admission = SlaveAdmission(
-            broker.store_options.ha_allowed_slaves, asks_who=broker.options.authentication_enabled
+            broker.store_options.ha_allowed_slaves, requires_tickets=broker.options.authentication_enabled
         )
-        self.doors = self.server.entrance = SlaveDoors(
+        self.listener = self.server.listener = SlaveListener(
             self.admission,
             self.server.buildProtocol,
             clock=broker.clock,
@@ -173,12 +173,12 @@ class Replication:
         """Follow no master, serve no slave; return a Deferred that fires when the port is closed."""
         if self.client is not None:
             self.client.stop()
-        self.doors.stop()
+        self.listener.stop()
         return self.server.stop()
 
     def tick(self) -> None:
         """Do the work that is due; called with every tick."""
-        self.doors.tick()
+        self.listener.tick()
         self.server.tick()
         if self.client is not None:
             self.client.tick()
@@ -208,7 +208,7 @@ class Replication:
         broker = self._broker
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
 
-    def asked_for_log(self, host: str) -> bytes:
+    def log_requested(self, host: str) -> bytes:
         """Note that the peer at `host` requests the log; return its ticket, empty if none is needed.
 
         If slaves come online before name servers have them, the host is remembered as an expected slave.
@@ -216,8 +216,8 @@ class Replication:
         membership = self._broker.membership
         comes_first = membership is not None and membership.is_enabled
         if comes_first or self._broker.options.enable_controller_mode:
-            self.admission.asked(host, self.doors.now())
-        return self.admission.issue(self.doors.now())
+            self.admission.log_requested(host, self.listener.now())
+        return self.admission.issue(self.listener.now())
 
     def runtime_info(self) -> HARuntimeInfo:
         """Return the answer to 907. RocketMQ: `DefaultHAService.getRuntimeInfo`."""

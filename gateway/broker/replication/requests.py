@@ -41,7 +41,7 @@ def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:
     if broker.replication is None:
         return None
     host = call.peer.address.rpartition(":")[0].strip("[]")
-    ticket = broker.replication.asked_for_log(host)
+    ticket = broker.replication.log_requested(host)
     return {TICKET: ticket.hex()} if ticket else None
 
 

@@ -74,7 +74,7 @@ class SlaveTables:
         """Progress of the master's timers when last queried."""
         self.reported_at = 0
         """Start of the last record in our log when the delay offsets were last requested."""
-        self._asked_at = 0
+        self._requested_at = 0
         self._adopt: dict[RequestCode, Adopt] = {
             RequestCode.GET_ALL_TOPIC_CONFIG: _of_json(self._adopt_topics),
             RequestCode.GET_ALL_CONSUMER_OFFSET: _of_json(self._adopt_offsets),
@@ -116,7 +116,7 @@ class SlaveTables:
         address = self.master_address
         problem = ""
         last = self._broker.store.raw.last_record()
-        self._asked_at = 0 if last is None else last.start
+        self._requested_at = 0 if last is None else last.start
         for code, adopt in wanted.items():
             try:
                 answer = yield self._ask(address, RemotingCommand.request(code, ext=self._known(code)))
@@ -163,7 +163,7 @@ class SlaveTables:
         topics = self._broker.tables.topics
         ended = topics.ends()
         self._broker.tables.mappings.adopt(reported)
-        if topics.adopt(reported, self._asked_at):
+        if topics.adopt(reported, self._requested_at):
             deleted = [name for name, end in topics.ends().items() if ended.get(name) != end]
             for name in deleted:
                 self._broker.tables.offsets.remove_topic(name)
@@ -171,8 +171,8 @@ class SlaveTables:
             self._broker.cluster.registration.soon()
 
     def _adopt_delays(self, reported: Mapping[str, Any]) -> None:
-        self._broker.delays.adopt(reported, self._asked_at)
-        self.reported_at = self._asked_at
+        self._broker.delays.adopt(reported, self._requested_at)
+        self.reported_at = self._requested_at
 
     def take_timers(self, data: bytes) -> None:
         """Note the timers' progress, the master's or our own from acting. Raises `ConfigError`."""

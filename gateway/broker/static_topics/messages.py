@@ -84,40 +84,40 @@ def _pull_piece(
     request.
     """
     piece = queue.at(request.offset)
-    asked, later = piece.physical(request.offset), queue.after(piece)
-    if later is not None and piece.has_end and asked >= piece.end_offset:
+    requested, later = piece.physical(request.offset), queue.after(piece)
+    if later is not None and piece.has_end and requested >= piece.end_offset:
         return _at_the_end(queue, later)
     most, commit_offset = request.max_messages, -1
     if piece.has_end:
-        most = min(most, piece.end_offset - asked)
+        most = min(most, piece.end_offset - requested)
     if request.commit_offset >= 0 and queue.at(request.commit_offset) is piece:
         commit_offset = piece.physical(request.commit_offset)
-    as_logical = partial(_as_logical, queue, piece, asked)
+    as_logical = partial(_as_logical, queue, piece, requested)
     if not queue.is_here(piece):
-        inner = request.elsewhere(piece.queue_id, asked, most, request.max_wait, commit_offset)
+        inner = request.elsewhere(piece.queue_id, requested, most, request.max_wait, commit_offset)
         return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
     max_wait = None if later is not None else request.max_wait  # an item that has a successor never grows
-    inner = request.elsewhere(piece.queue_id, asked, most, max_wait, commit_offset)
+    inner = request.elsewhere(piece.queue_id, requested, most, max_wait, commit_offset)
     return then(of_this_broker.pull(broker, inner, connection), as_logical)
 
 
-def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:
+def _as_logical(queue: LogicalQueue, piece: Piece, requested: int, outcome: PullOutcome) -> PullOutcome:
     """Convert an outcome of a broker's queue to the queue of the mapping item."""
     if outcome.status is not PullOutcomeStatus.FOUND:
-        piece = _moved_on(queue, piece, asked, outcome)
+        piece = _moved_on(queue, piece, requested, outcome)
     return _with_logical_offsets(queue, piece, outcome)
 
 
-def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> Piece:
+def _moved_on(queue: LogicalQueue, piece: Piece, requested: int, outcome: PullOutcome) -> Piece:
     """Return the item to continue in when nothing was found: perhaps the next one."""
     is_first, is_last = piece is queue.at(0), piece is queue.leader
-    if asked >= outcome.max_offset and (is_first or not is_last):
+    if requested >= outcome.max_offset and (is_first or not is_last):
         later = queue.after(piece)
         if later is not None:
             _begin(later, outcome)
             return later
         outcome.status = PullOutcomeStatus.NOT_FOUND  # the start of the next one may be unknown yet
-    elif asked < outcome.min_offset:
+    elif requested < outcome.min_offset:
         outcome.status = PullOutcomeStatus.OFFSET_MOVED if is_first else PullOutcomeStatus.RETRY_IMMEDIATELY
         outcome.next_offset = outcome.min_offset
     return piece

@@ -213,19 +213,19 @@ def queue_ends(
 ) -> Deferred[dict[MessageQueue, TopicOffset]]:
     """Return both ends of each queue that a broker has of a topic."""
     header = GetTopicStatsInfoRequestHeader(topic=topic, lo=False, bname=name)
-    asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
-    return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
+    reply = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
+    return _read_body(reply, lambda body: TopicStatsTable.decode(body).offset_table)
 
 
 def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicQueueMappingDetail]:
     """Return a broker's mapping of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
-    asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
+    reply = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
 
     def read(body: bytes) -> TopicQueueMappingDetail:
         return TopicQueueMappingDetail.from_json((lenient_json.loads(body) or {}).get("mappingDetail") or {})
 
-    return _read_body(asked, read)
+    return _read_body(reply, read)
 
 
 def leaders(directory: BrokerDirectory, topic: str) -> Deferred[dict[int, str]]:
@@ -248,13 +248,13 @@ def leaders(directory: BrokerDirectory, topic: str) -> Deferred[dict[int, str]]:
     return _read_body(directory.name_servers.ask(command), read)
 
 
-def _read_body(asked: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> Deferred[T]:
+def _read_body(reply: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> Deferred[T]:
     def body(answer: RemotingCommand) -> bytes:
         if answer.code != ResponseCode.SUCCESS:
             raise OperationError(Reason.SYSTEM_ERROR, f"it is answered {answer.code}, {answer.remark}")
         return answer.body
 
-    return asked.addCallback(body).addCallback(read).addErrback(_explained)
+    return reply.addCallback(body).addCallback(read).addErrback(_explained)
 
 
 def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[RemotingCommand], T]:
@@ -275,8 +275,8 @@ def _ask(
     header: Header,
     read: Callable[[RemotingCommand], T],
 ) -> Deferred[T]:
-    asked = directory.ask(piece.broker_name, RemotingCommand.request(code, header))
-    return asked.addCallback(read).addErrback(_explained)
+    reply = directory.ask(piece.broker_name, RemotingCommand.request(code, header))
+    return reply.addCallback(read).addErrback(_explained)
 
 
 def _explained(failure: Failure) -> NoReturn:

@@ -50,14 +50,14 @@ def is_reachable(clients: ClientTable, group: str, topic: str) -> bool:
 def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
     """Query one client of each check's group, in turn."""
     for check in checks:
-        client = _asked(broker.clients, check)
+        client = _client_of(broker.clients, check)
         if client is None:
             log.info("no member of producer group %s is connected for a transaction check", check.group)
         else:
             client.outgoing.check_transaction(check, broker.options.broker_name)
 
 
-def _asked(clients: ClientTable, check: CheckBack) -> GroupClient | None:
+def _client_of(clients: ClientTable, check: CheckBack) -> GroupClient | None:
     members = _members(clients, check.group, check.topic)
     return members[check.number % len(members)] if members else None
 

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
@@ -61,7 +61,7 @@ def _unauthorized(message: str) -> CallRefused:
     return CallRefused(Code.UNAUTHORIZED, message)
 
 
-def asker_of(caller: CallConnection, name: str) -> Asker:
+def front_end_caller(caller: CallConnection, name: str) -> FrontEndCaller:
     """Return the credentials of a call whose request has this name. Raises `CallRefused`."""
     signed = signed_by(caller)
 
@@ -69,7 +69,7 @@ def asker_of(caller: CallConnection, name: str) -> Asker:
         digest = hmac.digest(secret.encode("utf-8", "replace"), signed.content.encode(), hashlib.sha1)
         return hmac.compare_digest(digest, signed.signature)
 
-    return Asker(signed.name, proof, caller.address, name)
+    return FrontEndCaller(signed.name, proof, caller.address, name)
 
 
 def needs_of(request: Any, is_strict: bool) -> Sequence[Need]:

@@ -199,7 +199,7 @@ class Messaging:
     def _admit(self, request: Any, name: str, caller: CallConnection, use: Use) -> Permit:
         """Admit a request. Raises `CallRefused`, `NotAdmitted`, `OperationError`."""
         return self._gate.admit(
-            Principal(caller, lambda: access.asker_of(caller, name)),
+            Principal(caller, lambda: access.front_end_caller(caller, name)),
             use,
             lambda: access.needs_of(request, self._is_strict),
             lambda: self._check_client(caller),

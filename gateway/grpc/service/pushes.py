@@ -99,7 +99,7 @@ class GrpcOutgoing:
         command = v2.RecoverOrphanedTransactionCommand(
             message=self._message(check.record, topic), transaction_id=check.unique_key or ""
         )
-        if self._session.tell(v2.TelemetryCommand(recover_orphaned_transaction_command=command)):
+        if self._session.send(v2.TelemetryCommand(recover_orphaned_transaction_command=command)):
             self._on_check(check)
         else:
             log.info("%s cannot be queried about transaction %s", self._session, check.unique_key)
@@ -107,7 +107,7 @@ class GrpcOutgoing:
     def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
         """Notify the client that another client of the group now has a lite topic."""
         command = v2.NotifyUnsubscribeLiteCommand(lite_topic=lite_topic)
-        self._session.tell(v2.TelemetryCommand(notify_unsubscribe_lite_command=command))
+        self._session.send(v2.TelemetryCommand(notify_unsubscribe_lite_command=command))
 
     def _message(self, record: bytes, topic: str) -> v2.Message:
         return received_message(
@@ -124,7 +124,7 @@ class GrpcOutgoing:
 def reconnect(session: ClientSession) -> None:
     """Request a client to reconnect: this server is about to stop."""
     command = v2.ReconnectEndpointsCommand(nonce=session.next_nonce())
-    session.tell(v2.TelemetryCommand(reconnect_endpoints_command=command))
+    session.send(v2.TelemetryCommand(reconnect_endpoints_command=command))
 
 
 def _running_info(session: ClientSession, stacks: str | None) -> ClientAnswer:

@@ -119,24 +119,24 @@ class Receivers:
         permit: Permit,
     ) -> Deferred[None] | None:
         """Answer with messages, or that there are none, as soon as that is known. Raises `CallRefused`."""
-        asked = self._asked(request, session, caller, permit)
+        receive = self._checked_call(request, session, caller, permit)
         caller.watch()
         pop = self._operations.pop
         outcome: PopOutcome | PopLiteOutcome | Deferred[PopOutcome] | Deferred[PopLiteOutcome]
         if session.is_lite:
-            outcome = pop.receive_lite(permit, _of_lites(session, asked.wanted))
+            outcome = pop.receive_lite(permit, _of_lites(session, receive.wanted))
         else:
-            outcome = pop.receive(permit, asked.wanted)
+            outcome = pop.receive(permit, receive.wanted)
         if not isinstance(outcome, Deferred):
-            self._give(asked, outcome)
+            self._give(receive, outcome)
             return None
         waiting: Deferred[PopOutcome | PopLiteOutcome] = outcome  # type: ignore[assignment]
         caller.on_lost(lambda _: waiting.cancel())
         return waiting.addCallbacks(
-            lambda found: self._give(asked, found), lambda failure: _refuse(caller, failure)
+            lambda found: self._give(receive, found), lambda failure: _refuse(caller, failure)
         )
 
-    def _asked(
+    def _checked_call(
         self,
         request: v2.ReceiveMessageRequest,
         session: ClientSession,
@@ -224,20 +224,20 @@ class Receivers:
                 f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
             )
 
-    def _give(self, asked: ReceiveCall, outcome: PopOutcome | PopLiteOutcome) -> None:
+    def _give(self, receive: ReceiveCall, outcome: PopOutcome | PopLiteOutcome) -> None:
         """Answer with the messages of a pop."""
-        caller, call = asked.caller, asked.caller.call
+        caller, call = receive.caller, receive.caller.call
         if outcome.status is PollingStatus.POLLING_FULL:
             end(caller, status(Code.TOO_MANY_REQUESTS, "polling full"), self._operations)
             return
         if not outcome.is_found:
             end(caller, status(Code.MESSAGE_NOT_FOUND, "no new message"), self._operations)
             return
-        found = [one for one in self._popped(outcome) if self._is_wanted(asked, one)]
+        found = [one for one in self._popped(outcome) if self._is_wanted(receive, one)]
         if not found:
             end(caller, status(Code.MESSAGE_NOT_FOUND, "no match message"), self._operations)
             return
-        topic, name = asked.wanted.topic, asked.wanted.group
+        topic, name = receive.wanted.topic, receive.wanted.group
         if not caller.is_open:
             for one in found:
                 self._acknowledger.come_again(one.handle, topic, name, _lite_topic(one.stored))
@@ -254,13 +254,13 @@ class Receivers:
             if size > TOGETHER_BYTES:
                 call.send(*answers)
                 answers, size = [], 0
-            if asked.renews:
-                self._renew(asked, one, message.system_properties.message_id, text)
-        call.send(*answers, _given_out(self._operations))
+            if receive.renews:
+                self._renew(receive, one, message.system_properties.message_id, text)
+        call.send(*answers, _last_answer(self._operations))
         call.finish()
 
-    def _renew(self, asked: ReceiveCall, one: Popped, message_id: str, text: str) -> None:
-        wanted = asked.wanted
+    def _renew(self, receive: ReceiveCall, one: Popped, message_id: str, text: str) -> None:
+        wanted = receive.wanted
         received = Received(
             wanted.group,
             wanted.topic,
@@ -269,7 +269,7 @@ class Receivers:
             one.handle.receipt.pop_time,
             _lite_topic(one.stored),
         )
-        self._acknowledger.renewals.add(asked.session, Key(wanted.group, message_id, text), received)
+        self._acknowledger.renewals.add(receive.session, Key(wanted.group, message_id, text), received)
 
     def _popped(self, outcome: PopOutcome | PopLiteOutcome) -> Iterator[Popped]:
         """Yield each message of a pop, with its handle."""
@@ -292,16 +292,16 @@ class Receivers:
                     before = find.counts.get(stored.queue_offset, 0) or before
                 yield Popped(stored, handle, before)
 
-    def _is_wanted(self, asked: ReceiveCall, one: Popped) -> bool:
+    def _is_wanted(self, receive: ReceiveCall, one: Popped) -> bool:
         """Return True if a message is for the client; others are acknowledged or dead-lettered here."""
-        topic, name = asked.wanted.topic, asked.wanted.group
+        topic, name = receive.wanted.topic, receive.wanted.group
         lite_topic = _lite_topic(one.stored)
-        if not is_tagged(asked.subscription, one.stored):
-            self._acknowledger.consumed(asked.permit, one.handle, topic, name, lite_topic)
+        if not is_tagged(receive.subscription, one.stored):
+            self._acknowledger.consumed(receive.permit, one.handle, topic, name, lite_topic)
             return False
-        if one.times > asked.group.retry_max_times:
+        if one.times > receive.group.retry_max_times:
             try:
-                self._acknowledger.dead_letter(asked.permit, one.handle, topic, name, lite_topic)
+                self._acknowledger.dead_letter(receive.permit, one.handle, topic, name, lite_topic)
             except Exception as error:
                 status_of(error)  # an unexpected error is logged; the message comes again
             return False
@@ -333,10 +333,10 @@ def _refuse(caller: CallConnection, failure: Failure) -> Failure | None:
 
 def end(caller: CallConnection, why: v2.Status, operations: Operations) -> None:
     """Answer with a status and no messages."""
-    caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(operations))
+    caller.call.send(v2.ReceiveMessageResponse(status=why), _last_answer(operations))
     caller.call.finish()
 
 
-def _given_out(operations: Operations) -> v2.ReceiveMessageResponse:
+def _last_answer(operations: Operations) -> v2.ReceiveMessageResponse:
     """Return the last answer, which has the delivery time of the messages."""
     return v2.ReceiveMessageResponse(delivery_timestamp=timestamp(operations.clock.millis()))

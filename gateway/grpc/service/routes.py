@@ -102,10 +102,10 @@ class Routes:
         return self._operations.topics.route(topic).addCallback(answered)
 
     def _brokers(
-        self, route: TopicRouteData, asked: v2.Endpoints, call: GrpcCall
+        self, route: TopicRouteData, requested: v2.Endpoints, call: GrpcCall
     ) -> dict[str, dict[int, v2.Broker]]:
         """Return the brokers of a route by name and id, with the endpoints that clients reach."""
-        own = self._own_endpoints(asked, call)
+        own = self._own_endpoints(requested, call)
         port = own.addresses[0].port
         found: dict[str, dict[int, v2.Broker]] = {}
         for data in route.broker_datas:
@@ -121,13 +121,13 @@ class Routes:
         is_named = (name, broker_id) == (options.broker_name, options.broker_id)
         return is_named or address == self._operations.address
 
-    def _own_endpoints(self, asked: v2.Endpoints, call: GrpcCall) -> v2.Endpoints:
+    def _own_endpoints(self, requested: v2.Endpoints, call: GrpcCall) -> v2.Endpoints:
         """Return the endpoints at which this client reaches this broker."""
         options = self._operations.options
         advertised = _host_and_port(options.grpc_advertised_address)
         if advertised is not None:
             return _endpoints([advertised])
-        pairs = [(address.host, address.port) for address in asked.addresses if address.host.strip()]
+        pairs = [(address.host, address.port) for address in requested.addresses if address.host.strip()]
         if not pairs:
             meant = _host_and_port(call.authority)
             pairs = [meant or (call.peer.local_host, call.peer.local_port)]

@@ -55,12 +55,12 @@ class ClientSession:
         """Subscriptions of a consumer, as the broker's tables have them."""
         self.heard_at = now
         self.is_open = True
-        self.was_told_again = False
+        self.was_updated = False
         """True once the settings were sent to the client with a heartbeat."""
         self._stream: CallConnection | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0
-        self._asked: dict[str, tuple[int, Deferred[Answered]]] = {}
+        self._pending: dict[str, tuple[int, Deferred[Answered]]] = {}
 
     def __repr__(self) -> str:
         return f"gRPC client {self.client_id} at {self.address}"
@@ -101,7 +101,7 @@ class ClientSession:
         stream.watch()
         self._stream = stream
 
-    def tell(self, command: v2.TelemetryCommand) -> bool:
+    def send(self, command: v2.TelemetryCommand) -> bool:
         """Send a command; False if there is no stream."""
         if self._stream is None or not self._stream.is_open:
             return False
@@ -116,22 +116,22 @@ class ClientSession:
     def ask(self, nonce: str, command: v2.TelemetryCommand, now: int) -> Deferred[Answered]:
         """Send a command that is answered under the nonce. Fails with `NotAnswered`."""
         answer: Deferred[Answered] = Deferred()
-        if self.tell(command):
-            self._asked[nonce] = now + ANSWER_MILLIS, answer
+        if self.send(command):
+            self._pending[nonce] = now + ANSWER_MILLIS, answer
         else:
             answer.errback(NotAnswered("there is no Telemetry stream of the client"))
         return answer
 
     def answer(self, nonce: str, status: v2.Status, text: str) -> None:
         """Take the answer to a command; an answer without a command, or a late one, is ignored."""
-        asked = self._asked.pop(nonce, None)
+        asked = self._pending.pop(nonce, None)
         if asked is not None:
             asked[1].callback((status, text))
 
     def give_up(self, now: int) -> None:
         """Fail the commands whose answers are late."""
-        for nonce in [nonce for nonce, (deadline, _) in self._asked.items() if deadline <= now]:
-            self._asked.pop(nonce)[1].errback(NotAnswered("call remote timeout", is_late=True))
+        for nonce in [nonce for nonce, (deadline, _) in self._pending.items() if deadline <= now]:
+            self._pending.pop(nonce)[1].errback(NotAnswered("call remote timeout", is_late=True))
 
     def on_lost(self, callback: Callable[[Any], None]) -> None:
         """Call back once the session is over; at once if it is."""
@@ -147,9 +147,9 @@ class ClientSession:
         self.is_open = False
         if self._stream is not None:
             self._stream.call.finish()
-        for _, answer in self._asked.values():
+        for _, answer in self._pending.values():
             answer.errback(NotAnswered("the client has gone"))
-        self._asked.clear()
+        self._pending.clear()
         callbacks, self._on_lost = list(self._on_lost), {}
         for callback in callbacks:
             callback(self)

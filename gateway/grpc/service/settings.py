@@ -54,7 +54,7 @@ class RetryPolicy:
             return min(values["max"], int(values["initial"] * values["multiplier"] ** times))
         return self.customized[min(times + _PAST_FIRST_LEVELS, len(self.customized) - 1)]
 
-    def tell(self, backoff: v2.RetryPolicy) -> None:
+    def fill(self, backoff: v2.RetryPolicy) -> None:
         """Write the policy into the client's settings."""
         if self.exponential is not None:
             values = self.exponential
@@ -88,20 +88,20 @@ def lite_quota(group: SubscriptionGroupConfig) -> int:
 
 def answered(operations: Operations, settings: v2.Settings) -> v2.Settings:
     """Return the client's settings as they are now: groups may have changed since it sent them."""
-    told, options = v2.Settings(), operations.options
-    told.CopyFrom(settings)
-    if told.HasField("publishing"):
-        _tell_producer(told, options, operations.store_options.max_message_size)
+    sent, options = v2.Settings(), operations.options
+    sent.CopyFrom(settings)
+    if sent.HasField("publishing"):
+        _fill_producer(sent, options, operations.store_options.max_message_size)
     else:
-        _tell_consumer(told, options, group_of(operations, told.subscription.group.name))
-    told.metric.Clear()
-    told.metric.SetInParent()
-    _tell_metric(told, options)
-    return told
+        _fill_consumer(sent, options, group_of(operations, sent.subscription.group.name))
+    sent.metric.Clear()
+    sent.metric.SetInParent()
+    _fill_metric(sent, options)
+    return sent
 
 
-def _tell_producer(told: v2.Settings, options: BrokerOptions, body_max: int) -> None:
-    backoff = told.backoff_policy
+def _fill_producer(sent: v2.Settings, options: BrokerOptions, body_max: int) -> None:
+    backoff = sent.backoff_policy
     backoff.max_attempts = options.grpc_client_producer_max_attempts
     backoff.exponential_backoff.CopyFrom(
         v2.ExponentialBackoff(
@@ -110,14 +110,14 @@ def _tell_producer(told: v2.Settings, options: BrokerOptions, body_max: int) -> 
             multiplier=options.grpc_client_producer_backoff_multiplier,
         )
     )
-    told.publishing.validate_message_type = options.enable_topic_message_type_check
-    told.publishing.max_body_size = body_max
+    sent.publishing.validate_message_type = options.enable_topic_message_type_check
+    sent.publishing.max_body_size = body_max
 
 
-def _tell_consumer(told: v2.Settings, options: BrokerOptions, group: SubscriptionGroupConfig) -> None:
-    told.backoff_policy.max_attempts = group.retry_max_times + 1
-    RetryPolicy(group).tell(told.backoff_policy)
-    subscription = told.subscription
+def _fill_consumer(sent: v2.Settings, options: BrokerOptions, group: SubscriptionGroupConfig) -> None:
+    sent.backoff_policy.max_attempts = group.retry_max_times + 1
+    RetryPolicy(group).fill(sent.backoff_policy)
+    subscription = sent.subscription
     subscription.fifo = group.consume_message_orderly
     subscription.receive_batch_size = options.grpc_client_consumer_long_polling_batch_size
     longest = options.grpc_client_consumer_max_long_polling_timeout_millis
@@ -126,13 +126,13 @@ def _tell_consumer(told: v2.Settings, options: BrokerOptions, group: Subscriptio
     subscription.max_lite_topic_size = options.max_lite_topic_size
 
 
-def _tell_metric(told: v2.Settings, options: BrokerOptions) -> None:
+def _fill_metric(sent: v2.Settings, options: BrokerOptions) -> None:
     mode = options.metric_collector_mode
     if mode is MetricCollectorMode.PROXY:
-        told.metric.on = True
-        told.metric.endpoints.CopyFrom(told.access_point)
+        sent.metric.on = True
+        sent.metric.endpoints.CopyFrom(sent.access_point)
     elif mode is MetricCollectorMode.ON:
         host, _, port = options.metric_collector_address.rpartition(":")
-        told.metric.on = True
+        sent.metric.on = True
         address = v2.Address(host=host, port=int(port) if port.isdigit() else 0)
-        told.metric.endpoints.CopyFrom(v2.Endpoints(scheme=v2.AddressScheme.IPv4, addresses=[address]))
+        sent.metric.endpoints.CopyFrom(v2.Endpoints(scheme=v2.AddressScheme.IPv4, addresses=[address]))

@@ -71,7 +71,7 @@ class TelemetryClients:
 
     def outgoing(self, session: ClientSession) -> GrpcOutgoing:
         """Return the way to a client."""
-        return GrpcOutgoing(self._operations, session, self._transactions.asked)
+        return GrpcOutgoing(self._operations, session, self._transactions.checked)
 
     def settings(self, settings: v2.Settings, caller: CallConnection, permit: Permit) -> ClientSession:
         """Take a client's settings: it becomes a member of its groups, and gets commands by this stream.
@@ -98,10 +98,10 @@ class TelemetryClients:
         session.speak_by(caller)
         return session
 
-    def tell(self, session: ClientSession) -> bool:
+    def send(self, session: ClientSession) -> bool:
         """Send a client its current settings; False if there is no stream."""
-        told = answered(self._operations, session.settings)
-        return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
+        sent = answered(self._operations, session.settings)
+        return session.send(v2.TelemetryCommand(status=status(Code.OK), settings=sent))
 
     def answered(self, caller: CallConnection, nonce: str, status: v2.Status, text: str) -> None:
         """Take a client's answer to a command."""
@@ -125,8 +125,8 @@ class TelemetryClients:
             raise CallRefused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
         session.heard(caller, elapsed_millis(self._operations.clock))
         self._register(session, permit)
-        if not session.was_told_again:
-            session.was_told_again = self.tell(session)
+        if not session.was_updated:
+            session.was_updated = self.send(session)
         return v2.HeartbeatResponse(status=OK)
 
     def terminate(
@@ -165,7 +165,7 @@ class TelemetryClients:
                 else f"lite group must use LITE mode: {group}"
             )
             raise CallRefused(Code.ILLEGAL_CONSUMER_GROUP, why)
-        now, told = operations.clock.millis(), []
+        now, sent = operations.clock.millis(), []
         for entry in subscription.subscriptions:
             topic = entry.topic.name
             if is_lite:
@@ -177,8 +177,8 @@ class TelemetryClients:
                     Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct"
                 ) from error
             tags, codes = sorted(one.tags_set), sorted(one.code_set)
-            told.append(SubscriptionData(topic, one.sub_string, now, one.expression_type, tags, codes))
-        return told
+            sent.append(SubscriptionData(topic, one.sub_string, now, one.expression_type, tags, codes))
+        return sent
 
     def _leave(self, session: ClientSession, groups: Iterable[Membership], permit: Permit) -> None:
         """Remove a client from these groups."""
@@ -286,4 +286,4 @@ class TelemetryStream:
             raise CallFailed(kind, FAILED + refusal.message) from None
         except OperationError as error:
             raise CallFailed(Status.INTERNAL, FAILED + error.message) from None
-        self._clients.tell(session)
+        self._clients.send(session)

@@ -46,7 +46,7 @@ class TransactionEnds:
         _, _, physical_offset = parse_offset_message_id(outcome.message_id)
         self._remember(key, HalfPlace(outcome.queue_offset, physical_offset))
 
-    def asked(self, check: CheckBack) -> None:
+    def checked(self, check: CheckBack) -> None:
         """The producer of a half message was asked about it: a copy of it counts now."""
         if check.unique_key:
             self._remember(check.unique_key, HalfPlace(check.queue_offset, check.physical_offset))

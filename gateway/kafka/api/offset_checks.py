@@ -6,10 +6,21 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.gateway.broker.operations import Use
+from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.commits import SLICE, Commits, OffsetBatch
 from mqgateway.gateway.kafka.coordinator.records import NEVER, Committed, OffsetKey
-from mqgateway.gateway.kafka.topics import Topic
+from mqgateway.gateway.kafka.rights import READING
+from mqgateway.gateway.kafka.topics import Topic, Topics
+
+
+def readable_topic(
+    topics: Topics, call: KafkaCall, name: str, topic_id: bytes | None = None
+) -> Topic | ErrorCode:
+    """Return a topic that the client may read, or the reason why not. See `Topics.admitted`."""
+    place = topics.admitted(call, Use.QUERY, READING, name, topic_id)
+    return place if isinstance(place, ErrorCode) else place[0]
 
 
 class PartitionOffset(Protocol):

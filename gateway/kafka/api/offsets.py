@@ -15,7 +15,7 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess, failed
-from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets
+from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets, readable_topic
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
@@ -50,7 +50,7 @@ from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records import NEVER, OffsetKey
-from mqgateway.gateway.kafka.rights import READING, VISIBLE, shows_topic
+from mqgateway.gateway.kafka.rights import VISIBLE, shows_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 OFFSET_COMMIT, OFFSET_FETCH, OFFSET_DELETE = 8, 9, 47
@@ -81,9 +81,7 @@ class OffsetRequests:
 
     def _topic(self, call: KafkaCall, name: str, topic_id: bytes) -> Topic | ErrorCode:
         """Return a topic that the client may read, or the reason why not."""
-        by_id = topic_id if call.version >= IDS_SINCE else None
-        place = self._topics.admitted(call, Use.QUERY, READING, name, by_id)
-        return place if isinstance(place, ErrorCode) else place[0]
+        return readable_topic(self._topics, call, name, topic_id if call.version >= IDS_SINCE else None)
 
     # Commit
 

@@ -49,7 +49,6 @@ from mqgateway.gateway.kafka.verification import (
     TransactionBatch,
     Verification,
     Verify,
-    accepting,
 )
 
 ALL: Final = -1
@@ -75,7 +74,7 @@ class _Place(NamedTuple):
 class Produce:
     """Appends of one broker. `verify` asks coordinators about first batches of transactions."""
 
-    def __init__(self, operations: Operations, topics: Topics, verify: Verify = accepting) -> None:
+    def __init__(self, operations: Operations, topics: Topics, verify: Verify) -> None:
         self._batches = operations.batches
         self._verification = Verification(operations.batches, verify)
         self._topics = topics

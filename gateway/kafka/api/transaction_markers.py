@@ -75,7 +75,9 @@ class TransactionMarkers:
                 for number in topic.partition_indexes:
                     result = WritableTxnMarkerPartitionResult(number)
                     partitions.append(result)
-                    waiting.append(self._write(permit, marker, topic.name, result))
+                    written = self._write(permit, marker, topic.name, result)
+                    if not written.called:
+                        waiting.append(written)
                     yield
                 topics.append(WritableTxnMarkerTopicResult(topic.name, partitions))
             answers.append(WritableTxnMarkerResult(marker.producer_id, topics))

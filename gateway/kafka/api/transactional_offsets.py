@@ -13,10 +13,9 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
-from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets
+from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets, readable_topic
 from mqgateway.gateway.kafka.api.transaction_access import PRODUCING, id_error
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -32,7 +31,6 @@ from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_response import (
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.transactional import PendingBatch
-from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.transaction_coordination import OFFSETS_PARTITION, TransactionCoordination
 from mqgateway.gateway.kafka.transactions.rules import TxnRefused
@@ -90,9 +88,8 @@ class TransactionalOffsets:
         return self._commit(call, request, batch).addBoth(answer)
 
     def _topic(self, call: KafkaCall, wanted: TxnOffsetCommitRequestTopic) -> Topic | ErrorCode:
-        by_id = wanted.topic_id if call.version >= IDS_SINCE else None
-        place = self._topics.admitted(call, Use.QUERY, READING, wanted.name, by_id)
-        return place if isinstance(place, ErrorCode) else place[0]
+        topic_id = wanted.topic_id if call.version >= IDS_SINCE else None
+        return readable_topic(self._topics, call, wanted.name, topic_id)
 
     def _commit(
         self, call: KafkaCall, request: TxnOffsetCommitRequest, batch: PendingBatch

@@ -5,14 +5,14 @@ Kafka: `KafkaApis`, `TransactionCoordinator`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
-from mqgateway.engine.steps import Steps, mapped
+from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
@@ -75,6 +75,9 @@ BROKERS_SINCE: Final = 4
 """Version of AddPartitionsToTxn from which brokers send it, for many transactions."""
 END_BUMPS_SINCE: Final = 5
 """Version of EndTxn from which each transaction has an epoch of its own."""
+
+SLICE: Final = 40
+"""Partitions that are worked on in one step."""
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -185,46 +188,33 @@ class TransactionRequests:
     ) -> Steps[Deferred[list[AddPartitionsToTxnTopicResult]]]:
         """Add the partitions of a transaction, or verify them; return the results by topic."""
         error = id_error(call, wanted.transactional_id, PRODUCING)
-        if error:
-            return succeed(_results(wanted.topics, lambda _: error))
-        reasons: dict[TopicPartition, ErrorCode] = {}
+        results = _PartitionResults()
         for topic in wanted.topics:
-            for place, code in self._partition_errors(call, topic):
-                reasons[place] = code
-            yield
-        if any(reasons.values()):
-            return succeed(
-                _results(wanted.topics, lambda place: reasons[place] or ErrorCode.OPERATION_NOT_ATTEMPTED)
-            )
+            yield from results.add(topic, self._errors_of(call, topic, error))
+        if results.has_errors:
+            return succeed(results.refused())
         producer = ProducerEpoch(wanted.producer_id, wanted.producer_epoch)
         if wanted.verify_only:
-            codes = {place: self._verify(wanted.transactional_id, producer, place) for place in reasons}
-            return succeed(_results(wanted.topics, codes.__getitem__))
+            yield from results.each(lambda place: self._verify(wanted.transactional_id, producer, place))
+            return succeed(results.topics)
         added = self._coordinator.add_partitions(
-            wanted.transactional_id, producer, frozenset(reasons), version=0
+            wanted.transactional_id, producer, results.places(), version=0
         )
+        return _answered(call, added, lambda code, _: results.all(code))
 
-        def answer(code: ErrorCode, _: None) -> list[AddPartitionsToTxnTopicResult]:
-            return _results(wanted.topics, lambda place: code)
-
-        return _answered(call, added, answer)
-
-    def _partition_errors(
-        self, call: KafkaCall, wanted: AddPartitionsToTxnTopic
-    ) -> Iterator[tuple[TopicPartition, ErrorCode]]:
-        """Yield the partitions of a topic, each with the reason why it cannot be in a transaction."""
-        place = self._topics.admitted(call, Use.SEND, WRITING, wanted.name)
-        for number in wanted.partitions:
-            code = ErrorCode.NONE
-            if isinstance(place, ErrorCode):
-                code = place
-            elif place[0].is_internal:
-                code = ErrorCode.INVALID_TOPIC_EXCEPTION
-            elif not 0 <= number < place[0].partitions:
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            elif not place[0].keeps_batches:
-                code = ErrorCode.INVALID_TXN_STATE
-            yield TopicPartition(wanted.name, number), code
+    def _errors_of(
+        self, call: KafkaCall, wanted: AddPartitionsToTxnTopic, error: ErrorCode
+    ) -> Callable[[int], ErrorCode]:
+        """Return the function that says why a partition of a topic cannot be in a transaction."""
+        place = error or self._topics.admitted(call, Use.SEND, WRITING, wanted.name)
+        if isinstance(place, ErrorCode):
+            return lambda number: place
+        topic = place[0]
+        if topic.is_internal:
+            return lambda number: ErrorCode.INVALID_TOPIC_EXCEPTION
+        known = ErrorCode.NONE if topic.keeps_batches else ErrorCode.INVALID_TXN_STATE
+        partitions = topic.partitions
+        return lambda number: known if 0 <= number < partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _verify(self, transactional_id: str, producer: ProducerEpoch, place: TopicPartition) -> ErrorCode:
         try:
@@ -324,19 +314,48 @@ def _is_longer(status: TxnStatus, duration: int, now: int) -> bool:
     return duration < 0 or now - status.started > duration
 
 
-def _results(
-    topics: Sequence[AddPartitionsToTxnTopic], code_of: Callable[[TopicPartition], ErrorCode]
-) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            topic.name,
-            [
-                AddPartitionsToTxnPartitionResult(number, code_of(TopicPartition(topic.name, number)))
-                for number in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+class _PartitionResults:
+    """Results of the partitions of a transaction, made some at a time."""
+
+    def __init__(self) -> None:
+        self.topics: list[AddPartitionsToTxnTopicResult] = []
+        self.has_errors = False
+        self._rows: list[tuple[TopicPartition, AddPartitionsToTxnPartitionResult]] = []
+
+    def add(self, wanted: AddPartitionsToTxnTopic, error_of: Callable[[int], ErrorCode]) -> Steps[None]:
+        """Add the partitions of a topic."""
+        results: list[AddPartitionsToTxnPartitionResult] = []
+        self.topics.append(AddPartitionsToTxnTopicResult(wanted.name, results))
+        for part in in_parts(wanted.partitions, SLICE):
+            for number in part:
+                result = AddPartitionsToTxnPartitionResult(number, error_of(number))
+                self.has_errors = self.has_errors or bool(result.partition_error_code)
+                results.append(result)
+                self._rows.append((TopicPartition(wanted.name, number), result))
+            yield
+
+    def places(self) -> frozenset[TopicPartition]:
+        """Return the partitions."""
+        return frozenset([place for place, _ in self._rows])
+
+    def each(self, code_of: Callable[[TopicPartition], ErrorCode]) -> Steps[None]:
+        """Give each partition a code of its own."""
+        for part in in_parts(self._rows, SLICE):
+            for place, result in part:
+                result.partition_error_code = code_of(place)
+            yield
+
+    def all(self, code: ErrorCode) -> list[AddPartitionsToTxnTopicResult]:
+        """Give all partitions the code, and return the results."""
+        for _, result in self._rows:
+            result.partition_error_code = code
+        return self.topics
+
+    def refused(self) -> list[AddPartitionsToTxnTopicResult]:
+        """Return the results if others than those with errors were not tried."""
+        for _, result in self._rows:
+            result.partition_error_code = result.partition_error_code or ErrorCode.OPERATION_NOT_ATTEMPTED
+        return self.topics
 
 
 def _answered(call: KafkaCall, done: Deferred[T], answer: Callable[[ErrorCode, T | None], M]) -> Deferred[M]:

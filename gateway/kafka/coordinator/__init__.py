@@ -5,6 +5,7 @@
 - `member`, `group`, `group_table`: the state of groups.
 - `rebalance`, `membership`: how groups change: the requests of members, and what time does.
 - `offsets`, `commits`: committed offsets and the requests about them.
+- `pending`, `transactional`: offsets that are committed in transactions.
 - `records`, `journal`, `records_log`: what must survive a restart, as records of Kafka's own schemas.
 - `coordinator`: all of it together, and its start.
 

@@ -36,6 +36,9 @@ LOAD_STEP: Final = 200
 """Records that are read from the log at a time."""
 TICK_STEPS: Final = 100
 """Ids that a tick looks after."""
+WAIT_MILLIS: Final = 100
+"""Time for which partitions wait for the end of the transaction before theirs, as in Kafka
+(`add.partitions.to.txn.retry.backoff.max.ms`); a tick more may pass."""
 
 
 class TxnCoordinator:
@@ -65,6 +68,7 @@ class TxnCoordinator:
         self._journal = RecordJournal(records, "transactional ids")
         self._completion = TxnCompletion(markers, run_steps, self._complete)
         self._works: dict[str, Iterator[None]] = {}
+        self._held: dict[str, TxnEntry] = {}
         now = elapsed_millis(clock)
         self._timeout_due = now + settings.timeout_interval
         self._expiry_due = now + settings.expiry_interval
@@ -74,6 +78,11 @@ class TxnCoordinator:
     def unload(self) -> None:
         """Forget all ids: this broker does not coordinate them, or has to read them again."""
         self.is_loaded = False
+        for entry in tuple(self._held.values()):
+            waiting, entry.waiting = entry.waiting, []
+            for one in waiting:
+                one.done.errback(TxnRefused(ErrorCode.NOT_COORDINATOR))
+        self._held.clear()
         self.table.clear()
         self._completion.clear()
         self._works.clear()
@@ -147,16 +156,20 @@ class TxnCoordinator:
     ) -> Deferred[None]:
         """Add partitions to the producer's transaction, which begins with the first ones.
 
-        Requests that come while one adds others wait for it, and are written together.
+        Requests that come while one adds others wait for it, and are written together. Those that come
+        before the last transaction is complete wait for that for a while.
         """
         try:
             entry = self._entry(transactional_id)
-            if not entry.is_adding:
+            if not entry.is_adding and not entry.is_ending:
                 return self._add(entry, producer, partitions, version)
         except TxnRefused as error:
             return fail(error)
-        waiting = WaitingPartitions(producer, partitions, version, Deferred())
+        due = elapsed_millis(self._clock) + WAIT_MILLIS
+        waiting = WaitingPartitions(producer, partitions, version, due, Deferred())
         entry.waiting.append(waiting)
+        if entry.is_ending:
+            self._held[entry.id] = entry
         return waiting.done
 
     def _add(
@@ -171,6 +184,9 @@ class TxnCoordinator:
 
     def _add_waiting(self, entry: TxnEntry) -> None:
         """Add the partitions that wait for a record that has been written, or was refused."""
+        if entry.is_ending:
+            return
+        self._held.pop(entry.id, None)
         waiting, entry.waiting = entry.waiting, []
         together: dict[tuple[ProducerEpoch, int], list[WaitingPartitions]] = {}
         for one in waiting:
@@ -181,6 +197,16 @@ class TxnCoordinator:
                 partitions |= one.partitions
             added = self.add_partitions(entry.id, producer, partitions, version)
             added.addBoth(_end_all, requests)
+
+    def _refuse_waiting(self, now: int) -> None:
+        """Refuse the partitions that have waited long enough for the end of a transaction."""
+        for entry in tuple(self._held.values()):
+            late = [one for one in entry.waiting if one.due <= now]
+            entry.waiting = [one for one in entry.waiting if one.due > now]
+            if not entry.waiting:
+                del self._held[entry.id]
+            for one in late:
+                one.done.errback(TxnRefused(ErrorCode.CONCURRENT_TRANSACTIONS))
 
     def check_member(self, transactional_id: str, producer: ProducerEpoch, partition: TopicPartition) -> None:
         """Check that a partition is in the producer's open transaction."""
@@ -272,6 +298,7 @@ class TxnCoordinator:
             return
         now = elapsed_millis(self._clock)
         self._completion.retry()
+        self._refuse_waiting(now)
         self._journal.refresh(self._clock.millis(), self._retention() // 2)
         if now >= self._timeout_due:
             self._timeout_due = now + self._settings.timeout_interval

@@ -66,15 +66,11 @@ def initialized(
         raise TxnRefused(ErrorCode.PRODUCER_FENCED)
     if status.state is TxnState.ONGOING:
         return fenced(status, now)
-    if status.is_exhausted and (expected is None or expected.epoch == status.epoch):
+    if expected is None or expected.epoch == status.epoch:
         last = NO_EPOCH if expected is None else status.epoch
-        return _emptied(status, ProducerEpoch(new_id(), 0), last, timeout, now)
-    if expected is None:
-        return _emptied(status, ProducerEpoch(status.producer_id, status.epoch + 1), NO_EPOCH, timeout, now)
-    if expected.epoch == status.epoch:
-        return _emptied(
-            status, ProducerEpoch(status.producer_id, status.epoch + 1), status.epoch, timeout, now
-        )
+        following = ProducerEpoch(status.producer_id, status.epoch + 1)
+        producer = ProducerEpoch(new_id(), 0) if status.is_exhausted else following
+        return _emptied(status, producer, last, timeout, now)
     if expected.epoch == status.last_epoch:
         return _emptied(status, status.producer, status.last_epoch, timeout, now)
     raise TxnRefused(ErrorCode.PRODUCER_FENCED)

@@ -66,7 +66,7 @@ NO_IDENTITY: Final = ProducerEpoch(NO_PRODUCER, NO_EPOCH)
 
 @dataclass(frozen=True, slots=True)
 class TxnStatus:
-    """What is known of a transactional id. Times are wall times in ms, the timeout is in ms.
+    """Status of a transactional id. Times are wall times in ms, the timeout is in ms.
 
     `last_epoch` is the producer's epoch before the last change of it, `previous_producer_id` the id before
     the epochs of that one were used up. `next_producer_id` replaces the id at the end of the transaction.

@@ -17,19 +17,21 @@ log = logging.getLogger(__name__)
 
 
 class WaitingPartitions(NamedTuple):
-    """Partitions that are added once the record before theirs is durable."""
+    """Partitions that are added once the record before theirs is durable, or the transaction before theirs is
+    complete. The latter is waited for until `due`, ms of the steady clock."""
 
     producer: ProducerEpoch
     partitions: Set[TopicPartition]
     version: int
+    due: int
     done: Deferred[None]
 
 
 class TxnEntry:
     """A transactional id. `status` is None for a new one, whose first record is on its way.
 
-    `is_writing` says that a record is on its way, `is_adding` that it adds partitions only; others can
-    `wait` for it then.
+    `is_writing` says that a record is on its way, `is_adding` that it adds partitions only. Partitions in
+    `waiting` wait for that one, or for the end of a prepared transaction.
     """
 
     __slots__ = ("id", "is_adding", "is_writing", "status", "waiting")
@@ -42,9 +44,14 @@ class TxnEntry:
         self.waiting: list[WaitingPartitions] = []
 
     @property
+    def is_ending(self) -> bool:
+        """True if the transaction is prepared and not complete."""
+        return self.status is not None and self.status.state.is_prepared
+
+    @property
     def is_busy(self) -> bool:
         """True if the status is about to change."""
-        return self.status is None or self.is_writing or self.status.state.is_prepared
+        return self.status is None or self.is_writing or self.is_ending
 
 
 class TxnTable:

@@ -1,4 +1,4 @@
-"""Which commands there are, in the order in which the standard lists them."""
+"""Table of all commands, in RocketMQ's order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """The module that has a command, and what the command does."""
+    """The module that defines a command, and the command's description."""
 
     module: str
     about: str
@@ -180,4 +180,4 @@ PLACES = {
     ),
     "triggerLiteDispatch": CommandEntry("lite", "notify clients of all pending messages of lite topics"),
 }
-"""A module is loaded when one of its commands is called: a list of all of them needs none."""
+"""Commands by name. A module is loaded if one of its commands is called; the list of commands loads none."""

@@ -46,7 +46,7 @@ def _parts(text: str | None) -> list[str] | None:
 def create_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `CreateUserSubCommand`."""
     user = UserInfo(call.given.need("u"), call.given.need("p"), call.given.text("t"))
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.create_user(user), broker)
         yield {"broker": broker, "username": user.username}
 
@@ -63,7 +63,7 @@ def create_user(call: CommandCall) -> Iterator[Row]:
 def update_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateUserSubCommand`."""
     user = UserInfo(call.given.need("u"), *(call.given.text(one) for one in "pts"))
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.update_user(user), broker)
         yield {"broker": broker, "username": user.username}
 
@@ -76,7 +76,7 @@ def update_user(call: CommandCall) -> Iterator[Row]:
 )
 def delete_user(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteUserSubCommand`."""
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.delete_user(call.given.need("u")), broker)
         yield {"broker": broker, "username": call.given.need("u")}
 
@@ -181,7 +181,7 @@ def _acl(call: CommandCall) -> AclInfo:
 )
 def create_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `CreateAclSubCommand`."""
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.create_acl(_acl(call)), broker)
         yield {"broker": broker, "subject": call.given.need("s")}
 
@@ -193,7 +193,7 @@ def create_acl(call: CommandCall) -> Iterator[Row]:
 )
 def update_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateAclSubCommand`."""
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.update_acl(_acl(call)), broker)
         yield {"broker": broker, "subject": call.given.need("s")}
 
@@ -208,7 +208,7 @@ def update_acl(call: CommandCall) -> Iterator[Row]:
 def delete_acl(call: CommandCall) -> Iterator[Row]:
     """Standard: `DeleteAclSubCommand`."""
     subject, resource = call.given.need("s"), call.given.text("r")
-    for broker in targets.everybody(call):
+    for broker in targets.all_brokers(call):
         call.servers.change(access.delete_acl(subject, resource), broker)
         yield {"broker": broker, "subject": subject, "resource": resource}
 

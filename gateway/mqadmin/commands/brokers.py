@@ -34,7 +34,7 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 def update_settings(call: CommandCall) -> Iterator[Row]:
     """Standard: `UpdateBrokerConfigSubCommand`; there any value of `-a` is true, here `false` is not."""
     key, value = call.given.need("k"), call.given.need("v")
-    chosen = targets.everybody if call.given.truth("a") else targets.masters
+    chosen = targets.all_brokers if call.given.truth("a") else targets.masters
     for address in chosen(call):
         with call.servers.part(address):
             note = call.servers.change(broker.update_settings({key: value}), address)
@@ -71,7 +71,7 @@ def _status_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 @command("brokerStatus", *targets.one_of(), text=_status_text)
 def status(call: CommandCall) -> Iterator[Row]:
     """Standard: `BrokerStatusSubCommand`."""
-    for address in targets.everybody(call):
+    for address in targets.all_brokers(call):
         with call.servers.part(address):
             yield {"broker": address, "figures": call.servers.ask(broker.figures(), address)}
 

@@ -17,7 +17,7 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
 
-def told_of(connection: Connection) -> dict[str, object]:
+def connection_row(connection: Connection) -> dict[str, object]:
     """A connection as a row."""
     return {
         "clientId": connection.client_id,
@@ -62,7 +62,7 @@ def producer_connections(call: CommandCall) -> Iterator[Row]:
         except BrokerError as error:
             failure = error
             continue
-        yield from (told_of(one) for one in known.connection_set)
+        yield from (connection_row(one) for one in known.connection_set)
         return
     raise failure
 
@@ -100,7 +100,7 @@ def consumer_connections(call: CommandCall) -> Iterator[Row]:
     call.summary["consumeType"] = found.consume_type
     call.summary["messageModel"] = found.message_model
     call.summary["consumeFromWhere"] = found.consume_from_where
-    yield from (told_of(one) for one in found.connection_set)
+    yield from (connection_row(one) for one in found.connection_set)
 
 
 @command(

@@ -1,4 +1,4 @@
-"""Commands that show clusters. Standard: the package `command.cluster` of the module `tools`."""
+"""Commands that show clusters. RocketMQ: the package `command.cluster` of the module `tools`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_text,
 )
 def brokers(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ClusterListSubCommand`."""
+    """RocketMQ: `ClusterListSubCommand`."""
     info = call.servers.clusters()
     wanted = call.given.text("c")
     if wanted is not None and wanted not in info.cluster_addr_table:
@@ -82,7 +82,7 @@ def brokers(call: CommandCall) -> Iterator[Row]:
 
 
 def _totals_of(figures: Mapping[str, str]) -> dict[str, object]:
-    """How many messages came in and went out yesterday and today."""
+    """Return the numbers of messages in and out, yesterday and today."""
 
     def grown(kind: str, until: str, since: str) -> int:
         return _int(figures, f"msg{kind}Total{until}") - _int(figures, f"msg{kind}Total{since}")
@@ -96,8 +96,10 @@ def _totals_of(figures: Mapping[str, str]) -> dict[str, object]:
 
 
 def _load_of(figures: Mapping[str, str], now: int) -> dict[str, object]:
-    """Rates are messages a second of the last ten seconds, waits ms; `hours` is the age of the oldest
-    message, `space` the used part of the disk."""
+    """Return the load of a broker. Rates are messages a second over the last ten seconds, waits are ms.
+
+    `hours` is the age of the oldest message, `space` the used part of the disk.
+    """
     oldest = _int(figures, "earliestMessageTimeStamp")
     return {
         "version": figures.get("brokerVersionDesc", ""),
@@ -127,7 +129,7 @@ def _int(figures: Mapping[str, str], name: str) -> int:
 
 
 def _float(figures: Mapping[str, str], name: str) -> float:
-    """The first of the numbers of a figure: rates come for several spans of time."""
+    """Return the first number of a figure: rates have one for each of several time spans."""
     try:
         return float(figures.get(name, "").split(" ")[0])
     except ValueError:

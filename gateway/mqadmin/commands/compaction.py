@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mqgateway.gateway.client.reading import read_messages
-from mqgateway.gateway.mqadmin.commands.reading import as_java, told_of
+from mqgateway.gateway.mqadmin.commands.reading import as_java, message_row
 from mqgateway.gateway.mqadmin.declaration import (
     CommandCall,
     CommandOption,
@@ -29,4 +29,4 @@ def dump(call: CommandCall) -> Iterator[Row]:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    yield from (told_of(one) for one in read_messages(data, ""))
+    yield from (message_row(one) for one in read_messages(data, ""))

@@ -1,4 +1,4 @@
-"""Commands about broker containers. Standard: the package `command.container` of the module `tools`."""
+"""Commands about broker containers. RocketMQ: the package `command.container` of the module `tools`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqgateway.gateway.mqadmin.rendering import each
 
 _CONTAINER = CommandOption("c", "brokerContainerAddr", "container as host:port", required=True)
 _START_SECONDS = 20.0
-"""A broker is answered for once it has started, or ended in good order."""
+"""Timeout of a request: a container answers once the broker has started or stopped cleanly."""
 
 
 @command(
@@ -22,7 +22,7 @@ _START_SECONDS = 20.0
     text=each("add broker to {container} success\n"),
 )
 def add(call: CommandCall) -> Iterator[Row]:
-    """Standard: `AddBrokerSubCommand`."""
+    """RocketMQ: `AddBrokerSubCommand`."""
     container, path = call.given.need("c"), call.given.need("b")
     call.servers.change(replicas.add_broker(path), container, _START_SECONDS)
     yield {"container": container, "path": path}
@@ -35,7 +35,7 @@ def add(call: CommandCall) -> Iterator[Row]:
     text=each("remove broker from {container} success\n"),
 )
 def remove(call: CommandCall) -> Iterator[Row]:
-    """Standard: `RemoveBrokerSubCommand`."""
+    """RocketMQ: `RemoveBrokerSubCommand`."""
     container, parts = call.given.need("c"), call.given.need("b").split(":")
     if len(parts) != 3 or not parts[2].strip().isdecimal():
         raise UsageError("-b must be clusterName:brokerName:brokerId with a broker id of 0 or more")

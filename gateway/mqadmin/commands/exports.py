@@ -1,6 +1,6 @@
-"""Commands that write what brokers have into files.
+"""Commands that export the state of brokers to files.
 
-Standard: the package `command.export` of the module `tools`.
+RocketMQ: the package `command.export` of the module `tools`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _folder(call: CommandCall) -> Path:
 
 
 def _write(call: CommandCall, path: Path, content: Any) -> Row:
-    """Write what was found as a file; in a dry run that is only said."""
+    """Write the content to a file, unless in a dry run; return the row with both."""
     if not call.is_dry:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ _written = each("export {path} success\n")
 
 
 def _user_topics(call: CommandCall, address: str, with_special: bool) -> dict[str, dict[str, Any]]:
-    """The topics of users by name. Standard: `DefaultMQAdminExtImpl.getUserTopicConfig`."""
+    """Return the topics of users by name. RocketMQ: `DefaultMQAdminExtImpl.getUserTopicConfig`."""
     found = call.servers.ask(topics.all_configs(), address, _SECONDS)
     system: set[str] = call.servers.ask(topics.system_topics(), address, _SECONDS)
     special = (RETRY_PREFIX, DLQ_PREFIX)
@@ -123,7 +123,7 @@ def _user_topics(call: CommandCall, address: str, with_special: bool) -> dict[st
 
 
 def _user_groups(call: CommandCall, address: str) -> dict[str, dict[str, Any]]:
-    """The consumer groups of users by name."""
+    """Return the consumer groups of users by name."""
     found = call.servers.ask(groups.all_configs(), address, _SECONDS)
     return {
         name: config.to_json()
@@ -135,7 +135,7 @@ def _user_groups(call: CommandCall, address: str) -> dict[str, dict[str, Any]]:
 def _merge(
     table: dict[str, dict[str, Any]], found: dict[str, dict[str, Any]], counts: tuple[str, ...]
 ) -> None:
-    """Add the entries of one more broker; the queues of an entry that several have are added up."""
+    """Add the entries of one more broker, with the sum of the queues of entries on several brokers."""
     for name, one in found.items():
         for count in counts:
             one[count] += table.get(name, {}).get(count, 0)
@@ -153,7 +153,7 @@ def _merge(
     text=_written,
 )
 def metadata(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ExportMetadataCommand`; of one broker it keeps the versions of the tables too."""
+    """RocketMQ: `ExportMetadataCommand`, whose export of one broker has the versions of the tables too."""
     given = call.given
     topic_table: dict[str, dict[str, Any]] = {}
     group_table: dict[str, dict[str, Any]] = {}
@@ -185,7 +185,7 @@ def metadata(call: CommandCall) -> Iterator[Row]:
     text=_written,
 )
 def configs(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ExportConfigsCommand`."""
+    """RocketMQ: `ExportConfigsCommand`."""
     members = call.servers.members(call.given.need("c"))
     table = {}
     masters = [one.broker_addrs[0] for one in members if 0 in one.broker_addrs]
@@ -209,7 +209,7 @@ def configs(call: CommandCall) -> Iterator[Row]:
     text=_written,
 )
 def metrics(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ExportMetricsCommand`; rates are messages a second of the last minute."""
+    """RocketMQ: `ExportMetricsCommand`; rates are messages a second of the last minute."""
     report: dict[str, Any] = {}
     tps = dict.fromkeys(
         ("totalNormalInTps", "totalNormalOutTps", "totalTransInTps", "totalScheduleInTps"), 0.0
@@ -249,7 +249,7 @@ def _quota(call: CommandCall, address: str, group_count: int) -> dict[str, Any]:
     figures = call.servers.ask(broker.figures(), address)
 
     def rate(name: str) -> float:
-        told = figures.get(name, "").split()  # nothing but blanks in a broker's first seconds
+        told = figures.get(name, "").split()  # only blanks in a broker's first seconds
         return float(told[0]) if told else 0.0
 
     def yesterday(kind: str) -> int:
@@ -279,7 +279,8 @@ def _quota(call: CommandCall, address: str, group_count: int) -> dict[str, Any]:
 
 
 def _counter(call: CommandCall, address: str, topic: str) -> tuple[float, int]:
-    """What was put into a topic: a rate, and a count. One that never counted refuses."""
+    """Return the rate and the count of messages put into a topic; zeros if the broker refuses, as it does
+    before the first message."""
     try:
         found = call.servers.ask(broker.counter("TOPIC_PUT_NUMS", topic), address)
     except ClientError:
@@ -293,7 +294,7 @@ def _versions(call: CommandCall, address: str, known_groups: Iterable[str]) -> d
         try:
             found = call.servers.ask(consumers.connections(group), address)
         except ClientError:
-            continue  # nobody is in it
+            continue  # the group has no member
         clients |= {f"{one.language}%{version_name(one.version)}" for one in found.connection_set}
     return {"rocketmqVersion": version_name(CURRENT_VERSION), "clientInfo": sorted(clients)}
 
@@ -313,9 +314,9 @@ def _pops_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_pops_text,
 )
 def pops(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ExportPopRecordCommand`, where `-d false` is the dry run; here `-d true` is."""
+    """RocketMQ: `ExportPopRecordCommand`, where `-d false` is the dry run; here `-d true` is."""
     is_dry = call.given.truth("d")
-    for address in targets.everybody(call):
+    for address in targets.all_brokers(call):
         with call.servers.part(address):
             name = call.servers.ask(broker.settings(), address).get("brokerName")
             if not is_dry:

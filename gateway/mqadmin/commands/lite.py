@@ -1,4 +1,4 @@
-"""Commands about lite topics. Standard: the package `command.lite` of the module `tools`."""
+"""Commands about lite topics. RocketMQ: the package `command.lite` of the module `tools`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _time(millis: int | None, otherwise: str) -> str:
 _FAILED = "[{brokerName}] error.\n"
 
 
-def _asked(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | None]]:
-    """What each broker of the parent topic says; None of one that refuses, which is noted."""
+def _answers(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | None]]:
+    """Yield the name and answer of each broker of the parent topic; None for a failure, which is recorded."""
     for name, address in _parts(call):
         found: T | None = None
         with call.servers.part(address):
@@ -36,7 +36,7 @@ def _asked(call: CommandCall, question: Question[T]) -> Iterator[tuple[str, T | 
 
 
 def _parts(call: CommandCall) -> Iterator[tuple[str, str]]:
-    """The brokers that have the parent topic, by name."""
+    """Yield the names and addresses of the brokers that have the parent topic."""
     return reachable(call.servers.route(call.given.need("p")).broker_datas)
 
 
@@ -72,7 +72,7 @@ def _broker_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_broker_text,
 )
 def brokers(call: CommandCall) -> Iterator[Row]:
-    """Standard: `GetBrokerLiteInfoSubCommand`."""
+    """RocketMQ: `GetBrokerLiteInfoSubCommand`."""
     for address in targets.masters(call):
         with call.servers.part(address):
             yield {"broker": address, **call.servers.ask(lite.broker(), address).to_json()}
@@ -90,8 +90,8 @@ def _parent_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 @command("getParentTopicInfo", _PARENT, text=_parent_text)
 def parents(call: CommandCall) -> Iterator[Row]:
-    """Standard: `GetParentTopicInfoSubCommand`."""
-    for name, found in _asked(call, lite.parent(call.given.need("p"))):
+    """RocketMQ: `GetParentTopicInfoSubCommand`."""
+    for name, found in _answers(call, lite.parent(call.given.need("p"))):
         yield (
             {
                 "brokerName": name,
@@ -134,8 +134,8 @@ def _topic_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_topic_text,
 )
 def topics(call: CommandCall) -> Iterator[Row]:
-    """Standard: `GetLiteTopicInfoSubCommand`."""
-    for name, found in _asked(call, lite.topic(call.given.need("p"), call.given.need("l"))):
+    """RocketMQ: `GetLiteTopicInfoSubCommand`."""
+    for name, found in _answers(call, lite.topic(call.given.need("p"), call.given.need("l"))):
         ends = found.topic_offset if found else None
         yield (
             {
@@ -178,9 +178,9 @@ def _client_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_client_text,
 )
 def clients(call: CommandCall) -> Iterator[Row]:
-    """Standard: `GetLiteClientInfoSubCommand`."""
+    """RocketMQ: `GetLiteClientInfoSubCommand`."""
     parent, group, client = (call.given.need(one) for one in "pgc")
-    for name, found in _asked(call, lite.client(parent, group, client)):
+    for name, found in _answers(call, lite.client(parent, group, client)):
         yield (
             {
                 "brokerName": name,
@@ -240,13 +240,13 @@ def _worst(found: Iterable[Row]) -> Iterator[str]:
     text=_group_text,
 )
 def groups(call: CommandCall) -> Iterator[Row]:
-    """Standard: `GetLiteGroupInfoSubCommand`. Times are ms since the epoch."""
+    """RocketMQ: `GetLiteGroupInfoSubCommand`. Times are ms since the epoch."""
     name = call.given.text("l")
     question = lite.group(call.given.need("g"), name, call.given.number("k", 20))
     by_count: list[dict[str, Any]] = []
     by_time: list[dict[str, Any]] = []
     lag, earliest = 0, call.now()
-    for broker_name, found in _asked(call, question):
+    for broker_name, found in _answers(call, question):
         if found is None:
             yield {"brokerName": broker_name}
             continue
@@ -283,7 +283,7 @@ def _dispatch_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_dispatch_text,
 )
 def dispatch(call: CommandCall) -> Iterator[Row]:
-    """Standard: `TriggerLiteDispatchSubCommand`."""
+    """RocketMQ: `TriggerLiteDispatchSubCommand`."""
     wanted = call.given.text("b")
     for name, address in _parts(call):
         if wanted is None or name == wanted:

@@ -1,6 +1,6 @@
-"""What the members of a consumer group are doing, as they say themselves.
+"""Running state of the members of a consumer group, as they report it.
 
-Standard: `ConsumerStatusSubCommand`, `ConsumerRunningInfo`.
+RocketMQ: `ConsumerStatusSubCommand`, `ConsumerRunningInfo`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _stamp(millis: int) -> str:
 
 
 def _process_text(info: ProcessQueueInfo) -> str:
-    """What a consumer holds of a queue, as Java prints it. Standard: `ProcessQueueInfo.toString`."""
+    """Return a process queue as Java prints it. RocketMQ: `ProcessQueueInfo.toString`."""
     told = {name: java(value) for name, value in info.to_json().items()}
     for name in ("lastLockTimestamp", "lastPullTimestamp", "lastConsumeTimestamp"):
         told[name] = _stamp(told[name])
@@ -40,7 +40,7 @@ def _process_text(info: ProcessQueueInfo) -> str:
 
 
 def running_text(info: ConsumerRunningInfo) -> str:
-    """All that a consumer says of itself. Standard: `ConsumerRunningInfo.formatString`."""
+    """Return a consumer's running info as text. RocketMQ: `ConsumerRunningInfo.formatString`."""
     return "".join(_running_lines(info))
 
 
@@ -89,9 +89,10 @@ def _place(queue: MessageQueue, width: int) -> str:
 
 
 def complaints(client_id: str, info: ConsumerRunningInfo, now: int) -> Iterator[str]:
-    """Queues that a member cannot lock, or has consumed nothing of for a minute though it holds messages.
+    """Yield a warning for each queue that a member cannot lock or unlock, or has not consumed from for a
+    minute although it has cached messages.
 
-    Standard: `ConsumerRunningInfo.analyzeProcessQueue`.
+    RocketMQ: `ConsumerRunningInfo.analyzeProcessQueue`.
     """
     if info.properties.get("PROP_CONSUME_TYPE") != "CONSUME_PASSIVELY":
         return
@@ -108,9 +109,11 @@ def complaints(client_id: str, info: ConsumerRunningInfo, now: int) -> Iterator[
 
 
 def subscribes_the_same(infos: Iterable[ConsumerRunningInfo], now: int) -> bool:
-    """Whether all members want the same; a group that began just now is not judged.
+    """Return True if all members have the same subscription, or the group started less than two minutes ago.
 
-    Standard: `ConsumerRunningInfo.analyzeSubscription`.
+    Also True for groups that pull.
+
+    RocketMQ: `ConsumerRunningInfo.analyzeSubscription`.
     """
     found = list(infos)
     first = found[0].properties
@@ -157,7 +160,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_text,
 )
 def status(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ConsumerStatusSubCommand`."""
+    """RocketMQ: `ConsumerStatusSubCommand`."""
     group, now = call.given.need("g"), call.now()
     members = online(call, group, call.given.text("b"))
     address = call.given.text("b")

@@ -1,6 +1,6 @@
-"""Commands that look for messages by id, key or place.
+"""Commands that query messages by id, key or offset.
 
-Standard: the `QueryMsg` commands of the module `tools`.
+RocketMQ: the `QueryMsg` commands of the module `tools`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _BEGIN = CommandOption("b", "beginTimestamp", "first store time, in ms since the
 _HOUR_MILLIS = 3_600_000
 _END = CommandOption("e", "endTimestamp", "last store time, in ms since the epoch")
 
-# A message and what became of it
+# A message and its consumption state
 
 
 def _lines(row: Row) -> Iterator[str]:
-    """A message, a line a member."""
+    """Yield a message as text, one line a field."""
     told = {
         "Topic:": row["topic"],
         "Tags:": [row["tags"]],
@@ -99,11 +99,14 @@ def _decoded(row: Row, charset: str) -> str:
 
 
 def _found(call: CommandCall, message: ReceivedMessage) -> Row:
-    return {**reading.told_of(message), "tracks": list(_tracked(call, message))}
+    return {**reading.message_row(message), "tracks": list(_tracked(call, message))}
 
 
 def _tracked(call: CommandCall, message: ReceivedMessage) -> Iterator[Row]:
-    """What became of a message in each group. Standard: `DefaultMQAdminExtImpl.messageTrackDetail`."""
+    """Yield the consumption state of a message in each group of its topic.
+
+    RocketMQ: `DefaultMQAdminExtImpl.messageTrackDetail`.
+    """
     _, address = next(iter(reading.addresses(call, message.topic).items()))
     groups: set[str] = call.servers.ask(topics.groups(message.topic), address)
     for group in sorted(groups):
@@ -145,7 +148,7 @@ def _track(call: CommandCall, message: ReceivedMessage, group: str, members: Con
 
 
 def _pushed(call: CommandCall, group: str, client_id: str, message: ReceivedMessage) -> Row:
-    """Let a consumer consume a message now."""
+    """Have a consumer consume a message now; return its result as a row."""
     address = message.store_host
     info = call.servers.ask(consumers.running_info(group, client_id), address)
     if info.properties.get("PROP_CONSUME_TYPE") != "CONSUME_PASSIVELY":
@@ -176,7 +179,7 @@ def _pushed(call: CommandCall, group: str, client_id: str, message: ReceivedMess
     text=_with_id_text,
 )
 def with_id(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgByIdSubCommand`."""
+    """RocketMQ: `QueryMsgByIdSubCommand`."""
     given = call.given
     topic = given.need("t")
     for message_id in [one.strip() for one in given.need("i").split(",") if one.strip()]:
@@ -215,7 +218,7 @@ def _with_unique_key_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[st
     text=_with_unique_key_text,
 )
 def with_unique_key(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgByUniqueKeySubCommand`."""
+    """RocketMQ: `QueryMsgByUniqueKeySubCommand`."""
     given = call.given
     begin, end = given.number("s", 0), given.number("e", messages.FOREVER)
     chosen: dict[str, Any] = {"most": 32, "kind": messages.UNIQUE_KEY, "begin": begin, "end": end}
@@ -244,7 +247,7 @@ def with_unique_key(call: CommandCall) -> Iterator[Row]:
     ),
 )
 def with_key(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgByKeySubCommand`. The last index key shown is what `-l` goes on from."""
+    """RocketMQ: `QueryMsgByKeySubCommand`. `-l` takes the last index key shown, to continue from it."""
     given = call.given
     chosen: dict[str, Any] = {
         "most": given.number("m", 64),
@@ -257,7 +260,7 @@ def with_key(call: CommandCall) -> Iterator[Row]:
     for one in reading.by_key(call, topic, key, given.text("c"), **chosen):
         hour = one.store_timestamp // _HOUR_MILLIS * _HOUR_MILLIS
         place = f"{one.message_id}@{one.physical_offset}"
-        yield {**reading.told_of(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
+        yield {**reading.message_row(one), "indexKey": f"{hour}@{topic}@{chosen['kind']}@{key}@{place}"}
 
 
 @command(
@@ -273,7 +276,7 @@ def with_key(call: CommandCall) -> Iterator[Row]:
     text=_with_id_text,
 )
 def at_offset(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgByOffsetSubCommand`."""
+    """RocketMQ: `QueryMsgByOffsetSubCommand`."""
     given = call.given
     queue = MessageQueue(given.need("t"), given.need("b"), given.number("i", 0))
     address = reading.addresses(call, given.text("r") or queue.topic).get(queue.broker_name)
@@ -321,7 +324,7 @@ def _entries_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_entries_text,
 )
 def entries(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryConsumeQueueCommand`."""
+    """RocketMQ: `QueryConsumeQueueCommand`."""
     given = call.given
     topic, index = given.need("t"), given.number("i", 0)
     broker = given.text("b") or next(iter(reading.addresses(call, topic).values()))

@@ -1,4 +1,4 @@
-"""The command that watches all consumer groups. Standard: `StartMonitoringSubCommand`, `MonitorService`."""
+"""Monitoring of all consumer groups. RocketMQ: `StartMonitoringSubCommand`, `MonitorService`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     every=ROUND_SECONDS,
 )
 def monitor(call: CommandCall) -> Iterator[Row]:
-    """One round. Standard: `MonitorService.doMonitorWork`, which writes to its log."""
+    """Run one round. RocketMQ: `MonitorService.doMonitorWork`, which writes to its log."""
     known: set[str] = call.servers.ask_names(names.all_topics())
     for topic in sorted(known):
         if topic.startswith(RETRY_PREFIX):
@@ -55,13 +55,13 @@ def monitor(call: CommandCall) -> Iterator[Row]:
             try:
                 members = online(call, group)
             except ClientError:
-                continue  # nobody is online, or the group was deleted meanwhile
+                continue  # no member is online, or the group was deleted meanwhile
             yield from _undone(call, group)
             yield from _complaints(call, group, members)
 
 
 def _undone(call: CommandCall, group: str) -> Iterator[Row]:
-    """How far behind a group is in each topic: messages in all, in the worst queue, and in time."""
+    """Yield the lag of a group in each topic: in messages in total and of the worst queue, and in time."""
     try:
         table = progress_of(call, group).offset_table
     except ClientError:
@@ -83,7 +83,7 @@ def _undone(call: CommandCall, group: str) -> Iterator[Row]:
 
 
 def _delay(call: CommandCall, queue: MessageQueue, progress: OffsetWrapper) -> int:
-    """By how much the newest message of a queue is newer than the one consumed last, in ms."""
+    """Return the age difference of the newest message of a queue and the last consumed one, in ms."""
     if progress.last_timestamp <= 0 or progress.broker_offset <= 0:
         return 0
     try:
@@ -103,7 +103,7 @@ def _complaints(call: CommandCall, group: str, members: ConsumerConnection) -> I
             question = consumers.running_info(group, one.client_id)
             infos[one.client_id] = call.servers.ask(question, address)
         except ClientError:
-            continue  # it left, or does not say
+            continue  # it left, or does not answer
     if infos and not subscribes_the_same(infos.values(), call.now()):
         yield {"report": "subscription", "group": group}
     for client_id, info in infos.items():

@@ -1,6 +1,6 @@
-"""Commands that move consumer groups to other offsets.
+"""Commands that change the offsets of consumer groups.
 
-Standard: the package `command.offset` of the module `tools`.
+RocketMQ: the package `command.offset` of the module `tools`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _table_text(rows: Iterable[Row]) -> Iterator[str]:
         yield shown("{brokerName:<40.32}  {queueId:<40}  {offset:<40}\n", row)
 
 
-_WHAT = (
+_TEXT = (
     "group[{group}], topic[{topic}], force[{force}], timestamp(string)[{time}], timestamp(long)[{millis}]\n"
 )
 
@@ -58,10 +58,10 @@ def _reset_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         )
         yield from (shown("reset consumer offset to {offset}\n", row) for row in found)
     elif call.summary["isOnline"]:
-        yield shown("start reset consumer offset by specified, " + _WHAT, call.summary)
+        yield shown("start reset consumer offset by specified, " + _TEXT, call.summary)
         yield from _table_text(found)
     else:
-        yield shown("reset consumer offset by specified consumerGroup" + _WHAT[5:], call.summary)
+        yield shown("reset consumer offset by specified consumerGroup" + _TEXT[5:], call.summary)
         yield from _plan_text("#resetOffset", found)
 
 
@@ -80,7 +80,7 @@ def _reset_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_reset_text,
 )
 def reset(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ResetOffsetByTimeCommand`. In a dry run the rows say queue, from and to."""
+    """RocketMQ: `ResetOffsetByTimeCommand`. In a dry run the rows have queue, current and new offset."""
     given = call.given
     group, topic, time = given.need("g"), given.need("t"), given.need("s")
     millis = millis_of(time, call.now())
@@ -106,7 +106,10 @@ def _reset_queue(call: CommandCall, broker: str, queue: MessageQueue, millis: in
 
 
 def _reset_all(call: CommandCall, group: str, topic: str, millis: int) -> Iterator[Row]:
-    """Members are told by the broker; of a group that nobody is in the offsets are set as they are."""
+    """Reset the offsets of a group in all queues of a topic; yield the rows.
+
+    The broker notifies connected members. Without members the offsets are set directly.
+    """
     is_forced = call.given.truth("f", True)
     route = call.servers.route(call.given.text("c") or topic)
     call.summary["isOnline"] = not call.is_dry
@@ -131,8 +134,8 @@ def _reset_all(call: CommandCall, group: str, topic: str, millis: int) -> Iterat
 def _plan(
     call: CommandCall, address: str, group: str, topic: str, millis: int, is_forced: bool
 ) -> Iterator[Row]:
-    """Every queue of a broker with where the group is, and where it is to go on; outside of a dry run it is
-    moved there. Standard: `DefaultMQAdminExtImpl.resetOffsetByTimestampOld`."""
+    """Yield every queue of a broker with the group's current and new offset; set the new one, unless in a dry
+    run. RocketMQ: `DefaultMQAdminExtImpl.resetOffsetByTimestampOld`."""
     known = call.servers.ask(groups.progress(group, [topic]), address).offset_table
     if not known:
         ends = call.servers.ask(topics.stats(topic), address).offset_table
@@ -171,7 +174,7 @@ def _skip_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_skip_text,
 )
 def skip(call: CommandCall) -> Iterator[Row]:
-    """Standard: `SkipAccumulationSubCommand`."""
+    """RocketMQ: `SkipAccumulationSubCommand`."""
     return _reset_all(call, call.given.need("g"), call.given.need("t"), groups.LATEST)
 
 
@@ -184,8 +187,8 @@ def skip(call: CommandCall) -> Iterator[Row]:
     text=each("clone group offset success. srcGroup[{from}], destGroup=[{to}], topic[{topic}]\n"),
 )
 def clone(call: CommandCall) -> Iterator[Row]:
-    """Standard: `CloneGroupOffsetCommand`, which copies the offsets of other topics too where the topic's
-    brokers have them; this copies those of the topic."""
+    """RocketMQ: `CloneGroupOffsetCommand`, which also copies the offsets of other topics on the topic's
+    brokers; this copies those of the topic only."""
     source, target, topic = (call.given.need(one) for one in "sdt")
     found = progress_of(call, source)
     brokers = dict(reachable(call.servers.route(topic).broker_datas))

@@ -243,7 +243,7 @@ def _consumed(call: CommandCall, queue: MessageQueue, address: str, begin: int, 
         begin = found.next_offset
         if found.status is PullStatus.FOUND:
             yield {"text": "Consume ok"}
-            yield from map(reading.told_of, found.messages)
+            yield from map(reading.message_row, found.messages)
             continue
         is_none = found.status is PullStatus.NO_MATCHED_MSG
         what = "no matched msg" if is_none else "print msg finished"

@@ -1,6 +1,6 @@
-"""Commands that show how far consumer groups are.
+"""Commands that show the progress and lag of consumer groups.
 
-Standard: `ConsumerProgressSubCommand`, `BrokerConsumeStatsSubCommad`, `StatsAllSubCommand`.
+RocketMQ: `ConsumerProgressSubCommand`, `BrokerConsumeStatsSubCommad`, `StatsAllSubCommand`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from mqgateway.gateway.mqadmin.rendering import second, shown
 from mqgateway.gateway.mqadmin.servers import MASTER, reachable
 
 _CALL_SECONDS = 15.0
-"""A broker that has many queues takes its time to add all of them up."""
+"""Timeout of a request: a broker with many queues needs long to sum them up."""
 
 
 def progress_of(call: CommandCall, group: str, topic: str | None = None) -> ConsumeStats:
-    """How far a group is, in a topic or in all that it consumes.
+    """Return the progress of a group in a topic, or in all topics that it consumes.
 
-    Raises `NoBroker` where neither has a route, `BrokerError` for a group that was nowhere yet and has no
-    member, or has members that consume by broadcast and keep their offsets themselves.
+    Raises `NoBroker` if neither the retry topic nor the topic has a route. Raises `BrokerError` for a group
+    without offsets that has no member, or whose members consume by broadcast and store their offsets
+    themselves.
     """
     try:
         route = call.servers.route(RETRY_PREFIX + group)
@@ -57,7 +58,10 @@ def progress_of(call: CommandCall, group: str, topic: str | None = None) -> Cons
 
 
 def _check_members(call: CommandCall, group: str) -> None:
-    """Standard: the end of `DefaultMQAdminExtImpl.examineConsumeStats`."""
+    """Raise `BrokerError` for a group without offsets, by its members (see `progress_of`).
+
+    RocketMQ: the end of `DefaultMQAdminExtImpl.examineConsumeStats`.
+    """
     why = "Not found the consumer group consume stats, because return offset table is empty"
     try:
         model = online(call, group).message_model
@@ -70,7 +74,7 @@ def _check_members(call: CommandCall, group: str) -> None:
 
 
 def total_lag(stats: ConsumeStats) -> int:
-    """How many messages a group has not consumed yet."""
+    """Return the number of messages that a group has not consumed."""
     return sum(one.broker_offset - one.consumer_offset for one in stats.offset_table.values())
 
 
@@ -124,7 +128,7 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
     text=_progress_text,
 )
 def progress(call: CommandCall) -> Iterator[Row]:
-    """Standard: `ConsumerProgressSubCommand`."""
+    """RocketMQ: `ConsumerProgressSubCommand`."""
     group = call.given.text("g")
     if group is None:
         yield from _all_groups(call)
@@ -150,7 +154,7 @@ def progress(call: CommandCall) -> Iterator[Row]:
 
 
 def _owners(call: CommandCall, group: str) -> dict[MessageQueue, str]:
-    """The address of the member that consumes a queue, as the members say themselves."""
+    """Return the address of the member that consumes each queue, as the members report it."""
     owners: dict[MessageQueue, str] = {}
     _, address = next(reachable(call.servers.route(RETRY_PREFIX + group).broker_datas))
     with call.servers.part(address):
@@ -172,7 +176,7 @@ def _all_groups(call: CommandCall) -> Iterator[Row]:
             row.update(consumeTps=stats.consume_tps, diffTotal=total_lag(stats))
             found = online(call, group)
         except ClientError:
-            yield row  # a group that nobody is in, or that was nowhere yet, is shown as that
+            yield row  # the group has no member or no offsets
             continue
         row.update(
             count=len(found.connection_set),
@@ -206,7 +210,7 @@ def _broker_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_broker_text,
 )
 def broker_progress(call: CommandCall) -> Iterator[Row]:
-    """Standard: `BrokerConsumeStatsSubCommad`; a queue of which nothing was consumed yet is not shown."""
+    """RocketMQ: `BrokerConsumeStatsSubCommad`; queues without consumed messages are not shown."""
     given = call.given
     question = groups.all_progress(only_ordered=given.truth("o"))
     found = call.servers.ask(question, given.need("b"), given.number("t", 50_000) / 1000)
@@ -254,7 +258,7 @@ def _stats_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_stats_text,
 )
 def statistics(call: CommandCall) -> Iterator[Row]:
-    """Standard: `StatsAllSubCommand`; rates are messages a second of the last minute."""
+    """RocketMQ: `StatsAllSubCommand`; rates are messages a second of the last minute."""
     wanted = call.given.text("t")
     known: set[str] = call.servers.ask_names(names.all_topics())
     for topic in sorted(known):
@@ -263,7 +267,7 @@ def statistics(call: CommandCall) -> Iterator[Row]:
         try:
             rows = list(_topic_statistics(call, topic))
         except ClientError:
-            continue  # it was deleted meanwhile, or its broker is gone
+            continue  # the topic was deleted meanwhile, or its broker is unreachable
         for row in rows:
             if "a" not in call.given or row["inMsg"] or row["outMsg"]:
                 yield row
@@ -289,8 +293,10 @@ def _topic_statistics(call: CommandCall, topic: str) -> Iterator[Row]:
 
 
 def _counted(call: CommandCall, masters: Iterable[str], counter: str, key: str) -> tuple[float, int]:
-    """The rate over a minute and the sum over a day of a counter, at all brokers; one that never counted
-    refuses."""
+    """Return the rate over a minute and the sum over a day of a counter, at all brokers.
+
+    A broker whose counter never counted refuses the query and is skipped.
+    """
     tps, count = 0.0, 0
     for address in masters:
         try:

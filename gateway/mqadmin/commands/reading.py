@@ -1,4 +1,4 @@
-"""Messages as commands find and show them: looked for by id or key, pulled from a queue."""
+"""Queries of messages for commands, by id, by key or from a queue, and their rows and text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from mqgateway.gateway.mqadmin.rendering import java
 from mqgateway.gateway.mqadmin.servers import reachable
 
 TOOLS_GROUP = "TOOLS_CONSUMER"
-"""A group that every broker knows. Standard: `MixAll.TOOLS_CONSUMER_GROUP`."""
+"""A group that exists on every broker. RocketMQ: `MixAll.TOOLS_CONSUMER_GROUP`."""
 BODY_FOLDER = "/tmp/rocketmq/msgbodys"
-"""Where the standard's tool leaves the bodies of messages that it shows."""
+"""Folder in which RocketMQ's tool stores the bodies of messages that it shows."""
 _SUBSCRIPTION = 4
 _STATUS = {
     ResponseCode.SUCCESS: PullStatus.FOUND,
@@ -37,7 +37,8 @@ _STATUS = {
 
 
 def pull(queue: MessageQueue, offset: int, count: int, tags: str, group: str) -> Question[PullResult]:
-    """At most `count` messages of a queue, from an offset on, with one of these tags (`TagA || TagB`)."""
+    """Return a query for at most `count` messages of a queue, from an offset on, with one of these tags
+    (`TagA || TagB`)."""
     chosen = set() if tags in ("", "*") else {tag.strip() for tag in tags.split("||")}
 
     def read(answer: RemotingCommand) -> PullResult:
@@ -71,7 +72,10 @@ def pull(queue: MessageQueue, offset: int, count: int, tags: str, group: str) ->
 def by_key(
     call: CommandCall, topic: str, key: str, route: str | None = None, **chosen: Any
 ) -> list[ReceivedMessage]:
-    """Messages with a key, of all brokers of a topic, the oldest first. Raises `BrokerError` for none."""
+    """Return the messages with a key from all brokers of a topic, the oldest first.
+
+    Raises `BrokerError` if there is none.
+    """
     found: list[ReceivedMessage] = []
     question = messages.by_key(topic, key, **chosen)
     for _, address in reachable(call.servers.route(route or topic).broker_datas):
@@ -85,7 +89,7 @@ def by_key(
 
 
 def by_id(call: CommandCall, topic: str, message_id: str, route: str | None = None) -> ReceivedMessage:
-    """The message of an id, whichever of the two kinds it is. Raises `BrokerError` for none."""
+    """Return the message of an offset id or unique key. Raises `BrokerError` if there is none."""
     try:
         ip, port, offset = parse_offset_message_id(message_id)
         address = f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
@@ -93,7 +97,7 @@ def by_id(call: CommandCall, topic: str, message_id: str, route: str | None = No
         address = ""
     info = call.servers.clusters()
     known = {one for data in info.broker_addr_table.values() for one in data.broker_addrs.values()}
-    # The two kinds are equally long: it is the kind that says where the message lies if a broker lies there.
+    # The two kinds are equally long. It is an offset id if the address in it is that of a broker.
     if address in known:
         found = call.servers.ask(messages.at(offset, topic), address)
         if found is not None:
@@ -127,8 +131,8 @@ def _moved(
     return None
 
 
-def told_of(message: ReceivedMessage) -> dict[str, Any]:
-    """A message as a row; times are ms since the epoch."""
+def message_row(message: ReceivedMessage) -> dict[str, Any]:
+    """Return a message as a row; times are ms since the epoch."""
     told: dict[str, Any] = {
         "offsetId": message.offset_message_id,
         "msgId": message.message_id,
@@ -158,7 +162,7 @@ def told_of(message: ReceivedMessage) -> dict[str, Any]:
 
 
 def body_of(row: Row) -> bytes:
-    """The body of a message that is a row."""
+    """Return the body of a message row."""
     if "bodyBase64" in row:
         return base64.b64decode(row["bodyBase64"])
     text: str = row["body"]
@@ -166,7 +170,7 @@ def body_of(row: Row) -> bytes:
 
 
 def keep_body(row: Row, suffix: str = "") -> str:
-    """Leave the body of a message where the standard's tool does; where that is."""
+    """Store the body of a message in the folder that RocketMQ's tool uses; return the file's path."""
     folder = Path(BODY_FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{Path(row['msgId']).name}{suffix}"
@@ -175,7 +179,7 @@ def keep_body(row: Row, suffix: str = "") -> str:
 
 
 def as_java(row: Row, *, with_body: bool = True) -> str:
-    """A message as Java prints it. Standard: `MessageExt.toString`."""
+    """Return a message as Java prints it. RocketMQ: `MessageExt.toString`."""
     body = body_of(row)
     octets = ", ".join(str(octet - 256 if octet > 127 else octet) for octet in body)
     shown_body = f"[{octets}]" if with_body else "null"
@@ -194,28 +198,31 @@ def as_java(row: Row, *, with_body: bool = True) -> str:
 
 
 def queue_text(queue: MessageQueue) -> str:
-    """A queue as Java prints it."""
+    """Return a queue as Java prints it."""
     return f"MessageQueue [topic={queue.topic}, brokerName={queue.broker_name}, queueId={queue.queue_id}]"
 
 
 def addresses(call: CommandCall, topic: str) -> dict[str, str]:
-    """Whom to ask about the queues of a topic, by broker name."""
+    """Return the addresses of the topic's brokers by broker name: the master, else a slave."""
     return dict(reachable(call.servers.route(topic).broker_datas))
 
 
 def decoded(row: Row, charset: str) -> str:
-    """A body as text of a character set. Raises `LookupError` for one that nobody knows."""
+    """Return a body as text of a character set. Raises `LookupError` for an unknown one."""
     return body_of(row).decode(charset, "replace")
 
 
 def pulled(
     call: CommandCall, queue: MessageQueue, address: str, begin: int, end: int, tags: str = "*"
 ) -> Iterator[tuple[PullResult, Sequence[Row]]]:
-    """What the pulls of a queue bring, from one offset up to another."""
+    """Pull a queue from one offset up to another; yield each result with its messages as rows.
+
+    Stops early if there are no new messages or the offset is out of range.
+    """
     offset = begin
     while offset < end:
         found = call.servers.ask(pull(queue, offset, 32, tags, TOOLS_GROUP), address, 20.0)
         offset = found.next_offset
-        yield found, [told_of(one) for one in found.messages]
+        yield found, [message_row(one) for one in found.messages]
         if found.status in (PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL):
             return

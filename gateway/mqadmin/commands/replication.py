@@ -1,4 +1,4 @@
-"""What brokers say of replication. Standard: `HAStatusSubCommand`."""
+"""Replication state of brokers. RocketMQ: `HAStatusSubCommand`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _slave_text(row: Row) -> Iterator[str]:
     text=_text,
 )
 def status(call: CommandCall) -> Iterator[Row]:
-    """Standard: `HAStatusSubCommand`. Speeds are bytes a second."""
+    """RocketMQ: `HAStatusSubCommand`. Speeds are bytes a second."""
     for broker in targets.masters(call):
         with call.servers.part(broker):
             yield {"broker": broker, **call.servers.ask(replicas.replication(), broker).to_json()}

@@ -1,6 +1,6 @@
-"""Commands that send messages, most of them to see how long that takes.
+"""Commands that send messages, most of them to measure the latency.
 
-Standard: `SendMessageCommand`, `SendMsgStatusCommand`, `CheckMsgSendRTCommand`, `CLusterSendMsgRTCommand`.
+RocketMQ: `SendMessageCommand`, `SendMsgStatusCommand`, `CheckMsgSendRTCommand`, `CLusterSendMsgRTCommand`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _CHINA = datetime.timezone(datetime.timedelta(hours=8))
 
 
 class Sender:
-    """Sends the messages of a call, each to a queue that is told. A topic that is not there is made by the
-    first of them, where `makes_topic` and the brokers allow that."""
+    """Producer for the messages of a call, each to a given queue.
+
+    The first message creates a missing topic if `makes_topic` and the brokers allow it.
+    """
 
     def __init__(self, call: CommandCall, topic: str, *, makes_topic: bool = True) -> None:
         """Raises `NoBroker`."""
@@ -79,8 +81,8 @@ class Sender:
 
 
 def _route(call: CommandCall, topic: str, options: ProducerOptions) -> TopicRouteData:
-    """How a topic can be sent to: as one that the first message makes, where it is not there yet and brokers
-    allow that. Raises `NoBroker`."""
+    """Return the route of a topic; for a missing topic the one that the first message creates, if brokers
+    allow it. Raises `NoBroker`."""
     try:
         return call.servers.route(topic)
     except NoBroker:
@@ -91,7 +93,7 @@ def _route(call: CommandCall, topic: str, options: ProducerOptions) -> TopicRout
 
 
 def send_again(call: CommandCall, message: ReceivedMessage) -> str:
-    """Send a message that was found; the result as Java prints it."""
+    """Send a message again; return the result as Java prints it."""
     sender = Sender(call, message.topic)
     copied = Message(message.topic, message.body, flag=message.flag)
     copied.properties = dict(message.properties)
@@ -134,7 +136,7 @@ def _result_text(result: SendResult | None) -> str:
     ),
 )
 def send(call: CommandCall) -> Iterator[Row]:
-    """Standard: `SendMessageCommand`."""
+    """RocketMQ: `SendMessageCommand`."""
     given = call.given
     if "i" in given and "b" not in given:
         raise UsageError("Broker name must be set if the queue is chosen!")
@@ -159,7 +161,7 @@ def send(call: CommandCall) -> Iterator[Row]:
 def _timed(
     call: CommandCall, sender: Sender, message: Message, queue: MessageQueue
 ) -> tuple[int, SendResult | None]:
-    """Ms that a send took, and its result: None for one that failed, which is noted."""
+    """Send a message; return the latency in ms and the result, None for a failure, which is recorded."""
     began, result = call.monotonic(), None
     with call.servers.part(queue.broker_name):
         result = sender.send(message, queue)
@@ -174,7 +176,7 @@ def _timed(
     text=lambda call, rows: (f"rt={row['millis']}ms, SendResult={row['result']}\n" for row in rows),
 )
 def send_status(call: CommandCall) -> Iterator[Row]:
-    """Standard: `SendMsgStatusCommand`; a first message that is not shown opens the connection."""
+    """RocketMQ: `SendMsgStatusCommand`. A first message opens the connection and is not shown."""
     name = call.given.need("b")
     sender = Sender(call, name)
     sender.send(Message(name, _text(16)), sender.queues[0])
@@ -204,7 +206,7 @@ def _round_trips_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_round_trips_text,
 )
 def round_trips(call: CommandCall) -> Iterator[Row]:
-    """Standard: `CheckMsgSendRTCommand`; the first send, which opens the connection, is not averaged."""
+    """RocketMQ: `CheckMsgSendRTCommand`; the first send, which opens the connection, is not averaged."""
     topic, amount = call.given.need("t"), call.given.number("a", 100)
     sender = Sender(call, topic)
     total = 0
@@ -252,7 +254,7 @@ def _cluster_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_cluster_text,
 )
 def cluster_round_trips(call: CommandCall) -> Iterator[Row]:
-    """Standard: `CLusterSendMsgRTCommand`, which never ends; this does, unless `-i` is given."""
+    """RocketMQ: `CLusterSendMsgRTCommand`, which never ends; this does, unless `-i` is given."""
     amount, size = call.given.number("a", 100), call.given.number("s", 128)
     known = call.servers.clusters().cluster_addr_table
     wanted = call.given.text("c")

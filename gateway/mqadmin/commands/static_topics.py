@@ -1,6 +1,6 @@
-"""Commands that make static topics and move their queues.
+"""Commands that create static topics and move their queues.
 
-Standard: `UpdateStaticTopicSubCommand`, `RemappingStaticTopicSubCommand`, `MQAdminUtils`.
+RocketMQ: `UpdateStaticTopicSubCommand`, `RemappingStaticTopicSubCommand`, `MQAdminUtils`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqgateway.gateway.mqadmin.declaration import (
 )
 from mqgateway.gateway.mqadmin.rendering import each
 from mqgateway.gateway.mqadmin.servers import master_of
-from mqgateway.gateway.mqadmin.static_plan import Placed, StaticTopicPlan
+from mqgateway.gateway.mqadmin.static_plan import BrokerShare, StaticTopicPlan
 
 if TYPE_CHECKING:
     from mqgateway.gateway.codec.bodies import ClusterInfo
@@ -56,17 +56,17 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
     text=_TEXT,
 )
 def update(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateStaticTopicSubCommand`."""
+    """RocketMQ: `UpdateStaticTopicSubCommand`."""
     topic, queues = call.given.need("t"), call.given.number("qn", 0)
     info = call.servers.clusters()
     if "mf" in call.given:
         plan = _from_file(call, topic)
     else:
-        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        targets, brokers = _targets(call, info), _mappings(call, topic, info)
         plan = static_plan.created(topic, queues, targets, brokers, call.now())
         yield from _kept(call, topic, brokers, plan)
     plan.complete(_neighbours(plan, info))
-    _tell(call, plan, sorted(plan.brokers), info)
+    _send_parts(call, plan, sorted(plan.brokers), info)
     call.summary["epoch"] = plan.epoch
 
 
@@ -80,28 +80,34 @@ def update(call: CommandCall) -> Iterator[Row]:
     text=_TEXT,
 )
 def remap(call: CommandCall) -> Iterator[Row]:
-    """New brokers may be written to first, then old ones not any more; then the offsets are settled, and new
-    brokers told of them, and at last all others. Standard: `MQAdminUtils.remappingStaticTopic`."""
+    """Move the queues of a static topic: make new brokers writable, then old ones read-only.
+
+    Then the offsets are settled, and sent to the new brokers first, to all others last. RocketMQ:
+    `MQAdminUtils.remappingStaticTopic`.
+    """
     topic = call.given.need("t")
     info = call.servers.clusters()
     if "mf" in call.given:
         plan = _from_file(call, topic)
     else:
-        targets, brokers = _targets(call, info), _placed(call, topic, info)
+        targets, brokers = _targets(call, info), _mappings(call, topic, info)
         if not brokers:
             raise NoBroker(f"no broker has the topic {topic}")
         plan = static_plan.moved(topic, targets, brokers, call.now())
         yield from _kept(call, topic, brokers, plan)
         plan.complete(_neighbours(plan, info))
     into, out_of = sorted(plan.into), sorted(plan.out_of)
-    _tell(call, plan, [*into, *out_of], info)
+    _send_parts(call, plan, [*into, *out_of], info)
     call.summary["moves"] = [move for broker in out_of for move in _settled(call, plan, broker, info)]
-    _tell(call, plan, [*into, *sorted(plan.brokers.keys() - plan.into - plan.out_of)], info)
+    _send_parts(call, plan, [*into, *sorted(plan.brokers.keys() - plan.into - plan.out_of)], info)
     call.summary["epoch"] = plan.epoch
 
 
 def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: ClusterInfo) -> Iterator[Row]:
-    """From where on queues lie at their new brokers."""
+    """Settle the first offset of each moved queue at its new broker; yield the moves.
+
+    Raises `ClientError` if the old broker does not report the end of the queue.
+    """
     moving = list(plan.moving(broker))
     table = call.servers.ask(topics.stats(plan.topic), _master(info, broker)).offset_table if moving else {}
     for number, old, new in moving:
@@ -114,8 +120,8 @@ def _settled(call: CommandCall, plan: StaticTopicPlan, broker: str, info: Cluste
         yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
 
 
-def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
-    """Each of the brokers what it is to have."""
+def _send_parts(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: ClusterInfo) -> None:
+    """Send each of the brokers its part of the plan."""
     masters = {name: _master(info, name) for name in plan.brokers}
     is_forced = call.given.truth("fr")
     for name in brokers:
@@ -125,7 +131,7 @@ def _tell(call: CommandCall, plan: StaticTopicPlan, brokers: list[str], info: Cl
 
 
 def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
-    """The names of the brokers that are to have the queues. Raises `NoBroker`."""
+    """Return the names of the target brokers of the queues. Raises `NoBroker`."""
     if (given := call.given.text("b")) is not None:
         found = {one.strip() for one in given.split(",")}
     else:
@@ -138,8 +144,11 @@ def _targets(call: CommandCall, info: ClusterInfo) -> set[str]:
     return found
 
 
-def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Placed]:
-    """What each broker has of the topic. Raises `ClientError` where one has it, but not as a static one."""
+def _mappings(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, BrokerShare]:
+    """Return the topic's configuration and mapping on each broker that has it.
+
+    Raises `ClientError` if a broker has it as an ordinary topic, or its mapping is invalid.
+    """
     found = {}
     for name in sorted(info.broker_addr_table):
         told = call.servers.ask(topics.config_and_mapping(topic), _master(info, name))
@@ -149,7 +158,7 @@ def _placed(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Place
         if mapping is None:
             raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:
-            found[name] = Placed(config, TopicQueueMappingDetail.from_json(mapping))
+            found[name] = BrokerShare(config, TopicQueueMappingDetail.from_json(mapping))
         except ConfigError as error:
             raise ClientError(f"broker {name}: cannot read the mapping: {error}") from None
     return found
@@ -162,13 +171,13 @@ def _master(info: ClusterInfo, name: str) -> str:
 
 
 def _neighbours(plan: StaticTopicPlan, info: ClusterInfo) -> list[str]:
-    """All brokers of the clusters that have something of the topic."""
+    """Return all brokers of the clusters that have a broker in the plan."""
     clusters = [names for names in info.cluster_addr_table.values() if set(names) & plan.brokers.keys()]
     return sorted({name for names in clusters for name in names})
 
 
 def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
-    """The mapping of a file. Raises `UsageError`, `ClientError`."""
+    """Return the plan of the mapping file. Raises `UsageError`, `ClientError`."""
     path = call.given.need("mf")
     try:
         plan = StaticTopicPlan.from_json(orjson.loads(Path(path).read_bytes()))
@@ -180,11 +189,16 @@ def _from_file(call: CommandCall, topic: str) -> StaticTopicPlan:
     return plan
 
 
-def _kept(call: CommandCall, topic: str, brokers: dict[str, Placed], after: StaticTopicPlan) -> Iterator[Row]:
-    """Files of how it was and how it is to be, with which `-mf` goes on or back; none in a dry run."""
+def _kept(
+    call: CommandCall, topic: str, brokers: dict[str, BrokerShare], after: StaticTopicPlan
+) -> Iterator[Row]:
+    """Write files of the mapping before and after, with which `-mf` resumes or reverts; yield their rows.
+
+    In a dry run no file is written.
+    """
     if call.is_dry:
         return
-    from tempfile import gettempdir  # slow to load, and needed here only
+    from tempfile import gettempdir  # slow to load, and only needed here
 
     epoch = max((one.mapping.epoch for one in brokers.values()), default=call.now())
     before = StaticTopicPlan(topic, static_plan.CREATED, epoch, brokers)

@@ -1,4 +1,4 @@
-"""The options `-b` and `-c`, which many commands have: one broker by its address, or a cluster."""
+"""The options `-b` and `-c` that many commands have: one broker by its address, or a cluster."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ _CLUSTER = "all brokers of this cluster"
 
 
 def one_of(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
-    """Exactly one of the two is to be given."""
+    """Return both options; exactly one of them must be given."""
     return CommandOption("b", "brokerAddr", _BROKER, group="where", values=NameKind.ADDRESS), CommandOption(
         "c", long, _CLUSTER, group="where", values=NameKind.CLUSTER
     )
 
 
 def either(long: str = "clusterName") -> tuple[CommandOption, CommandOption]:
-    """One of the two is to be given; `-b` counts if both are."""
+    """Return both options; at least one of them must be given, and `-b` takes precedence."""
     return CommandOption("b", "brokerAddr", _BROKER, values=NameKind.ADDRESS), CommandOption(
         "c", long, _CLUSTER, values=NameKind.CLUSTER
     )
 
 
 def masters(call: CommandCall) -> list[str]:
-    """The broker of `-b`, or the masters of `-c`. Raises `UsageError` without either, `NoBroker`."""
+    """Return the broker of `-b`, or the masters of `-c`. Raises `UsageError` without either, `NoBroker`."""
     if (broker := call.given.text("b")) is not None:
         return [broker]
     return call.servers.masters(_cluster(call))
 
 
-def everybody(call: CommandCall) -> list[str]:
-    """The broker of `-b`, or all brokers of `-c`, slaves too. Raises as `masters`."""
+def all_brokers(call: CommandCall) -> list[str]:
+    """Return the broker of `-b`, or all brokers of `-c`, including slaves. Raises as `masters`."""
     if (broker := call.given.text("b")) is not None:
         return [broker]
-    return call.servers.everybody(_cluster(call))
+    return call.servers.all_brokers(_cluster(call))
 
 
 def _cluster(call: CommandCall) -> str:
@@ -44,7 +44,7 @@ def _cluster(call: CommandCall) -> str:
 
 
 def titled(call: CommandCall) -> list[tuple[str, str]]:
-    """The same as `everybody` with the line that stands above what each of them says."""
+    """Return the brokers of `all_brokers`, each with the title line of its output. Raises as `masters`."""
     if (broker := call.given.text("b")) is not None:
         return [(broker, f"============{broker}============")]
     found = []

@@ -1,6 +1,6 @@
-"""Commands that make, change and delete topics.
+"""Commands that create, change and delete topics.
 
-Standard: the package `command.topic` of the module `tools`.
+RocketMQ: the package `command.topic` of the module `tools`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 
 TOPIC = CommandOption("t", "topic", "topic", required=True, values=NameKind.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
-"""Where name servers keep on which brokers' queues an ordered topic lies."""
+"""Key-value namespace of the name servers for the brokers and queue numbers of ordered topics."""
 
 
 def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
-    """`+a=b,-c` as what is set and what is taken away. Raises `UsageError`."""
+    """Parse `+a=b,-c` into attributes to set and names to remove. Raises `UsageError`."""
     added: dict[str, str] = {}
     removed: list[str] = []
     for part in (text or "").split(","):
@@ -80,7 +80,7 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_update_text,
 )
 def update(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicSubCommand`."""
+    """RocketMQ: `UpdateTopicSubCommand`."""
     given = call.given
     added, removed = attributes_of(given.text("a"))
     config = TopicConfig(
@@ -104,7 +104,10 @@ def update(call: CommandCall) -> Iterator[Row]:
 
 
 def _set_order(call: CommandCall, config: TopicConfig) -> str:
-    """Let name servers know that each broker has so many queues in order; what was set."""
+    """Register the brokers and numbers of queues of an ordered topic at the name servers; return the value.
+
+    Raises `NoBroker` if no name server knows the broker.
+    """
     count = config.write_queue_nums
     if (cluster := call.given.text("c")) is not None:
         told = ";".join(f"{one.broker_name}:{count}" for one in call.servers.members(cluster))
@@ -123,12 +126,12 @@ def _set_order(call: CommandCall, config: TopicConfig) -> str:
 
 
 def put_order(call: CommandCall, topic: str, order: str) -> None:
-    """Tell all name servers on which brokers' queues an ordered topic lies."""
+    """Register the order configuration of a topic at all name servers."""
     call.servers.change_names(names.put_value(ORDER_NAMESPACE, topic, order))
 
 
 def read_list(path: str) -> list[dict[str, Any]]:
-    """The objects in a file that is a JSON array. Raises `BadArgument`."""
+    """Return the objects of a file with a JSON array. Raises `BadArgument`."""
     try:
         found = orjson.loads(Path(path).read_bytes())
     except (OSError, ValueError) as error:
@@ -151,7 +154,7 @@ def read_list(path: str) -> list[dict[str, Any]]:
     text=each("submit batch of topic config to {broker} success, please check the result later.\n"),
 )
 def update_list(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicListSubCommand`."""
+    """RocketMQ: `UpdateTopicListSubCommand`."""
     try:
         configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
     except ConfigError as error:
@@ -175,14 +178,14 @@ def _delete_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_delete_text,
 )
 def delete(call: CommandCall) -> Iterator[Row]:
-    """Standard: `DeleteTopicSubCommand`."""
+    """RocketMQ: `DeleteTopicSubCommand`."""
     topic, cluster = call.given.need("t"), call.given.need("c")
     delete_everywhere(call, topic, cluster)
     yield {"topic": topic, "cluster": cluster}
 
 
 def delete_everywhere(call: CommandCall, topic: str, cluster: str) -> None:
-    """Delete a topic at the masters of a cluster, and let name servers forget it."""
+    """Delete a topic at the masters of a cluster and at all name servers."""
     for broker in call.servers.masters(cluster):
         call.servers.change(topics.delete(topic), broker)
     call.servers.change_names(names.forget_topic(topic, cluster))
@@ -206,7 +209,7 @@ def _perm_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_perm_text,
 )
 def update_permission(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateTopicPermSubCommand`."""
+    """RocketMQ: `UpdateTopicPermSubCommand`."""
     topic, perm = call.given.need("t"), call.given.number("p", 6)
     route = call.servers.route(topic)
     queues = {one.broker_name: one for one in route.queue_datas}
@@ -247,7 +250,7 @@ def _order_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     text=_order_text,
 )
 def update_order(call: CommandCall) -> Iterator[Row]:
-    """Standard: `UpdateOrderConfCommand`."""
+    """RocketMQ: `UpdateOrderConfCommand`."""
     topic, method = call.given.need("t"), call.given.need("m")
     order = call.given.text("v")
     if method not in _ORDER_TEXTS:

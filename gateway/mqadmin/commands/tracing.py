@@ -1,4 +1,4 @@
-"""What clients say of a message that they traced. Standard: `QueryMsgTraceByIdSubCommand`, `TraceView`."""
+"""Trace of a message, as its clients recorded it. RocketMQ: `QueryMsgTraceByIdSubCommand`, `TraceView`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTHS = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}\n"
 
 
 def records(message: ReceivedMessage, message_id: str) -> Iterator[dict[str, Any]]:
-    """The records of a trace message that say how a message was sent and consumed."""
+    """Yield the records of a trace message about the sending and consumption of a message."""
     for told in trace_records(message.body):
         if told.message_id != message_id or told.kind not in _TYPES:
             continue
@@ -65,7 +65,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
     text=_text,
 )
 def trace(call: CommandCall) -> Iterator[Row]:
-    """Standard: `QueryMsgTraceByIdSubCommand`. Times are ms since the epoch."""
+    """RocketMQ: `QueryMsgTraceByIdSubCommand`. Times are ms since the epoch."""
     given = call.given
     message_id = given.need("i")
     chosen: dict[str, Any] = {

@@ -9,7 +9,7 @@ from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.broker.operations import NewMessage, OperationError
-from mqgateway.gateway.remedies.replays import copied_properties, origin_of
+from mqgateway.gateway.remedies.replays import ReplayRefused, check_target, copied_properties, origin_of
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
@@ -19,8 +19,6 @@ from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 
 REPLAY_MAX = 100
-REPLAYED_FROM = "REPLAYED_FROM"
-"""Property of a message that was sent again: the id of the dead letter."""
 TO_TOPIC, TO_GROUP = "topic", "group"
 
 
@@ -56,8 +54,11 @@ async def replay(console: Console, call: WebCall) -> dict[str, Any]:
     Each is stored as a new message, which has the old one's id as a property; the dead letter stays.
     """
     group, ids = call.path["group"], call.body["ids"]
-    if call.body["to"] == TO_GROUP and console.operations.clients.consumes_in_order(group):
-        raise ApiError(409, f"{group} consumes in order, without retries: send them to their topic")
+    if call.body["to"] == TO_GROUP:
+        try:
+            check_target(RETRY_PREFIX + group, group, console.operations.clients.consumes_in_order)
+        except ReplayRefused as error:
+            raise ApiError(409, str(error)) from None
     if not 0 < len(ids) <= REPLAY_MAX:
         raise ApiError(400, f"ids must be 1 to {REPLAY_MAX} ids of messages")
     breathe, results = console.turns(), []
@@ -92,7 +93,7 @@ def _target(stored: StoredMessage, group: str, to: str) -> str:
 
 
 def _again(stored: StoredMessage, target: str, now: int) -> NewMessage:
-    properties = {**copied_properties(stored.properties, target), REPLAYED_FROM: stored.message_id}
+    properties = copied_properties(stored.properties, target, stored.message_id)
     kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
     return NewMessage(
         target,

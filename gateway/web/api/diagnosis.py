@@ -36,7 +36,7 @@ from mqgateway.gateway.web.scan import settled
 
 log = logging.getLogger(__name__)
 
-MEMBERS_ASKED_MAX, TOPICS_MAX, HALVES_MAX = 64, 64, 256
+MEMBERS_QUERIED_MAX, TOPICS_MAX, HALVES_MAX = 64, 64, 256
 
 
 async def diagnosis(console: Console, call: WebCall) -> dict[str, Any]:
@@ -61,17 +61,17 @@ async def _members(
 ) -> list[ConnectedMember]:
     """All members; what each says of itself, of so many."""
     clients = online.clients
-    asked = clients[:MEMBERS_ASKED_MAX]
+    asked = clients[:MEMBERS_QUERIED_MAX]
     ask = operations.clients.running_info
     answers: list[tuple[bool, Any]] = await DeferredList(
         [maybeDeferred(ask, permit, name, one.client_id) for one in asked],
         consumeErrors=True,
     )
-    told = [_told(one, *answer) for one, answer in zip(asked, answers, strict=True)]
-    return [*told, *(ConnectedMember(one.client_id, one.language) for one in clients[MEMBERS_ASKED_MAX:])]
+    told = [_member(one, *answer) for one, answer in zip(asked, answers, strict=True)]
+    return [*told, *(ConnectedMember(one.client_id, one.language) for one in clients[MEMBERS_QUERIED_MAX:])]
 
 
-def _told(client: GroupClient, is_answered: bool, answer: Any) -> ConnectedMember:
+def _member(client: GroupClient, is_answered: bool, answer: Any) -> ConnectedMember:
     try:
         if is_answered and not answer.code:
             return member(client.client_id, client.language, ConsumerRunningInfo.decode(answer.body))

@@ -97,13 +97,13 @@ def events(console: Console, call: WebCall) -> EventSource:
     """Figures every two seconds, as events called `figures`."""
     before = console.counts()
 
-    def tell() -> Events:
+    def latest() -> Events:
         nonlocal before
         figures = console.figures(before)
         before = console.counts()
         return [("figures", {"time": console.now() / 1000, **figures})]
 
-    return EventSource(LIVE_SECONDS, tell)
+    return EventSource(LIVE_SECONDS, latest)
 
 
 def audit(console: Console, call: WebCall) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def test_a_message_behind_the_end_of_the_successors_log_was_the_masters_alone(re
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "acknowledged"),
     [
         ("ours", Acknowledged(7, 3.5, A, 1000)),
         ("apache", Acknowledged(7, 3.5, A, 999)),
@@ -38,8 +38,8 @@ def test_a_message_behind_the_end_of_the_successors_log_was_the_masters_alone(re
     ],
     ids=["ours acknowledged it", "the successor had it", "nobody succeeded", "never master"],
 )
-def test_everything_else_is_a_loss(reigns: Reigns, kind: str, told: Acknowledged) -> None:
-    assert not reigns.loss("m", kind, told, EPOCHS).is_apaches_alone
+def test_everything_else_is_a_loss(reigns: Reigns, kind: str, acknowledged: Acknowledged) -> None:
+    assert not reigns.loss("m", kind, acknowledged, EPOCHS).is_apaches_alone
 
 
 def test_an_epoch_without_a_message_begins_where_the_next_one_does(reigns: Reigns) -> None:

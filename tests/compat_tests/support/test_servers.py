@@ -40,7 +40,7 @@ def test_the_archive_is_made_once(made: list[Path]) -> None:
     assert [one.name for one in archive.parent.iterdir()] == [archive.name], "nothing is left over"
 
 
-def test_only_servers_of_today_that_nobody_measures_have_it(made: list[Path], tmp_path: Path) -> None:
+def test_only_unmeasured_servers_of_today_have_it(made: list[Path], tmp_path: Path) -> None:
     namesrv = f"{HOST}:9876"
     with_it = [
         apache_namesrv(tmp_path / "n", 9876),

@@ -89,7 +89,7 @@ def test_cleaning_forgets_replicas_or_the_whole_set() -> None:
     assert changed(both, CleanBrokerData("brk", frozenset([1, 2]))) is None
 
 
-def test_epochs_survive_when_nobody_in_sync_is_left() -> None:
+def test_epochs_survive_without_replica_in_sync() -> None:
     """RocketMQ forgets half of such a set, and begins with epoch 0 when a replica registers."""
     cleaned = after(a_set(), CleanBrokerData("brk", frozenset([1])))
     assert (cleaned.master_epoch, cleaned.sync_state_set, set(cleaned.replicas)) == (1, frozenset(), {2})

@@ -23,8 +23,8 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-def ask(bench: Bench, told: list[Any], decide: Any = None) -> None:
-    bench.controller.decide(decide or (lambda world: replica_info(world, "brk")), told.append)
+def ask(bench: Bench, outcomes: list[Any], decide: Any = None) -> None:
+    bench.controller.decide(decide or (lambda world: replica_info(world, "brk")), outcomes.append)
 
 
 def masters(bench: Bench) -> list[int | None]:
@@ -36,12 +36,12 @@ def test_a_decision_waits_for_what_those_before_change(clock: ManualClock) -> No
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.state.holds = True
     bench.hear(2)
-    told: list[Any] = []
-    bench.controller.elect("brk", None, False, told.append)
-    ask(bench, told)
-    assert told == []
+    outcomes: list[Any] = []
+    bench.controller.elect("brk", None, False, outcomes.append)
+    ask(bench, outcomes)
+    assert outcomes == []
     bench.state.held.pop()()
-    elected, asked = told
+    elected, asked = outcomes
     assert elected.answer.master == asked.answer.master == 2
     assert bench.notices == [MasterChangeNotice([address(2)], bench.state.sets["brk"])]
 
@@ -49,61 +49,61 @@ def test_a_decision_waits_for_what_those_before_change(clock: ManualClock) -> No
 def test_controller_that_does_not_lead_decides_nothing(clock: ManualClock) -> None:
     bench = Bench(clock, a_set())
     bench.state.is_leader = False
-    told: list[Any] = []
-    ask(bench, told)
-    assert isinstance(told[0], NotLeading)
-    assert str(told[0]) == "The controller is not in leader state"
+    outcomes: list[Any] = []
+    ask(bench, outcomes)
+    assert isinstance(outcomes[0], NotLeading)
+    assert str(outcomes[0]) == "The controller is not in leader state"
 
 
 def test_waiting_decisions_fail_after_loss_of_leadership(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.state.holds = True
     bench.hear(2)
-    told: list[Any] = []
-    bench.controller.elect("brk", None, False, told.append)
-    ask(bench, told)
+    outcomes: list[Any] = []
+    bench.controller.elect("brk", None, False, outcomes.append)
+    ask(bench, outcomes)
     bench.state.is_leader = False
     bench.state.held.pop()()
-    assert isinstance(told[0], ControllerDecision) and isinstance(told[1], NotLeading)
+    assert isinstance(outcomes[0], ControllerDecision) and isinstance(outcomes[1], NotLeading)
 
 
 def test_only_so_many_wait(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.state.holds = True
     bench.hear(2)
-    told: list[Any] = []
-    bench.controller.elect("brk", None, False, told.append)
+    outcomes: list[Any] = []
+    bench.controller.elect("brk", None, False, outcomes.append)
     for _ in range(WAITING_MAX + 1):
-        ask(bench, told)
-    (refused,) = told
+        ask(bench, outcomes)
+    (refused,) = outcomes
     assert isinstance(refused, TooManyWaiting)
     bench.state.held.pop()()
-    assert len(told) == WAITING_MAX + 2
-    assert all(isinstance(one, ControllerDecision) for one in told[1:])
+    assert len(outcomes) == WAITING_MAX + 2
+    assert all(isinstance(one, ControllerDecision) for one in outcomes[1:])
 
 
-def test_a_decision_that_fails_stops_nobody(clock: ManualClock) -> None:
+def test_decision_that_fails_stops_no_other(clock: ManualClock) -> None:
     bench = Bench(clock, a_set())
-    told: list[Any] = []
+    outcomes: list[Any] = []
 
     def broken(world: object) -> ControllerDecision[None]:
         raise ValueError("broken")
 
-    ask(bench, told, broken)
-    ask(bench, told, lambda world: next_broker_id(world, "brk"))
-    assert isinstance(told[0], ValueError) and told[1].answer == 3
+    ask(bench, outcomes, broken)
+    ask(bench, outcomes, lambda world: next_broker_id(world, "brk"))
+    assert isinstance(outcomes[0], ValueError) and outcomes[1].answer == 3
 
 
 def test_failed_proposal_is_reported_without_notice(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.hear(2)
     bench.state.failures = [OSError("full")]
-    told: list[Any] = []
-    bench.controller.elect("brk", 2, True, told.append)
-    assert isinstance(told[0], OSError)
+    outcomes: list[Any] = []
+    bench.controller.elect("brk", 2, True, outcomes.append)
+    assert isinstance(outcomes[0], OSError)
     assert not bench.notices
-    bench.controller.elect("brk", 2, True, told.append)
-    assert told[1].answer.master == 2
+    bench.controller.elect("brk", 2, True, outcomes.append)
+    assert outcomes[1].answer.master == 2
 
 
 def test_a_master_whose_connection_ends_is_followed_at_once(clock: ManualClock) -> None:
@@ -123,7 +123,7 @@ def test_a_slave_whose_connection_ends_is_nobodys_loss(clock: ManualClock) -> No
     assert not bench.controller.is_alive(key(2))
 
 
-def test_the_late_end_of_an_old_connection_elects_nobody(clock: ManualClock) -> None:
+def test_late_end_of_an_old_connection_elects_no_master(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     old = bench.hear(1, "old")
     bench.hear(1, "new")
@@ -153,7 +153,7 @@ def test_a_silent_master_is_followed_and_its_connection_given_up(clock: ManualCl
     assert masters(bench) == [2]
 
 
-def test_a_wall_clock_that_is_set_deposes_nobody(clock: ManualClock) -> None:
+def test_wall_clock_that_is_set_deposes_no_master(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     bench.hear(1)
     bench.hear(2)
@@ -163,7 +163,7 @@ def test_a_wall_clock_that_is_set_deposes_nobody(clock: ManualClock) -> None:
     assert not bench.state.events
 
 
-def test_a_master_without_a_follower_is_gone_until_somebody_in_sync_is_back(clock: ManualClock) -> None:
+def test_master_without_a_follower_is_gone_until_a_replica_in_sync_is_back(clock: ManualClock) -> None:
     bench = Bench(clock, a_set(sync_state_set=BOTH))
     first = bench.hear(1)
     bench.controller.connection_lost(first)

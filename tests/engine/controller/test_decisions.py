@@ -45,7 +45,7 @@ def refusal(decision: ControllerDecision[Any]) -> ControllerRefusal:
 # Ids
 
 
-def test_the_next_id_is_one_for_a_set_that_nobody_knows() -> None:
+def test_next_id_of_an_unknown_set_is_one() -> None:
     assert next_broker_id(world(), "brk").answer == 1
     assert next_broker_id(world(a_set()), "brk").answer == 3
 
@@ -131,7 +131,7 @@ def test_replica_without_id_cannot_register() -> None:
 # Queries
 
 
-def test_a_set_is_told_or_unknown() -> None:
+def test_set_is_reported_or_unknown() -> None:
     assert replica_info(world(a_set()), "brk").answer == a_set()
     assert refusal(replica_info(world(), "brk")) == (
         ControllerReason.BROKER_METADATA_NOT_EXIST,
@@ -158,7 +158,7 @@ def new_set(**fields: Any) -> BrokerSet:
     return a_set(**(never | {"sync_state_set_epoch": 0} | fields))
 
 
-def test_an_unknown_set_elects_nobody() -> None:
+def test_unknown_set_elects_no_master() -> None:
     assert refusal(elected(world(), 1)) == (
         ControllerReason.BROKER_NEED_TO_BE_REGISTERED,
         "Broker hasn't been registered",
@@ -238,7 +238,7 @@ def test_a_master_without_a_follower_is_noted_as_gone_once(number: int | None) -
     assert refusal(again).reason is ControllerReason.MASTER_NOT_AVAILABLE
 
 
-def test_a_broker_that_asks_in_vain_changes_nothing() -> None:
+def test_broker_that_asks_unsuccessfully_changes_nothing() -> None:
     on = world(a_set(master=None, master_epoch=2), alive=[2])
     assert refusal(elected(on, 2)).remark == "Failed to elect a new master"
 
@@ -319,7 +319,7 @@ def test_a_set_is_refused_for_the_first_reason_there_is(
     assert refusal(altered(world(a_set((1, 2, 3)), alive=[1, 2]), **fields)) == (reason, remark)
 
 
-def test_a_set_is_refused_without_a_master_and_of_nobody() -> None:
+def test_set_is_refused_without_a_master_and_without_replicas() -> None:
     nobody = altered(world(a_set(master=None), alive=[1, 2]), master=None)
     assert refusal(nobody).remark == REJECTING + "current leader is:{null}, not {null}"
     assert refusal(altered(world())) == (

@@ -84,7 +84,7 @@ def test_offsets_are_compared_in_full(ahead: int) -> None:
     )
 
 
-def test_others_win_only_when_nobody_in_sync_can() -> None:
+def test_others_win_only_without_candidate_in_sync() -> None:
     assert winner({1, 2}, {2, 3}, others={1, 2, 3}, b3=ReplicaHeartbeat(epoch=9)) == 2
     assert winner({1}, {2, 3}, others={1, 2, 3}, b3=ReplicaHeartbeat(epoch=9)) == 3
     assert winner({1}, {1, 3}, others={1, 3}, old=1, designated=3) == 3

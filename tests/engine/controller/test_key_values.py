@@ -19,32 +19,32 @@ class Blocking:
     def __init__(self, place: KeyValues, net: Net) -> None:
         self._place, self._net = place, net
 
-    def _wait(self, told: list[Any]) -> Any:
+    def _wait(self, outcomes: list[Any]) -> Any:
         self._net.settle()
-        (outcome,) = told
+        (outcome,) = outcomes
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
     def transact(self, wanted: Transaction) -> Outcome:
-        told: list[Any] = []
-        self._place.transact(wanted, told.append)
-        return self._wait(told)  # type: ignore[no-any-return]
+        outcomes: list[Any] = []
+        self._place.transact(wanted, outcomes.append)
+        return self._wait(outcomes)  # type: ignore[no-any-return]
 
     def grant(self, seconds: int) -> Lease:
-        told: list[Any] = []
-        self._place.grant(seconds, told.append)
-        return self._wait(told)  # type: ignore[no-any-return]
+        outcomes: list[Any] = []
+        self._place.grant(seconds, outcomes.append)
+        return self._wait(outcomes)  # type: ignore[no-any-return]
 
     def keep(self, number: int) -> Kept:
-        told: list[Any] = []
-        self._place.keep(number, told.append)
-        return self._wait(told)  # type: ignore[no-any-return]
+        outcomes: list[Any] = []
+        self._place.keep(number, outcomes.append)
+        return self._wait(outcomes)  # type: ignore[no-any-return]
 
     def revoke(self, number: int) -> None:
-        told: list[Any] = []
-        self._place.revoke(number, told.append)
-        self._wait(told)
+        outcomes: list[Any] = []
+        self._place.revoke(number, outcomes.append)
+        self._wait(outcomes)
 
 
 def test_the_model_keeps_to_it() -> None:

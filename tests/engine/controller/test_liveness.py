@@ -11,10 +11,10 @@ from tests.support.engine.controller.sets import key
 OLD, NEW = "old connection", "new connection"
 
 
-def heard(*beats: tuple[int, object, int], most: int = 10) -> Liveness:
+def heard(*heartbeats: tuple[int, object, int], most: int = 10) -> Liveness:
     """Return the state after heartbeats of brokers on connections at times."""
     made = Liveness()
-    for number, peer, now in beats:
+    for number, peer, now in heartbeats:
         made.hear(key(number), ReplicaHeartbeat(), peer, now, most)
     return made
 
@@ -34,7 +34,7 @@ def test_the_end_of_its_connection_takes_a_broker_away() -> None:
     assert made.lost(OLD) == []
 
 
-def test_the_late_end_of_an_old_connection_takes_nobody_away() -> None:
+def test_late_end_of_an_old_connection_removes_no_replica() -> None:
     """In RocketMQ this elects another master while the old one does its work."""
     made = heard((1, OLD, 0), (1, NEW, 1))
     assert made.lost(OLD) == []
@@ -103,7 +103,7 @@ def test_of_so_many_is_kept_that_they_have_gone(monkeypatch: pytest.MonkeyPatch)
     assert list(made) == [key(1)]
 
 
-def test_time_in_which_nobody_could_be_heard_does_not_count() -> None:
+def test_time_without_input_does_not_count() -> None:
     made = heard((1, OLD, 0), (2, NEW, 15_000))
     made.move_on(15_000, 16_000)
     assert made.is_alive(key(1), 25_000) and not made.is_alive(key(1), 25_001)

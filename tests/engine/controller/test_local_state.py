@@ -29,10 +29,10 @@ def applied(number: int, name: str = "brk") -> ApplyBrokerId:
 
 
 def propose(state: LocalState, *events: Event) -> list[Exception | None]:
-    told: list[Exception | None] = []
+    on_agreed: list[Exception | None] = []
     for event in events:
-        state.propose(event, told.append)
-    return told
+        state.propose(event, on_agreed.append)
+    return on_agreed
 
 
 def test_sets_outlive_a_kill_and_a_stop() -> None:
@@ -57,10 +57,10 @@ def test_proposal_is_answered_when_durable() -> None:
     disk, worker = CrashDisk(), MemoryWorker()
     state = opened(disk, worker)
     worker.perform_all()
-    told = propose(state, applied(1))
-    assert told == []
+    on_agreed = propose(state, applied(1))
+    assert on_agreed == []
     worker.perform_all()
-    assert told == [None]
+    assert on_agreed == [None]
     assert "brk" in opened(disk.crash(1)).sets
 
 
@@ -100,11 +100,11 @@ def test_a_power_cut_at_any_operation_keeps_what_was_agreed(lazy: bool) -> None:
             propose(copy, event)
             states.append(dict(copy.sets))
 
-            def told(error: Exception | None, number: int = number, agreed: list[int] = agreed) -> None:
+            def on_agreed(error: Exception | None, number: int = number, agreed: list[int] = agreed) -> None:
                 assert error is None
                 agreed[0] = number
 
-            state.propose(event, told)
+            state.propose(event, on_agreed)
             if worker is not None and number % 2:
                 worker.perform()
         if worker is not None:
@@ -154,10 +154,10 @@ def test_controller_leads_again_when_writes_succeed() -> None:
     assert not state.is_leader and state.leader is None
     (error,) = propose(state, ElectMaster("brk", 1))
     assert isinstance(error, NotLeading)
-    state.beat()
+    state.tick()
     assert not state.is_leader
     disk.heal()
-    state.beat()
+    state.tick()
     assert state.is_leader and state.leader == ME
     before = dict(state.sets)
     assert dict(opened(disk.crash(3)).sets) == before
@@ -172,13 +172,13 @@ def test_doubtful_write_is_settled_before_next_answer(call: str) -> None:
         state = opened(disk)
         propose(state, applied(1))
         disk.fail_next(call, skip=skip)
-        told: list[Exception | None] = []
+        on_agreed: list[Exception | None] = []
         for _ in range(4):
-            told += propose(state, ElectMaster("brk", 1))
+            on_agreed += propose(state, ElectMaster("brk", 1))
         for _ in range(3):
-            state.beat()
+            state.tick()
         assert state.is_leader
-        told_well = sum(1 for one in told if one is None)
+        told_well = sum(1 for one in on_agreed if one is None)
         found = opened(disk.crash(skip)).sets["brk"]
         assert found.master_epoch == state.sets["brk"].master_epoch >= told_well
 

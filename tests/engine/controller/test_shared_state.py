@@ -59,7 +59,7 @@ class Place:
             self.clock.advance(1000)
             self.model.advance(self.model.now + 1000)
             for member in self.members:
-                member.state.beat()
+                member.state.tick()
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_next_leader_has_agreed_sets(place: Place) -> None:
     assert SET not in place.model.keys and not second.state.sets
 
 
-def test_a_leader_that_reaches_nobody_stops_before_the_others_begin(place: Place) -> None:
+def test_leader_that_reaches_no_peer_stops_before_the_others_begin(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
     first.line.broken = True
     place.wait(3000)
@@ -112,13 +112,13 @@ def test_a_leader_that_reaches_nobody_stops_before_the_others_begin(place: Place
     assert first.state.leader == N1 and first.state.term == 0
 
 
-def test_a_leader_that_reaches_the_place_again_in_time_goes_on(place: Place) -> None:
+def test_leader_that_reaches_the_place_again_in_time_continues(place: Place) -> None:
     first = place.member(N0)
     first.line.broken = True
     place.wait(4000)
     assert not first.state.is_leader
     first.line.broken = False
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader and first.state.term == 2 and first.began == 1
 
 
@@ -127,7 +127,7 @@ def test_a_stop_lets_another_one_lead_at_once(place: Place) -> None:
     told: list[str] = []
     first.state.close(lambda: told.append("closed"))
     assert told == ["closed"] and not first.state.is_leader
-    second.state.beat()
+    second.state.tick()
     assert second.state.is_leader
     place.wait(10_000)
     assert not first.state.is_leader
@@ -152,7 +152,7 @@ def test_the_server_that_is_asked_for_the_lease_must_be_the_one_that_read_the_ke
     place.wait(4000)
     assert not first.state.is_leader
     first.line.kept_by = ""
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader
 
 
@@ -165,7 +165,7 @@ def test_a_change_without_an_answer_is_fenced_and_what_is_there_is_read(place: P
     assert not first.state.is_leader, "nothing is answered by what may not be agreed"
     assert first.state.leader is None
     first.line.lossy = False
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader and first.state.term > term and first.began == 2
     assert set(first.state.sets["brk"].replicas) == {1, 2}
 
@@ -192,7 +192,7 @@ def test_a_claim_without_an_answer_is_found_out(place: Place) -> None:
     place.wait(5000)
     first.line.broken = False
     first.line.holds = True
-    first.state.beat()
+    first.state.tick()
     for what in ("transact", "grant"):
         assert first.line.asked[-1] == what
         first.line.held.pop()()
@@ -200,7 +200,7 @@ def test_a_claim_without_an_answer_is_found_out(place: Place) -> None:
     first.line.held.pop()()
     first.line.lossy = first.line.holds = False
     assert not first.state.is_leader and LEADER in place.model.keys
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader
 
 
@@ -213,7 +213,7 @@ def test_controller_that_lost_the_campaign_follows(place: Place) -> None:
     while second.line.asked[-1] != "grant":
         second.line.held.pop()()
     second.line.held.pop()()
-    first.state.beat()
+    first.state.tick()
     second.line.held.pop()()
     assert first.state.is_leader and not second.state.is_leader
     assert second.state.leader == N0
@@ -230,7 +230,7 @@ def test_confirm_reads_the_leaders_key(place: Place) -> None:
     assert isinstance(told[2], NotLeading) and first.state.is_leader
     first.line.lossy = False
     place.model.end_too_early()
-    second.state.beat()
+    second.state.tick()
     assert first.state.is_leader and second.state.is_leader, "the lease was over too early"
     first.state.confirm(told.append)
     assert isinstance(told[3], NotLeading) and not first.state.is_leader
@@ -257,10 +257,10 @@ def test_a_key_that_an_operator_deleted_ends_the_term(place: Place) -> None:
     place.model.delete(LEADER)
     assert isinstance(first.propose(an_id()), NotLeading)
     assert not first.state.is_leader and SET not in place.model.keys
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader and first.state.term > term
     place.model.delete(LEADER)
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader and first.began == 3
 
 
@@ -270,7 +270,7 @@ def test_a_leader_without_a_lease_is_followed(place: Place) -> None:
     assert first.state.leader == N1 and not first.state.is_leader
 
 
-def test_a_set_that_somebody_else_changed_is_read_again(
+def test_set_that_another_process_changed_is_read_again(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = place.member(N0)
@@ -291,7 +291,7 @@ def test_unreadable_keys_are_logged_and_prevent_leading(
     assert not first.state.is_leader
     assert caplog.text.count(f"{SET} was not written by a controller") == 1
     place.model.delete(SET)
-    first.state.beat()
+    first.state.tick()
     assert first.state.is_leader
     place.model.put(LEADER, b"nonsense")
     second = place.member(N1)
@@ -329,18 +329,18 @@ def test_controller_whose_read_exceeds_lease_does_not_lead(place: Place) -> None
     first = place.member(N0)
     place.model.delete(LEADER)
     first.line.holds = True
-    first.state.beat()
+    first.state.tick()
     for _ in ("look", "grant", "claim"):
         first.line.held.pop()()
     place.clock.advance(4000)
     first.line.held.pop()()
     assert first.began == 0 and not first.state.is_leader
     first.line.holds = False
-    first.state.beat()
+    first.state.tick()
     assert first.began == 1 and first.state.is_leader
 
 
-def test_a_lease_that_ends_while_a_change_is_under_way_is_no_success(place: Place) -> None:
+def test_lease_that_ends_with_a_change_in_flight_is_no_success(place: Place) -> None:
     first = place.member(N0)
     first.line.holds = True
     told: list[Any] = []

@@ -70,7 +70,7 @@ class Node:
         self.controller = Controller(ControllerOptions(), self.state, self.clock, self.note)
         self.server = ""
         self.at(0, self.controller.start)
-        self.at(100, self.beat)
+        self.at(100, self.tick)
 
     def at(self, delay: float, work: Callable[[], object]) -> None:
         """Run work here later, unless this controller is paused then."""
@@ -85,25 +85,25 @@ class Node:
 
         self.storm.at(delay, come)
 
-    def beat(self) -> None:
-        self.state.beat()
+    def tick(self) -> None:
+        self.state.tick()
         self.controller.drop_silent()
         if self.storm.random.random() < 0.2:
             self.controller.elect_where_needed()
-        self.at(1000 / self.clock.speed, self.beat)
+        self.at(1000 / self.clock.speed, self.tick)
 
     def note(self, notice: MasterChangeNotice) -> None:
         self.storm.see(notice.after, self.storm.model.now - GIVEN_UP)
 
     # The connection to the store.
 
-    def _call(self, work: Callable[[], object], told: Callable[[Any], None]) -> None:
+    def _call(self, work: Callable[[], object], on_answer: Callable[[Any], None]) -> None:
         storm, answered = self.storm, [False]
 
-        def tell(outcome: object) -> None:
+        def answer_once(outcome: object) -> None:
             if not answered[0]:
                 answered[0] = True
-                told(outcome)
+                on_answer(outcome)
 
         def arrive() -> None:
             try:
@@ -111,22 +111,22 @@ class Node:
             except Unanswered as error:
                 outcome = error
             if not self.is_cut_off and storm.random.random() > storm.trouble:
-                self.at(storm.random.uniform(1, 20), lambda: tell(outcome))
+                self.at(storm.random.uniform(1, 20), lambda: answer_once(outcome))
 
-        self.at(GIVEN_UP / self.clock.speed, lambda: tell(Unanswered("given up")))
+        self.at(GIVEN_UP / self.clock.speed, lambda: answer_once(Unanswered("given up")))
         pick = storm.random.random()
         if self.is_cut_off or pick < storm.trouble:
             return
         late = pick < 3 * storm.trouble
         storm.at(storm.random.uniform(500, 6000) if late else storm.random.uniform(1, 20), arrive)
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
-        self._call(lambda: self.storm.model.transact(wanted), told)
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
+        self._call(lambda: self.storm.model.transact(wanted), on_answer)
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
-        self._call(lambda: self.storm.model.grant(seconds), told)
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
+        self._call(lambda: self.storm.model.grant(seconds), on_answer)
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         model = self.storm.model
 
         def work() -> Kept:
@@ -134,10 +134,10 @@ class Node:
                 return Kept(5, next(iter(model.cut_off)))
             return model.keep(lease)
 
-        self._call(work, told)
+        self._call(work, on_answer)
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
-        self._call(lambda: self.storm.model.revoke(lease), told)
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
+        self._call(lambda: self.storm.model.revoke(lease), on_answer)
 
 
 class Storm:
@@ -157,7 +157,7 @@ class Storm:
         self.nodes = [Node(self, number) for number in range(count)]
         self.down_until = dict.fromkeys(IDS, 0)
         for number in IDS:
-            self.beats(number)
+            self.heartbeats(number)
 
     def at(self, delay: float, work: Callable[[], object]) -> None:
         heapq.heappush(self._queue, (self.model.now + delay, next(self._numbers), work))
@@ -185,38 +185,38 @@ class Storm:
 
     def see(self, one: BrokerSet, since: int) -> None:
         """Check a set that is reported now, for a request made then."""
-        assert one in self.kept_since(since), "what is told was not kept when it was asked for"
+        assert one in self.kept_since(since), "what is on_answer was not kept when it was asked for"
         if self.ends_too_early:
             return
-        assert one == self.kept(), "what is told is not what is kept"
+        assert one == self.kept(), "what is on_answer is not what is kept"
         epochs = (one.master_epoch, one.sync_state_set_epoch)
         assert self.masters.setdefault(one.master_epoch, one.master) == one.master, "two masters in one epoch"
-        assert epochs >= self.newest, "what was told went back"
+        assert epochs >= self.newest, "what was on_answer went back"
         self.newest = epochs
 
     def ask(self, node: Node, decide: Any) -> None:
-        node.controller.decide(decide, self.told(node))
+        node.controller.decide(decide, self.recorder(node))
 
-    def told(self, node: Node) -> Callable[[ControllerDecision[Any] | Exception], None]:
+    def recorder(self, node: Node) -> Callable[[ControllerDecision[Any] | Exception], None]:
         """Return a callback for a controller's results."""
         asked = self.model.now
 
-        def told(outcome: ControllerDecision[Any] | Exception) -> None:
+        def record(outcome: ControllerDecision[Any] | Exception) -> None:
             if isinstance(outcome, ControllerDecision):
                 assert node.state.is_leader, "somebody answers who does not lead"
                 self.agreed += outcome.event is not None
                 if isinstance(outcome.answer, BrokerSet):
                     self.see(outcome.answer, asked)
 
-        return told
+        return record
 
-    def beats(self, number: int) -> None:
+    def heartbeats(self, number: int) -> None:
         """Send a broker's heartbeat each second, unless it is down."""
-        self.at(1000, lambda: self.beats(number))
+        self.at(1000, lambda: self.heartbeats(number))
         for node in self.nodes if self.model.now >= self.down_until[number] else ():
             peer = node.connections.setdefault(number, f"{number}-{self.random.random()}")
-            beat = ReplicaHeartbeat(address(number), epoch=self.newest[0])
-            node.at(1, lambda n=node, p=peer, b=beat: n.controller.hear(key(number), b, p))
+            tick = ReplicaHeartbeat(address(number), epoch=self.newest[0])
+            node.at(1, lambda n=node, p=peer, b=tick: n.controller.hear(key(number), b, p))
 
     def alter(self, node: Node) -> None:
         known = node.state.sets.get("brk")
@@ -244,7 +244,7 @@ class Storm:
         elif pick < 0.20:
             self.ask(node, lambda world: apply_broker_id(world, "CL", "brk", number, code(number)))
         elif pick < 0.30:
-            node.controller.elect("brk", number, self.random.random() < 0.5, self.told(node))
+            node.controller.elect("brk", number, self.random.random() < 0.5, self.recorder(node))
         elif pick < 0.60:
             self.ask(node, lambda world: replica_info(world, "brk"))
         elif pick < 0.70:
@@ -278,7 +278,7 @@ class Storm:
         self.model.end_too_early()
         for node in self.nodes:
             if node not in before:
-                node.at(1, node.state.beat)
+                node.at(1, node.state.tick)
         for _ in range(10):
             self.run(40)
             for node in self.nodes:

@@ -61,7 +61,7 @@ class Storm:
     def note(self, notice: MasterChangeNotice) -> None:
         self.see(notice.after)
 
-    def told(self, outcome: ControllerDecision[Any] | Exception) -> None:
+    def reported(self, outcome: ControllerDecision[Any] | Exception) -> None:
         answer = outcome.answer if isinstance(outcome, ControllerDecision) else None
         if isinstance(answer, BrokerSet):
             self.see(answer)
@@ -79,7 +79,7 @@ class Storm:
         self.newest = (epoch, one.sync_state_set_epoch)
 
     def ask(self, decide: Any) -> None:
-        self.controller.decide(decide, self.told)
+        self.controller.decide(decide, self.reported)
 
     def settle(self) -> None:
         self.worker.perform_all()
@@ -87,7 +87,7 @@ class Storm:
     def look(self) -> None:
         self.ask(lambda world: replica_info(world, "brk"))
 
-    def beat(self, number: int) -> None:
+    def heartbeat(self, number: int) -> None:
         peer = self.connections.setdefault(number, f"{number}-{self.random.random()}")
         self.controller.hear(key(number), ReplicaHeartbeat(address(number), epoch=self.newest[0]), peer)
 
@@ -111,19 +111,19 @@ class Storm:
         pick = self.random.random()
         number = self.random.choice(IDS)
         if pick < 0.35:
-            self.beat(number)
+            self.heartbeat(number)
         elif pick < 0.45 and number in self.connections:
             self.controller.connection_lost(self.connections.pop(number))
         elif pick < 0.60:
             self.alter()
         elif pick < 0.70:
-            self.controller.elect("brk", number, self.random.random() < 0.5, self.told)
+            self.controller.elect("brk", number, self.random.random() < 0.5, self.reported)
         elif pick < 0.78:
             self.clock.advance(self.random.choice((10, 1000, 11_000)))
             self.controller.drop_silent()
         elif pick < 0.84:
             self.controller.elect_where_needed()
-            self.state.beat()
+            self.state.tick()
         elif pick < 0.88:
             call = self.random.choice(("write", "sync", "rename", "sync_dir", "open"))
             self.disk.fail_next(call, skip=self.random.randrange(3), times=self.random.randint(1, 3))
@@ -141,20 +141,20 @@ class Storm:
         self.disk.heal()
         for _ in range(20):
             self.clock.advance(1000)
-            self.state.beat()
+            self.state.tick()
             for number in IDS:
-                self.beat(number)
+                self.heartbeat(number)
             self.controller.drop_silent()
             self.controller.elect_where_needed()
             self.settle()
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_epoch_has_two_masters_and_nothing_that_was_told_is_taken_back(seed: int) -> None:
+def test_no_epoch_has_two_masters_and_nothing_that_was_reported_is_taken_back(seed: int) -> None:
     storm = Storm(seed)
     for number in IDS:
-        storm.beat(number)
-    storm.controller.elect("brk", 1, False, storm.told)
+        storm.heartbeat(number)
+    storm.controller.elect("brk", 1, False, storm.reported)
     storm.settle()
     for _ in range(400):
         storm.step()

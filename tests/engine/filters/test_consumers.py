@@ -16,7 +16,7 @@ PATH = "/store/config/consumerFilter.json"
 DAY = 86_400_000
 
 
-class Told(NamedTuple):
+class GroupMeta(NamedTuple):
     """A subscription in a heartbeat."""
 
     topic: str
@@ -58,7 +58,9 @@ def world() -> World:
 
 
 def test_an_expression_is_registered(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7), Told("u", "x || y", 7, "TAG"), Told("v", "")])
+    world.filters.register(
+        "g", [GroupMeta("t", "a > 5", 7), GroupMeta("u", "x || y", 7, "TAG"), GroupMeta("v", "")]
+    )
     data = world.data()
     assert (data.topic, data.group, data.expression.text, data.client_version) == ("t", "g", "a > 5", 7)
     assert (data.born_time, data.is_dead, data.bits) == (world.clock.millis(), False, (22, 87, 58))
@@ -71,33 +73,33 @@ def test_an_expression_is_registered(world: World) -> None:
     ("version", "expected"), [(8, "a > 6"), (7, "a > 5"), (6, "a > 5")], ids=["newer", "same", "older"]
 )
 def test_the_newest_version_counts(world: World, version: int, expected: str) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7)])
-    world.filters.register("g", [Told("t", "a > 6", version)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 6", version)])
     assert world.text() == expected
 
 
 def test_the_same_expression_keeps_its_age(world: World) -> None:
     """Messages stored since then have its bits."""
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     born = world.data().born_time
     world.clock.advance(1000)
-    world.filters.register("g", [Told("t", "a > 5", 8)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 8)])
     assert (world.data().born_time, world.data().client_version) == (born, 8)
-    world.filters.register("g", [Told("t", "a > 6", 9)])
+    world.filters.register("g", [GroupMeta("t", "a > 6", 9)])
     assert world.data().born_time == world.clock.millis()
 
 
 def test_invalid_expression_replaces_old_one(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7)])
-    world.filters.register("g", [Told("t", "a >", 8)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a >", 8)])
     assert world.text() is None
     assert "line 1, column 4" in world.filters.refusal("t", "g")
-    world.filters.register("g", [Told("t", "a > 6", 9)])
+    world.filters.register("g", [GroupMeta("t", "a > 6", 9)])
     assert (world.text(), world.filters.refusal("t", "g")) == ("a > 6", "")
 
 
 def test_a_refusal_is_forgotten_with_the_group(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 1, "XPATH")])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 1, "XPATH")])
     assert world.filters.refusal("t", "g") == "expressions of type XPATH are not known"
     world.filters.unregister("g")
     assert world.filters.refusal("t", "g") == ""
@@ -106,31 +108,31 @@ def test_a_refusal_is_forgotten_with_the_group(world: World) -> None:
 def test_a_refusal_is_forgotten_with_the_subscription(world: World) -> None:
     """Otherwise a group that subscribes to one topic after the other would fill the memory."""
     for number in range(3):
-        world.filters.register("g", [Told(f"t{number}", "a >", 1)])
+        world.filters.register("g", [GroupMeta(f"t{number}", "a >", 1)])
     assert [bool(world.filters.refusal(f"t{number}", "g")) for number in range(3)] == [False, False, True]
 
 
 def test_a_topic_that_is_given_up_dies_and_lives_again(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7), Told("u", "a > 5", 7)])
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7), GroupMeta("u", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     assert (world.data("t").is_dead, world.data("u").is_dead) == (False, True)
-    world.filters.register("g", [Told("t", "a > 5", 7), Told("u", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7), GroupMeta("u", "a > 5", 7)])
     assert not world.data("u").is_dead
 
 
 @pytest.mark.parametrize(("version", "dead"), [(7, False), (6, True), (8, False)])
 def test_a_group_that_returns_finds_its_expression(world: World, version: int, dead: bool) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     world.filters.unregister("g")
     world.filters.unregister("nobody")
     assert world.data().is_dead
-    world.filters.register("g", [Told("t", "a > 5", version)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", version)])
     assert world.data().is_dead is dead
 
 
 def test_dead_entry_is_removed_after_a_day(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5")])
-    world.filters.register("h", [Told("t", "a > 5")])
+    world.filters.register("g", [GroupMeta("t", "a > 5")])
+    world.filters.register("h", [GroupMeta("t", "a > 5")])
     world.filters.unregister("g")
     world.clock.advance(DAY - 1)
     world.filters.clean()
@@ -143,17 +145,17 @@ def test_dead_entry_is_removed_after_a_day(world: World) -> None:
 def test_the_table_is_limited_and_the_dead_make_room() -> None:
     world = World(max_filter_data=2)
     for group in ("g", "h"):
-        world.filters.register(group, [Told("t", "a > 5")])
-    world.filters.register("i", [Told("t", "a > 5")])
+        world.filters.register(group, [GroupMeta("t", "a > 5")])
+    world.filters.register("i", [GroupMeta("t", "a > 5")])
     assert world.filters.get("t", "i") is None
     assert "maxFilterData" in world.filters.refusal("t", "i")
     world.filters.unregister("h")
-    world.filters.register("i", [Told("t", "a > 5")])
+    world.filters.register("i", [GroupMeta("t", "a > 5")])
     assert {data.group for data in world.filters} == {"g", "i"}
 
 
 def test_the_file_is_the_standards(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     world.filters.persist()
     assert loads(world.disk.read_bytes(PATH)) == {
         "filterDataByTopic": {
@@ -180,7 +182,7 @@ def test_the_file_is_the_standards(world: World) -> None:
 def test_the_file_is_written_when_something_changed(world: World) -> None:
     world.filters.persist()
     assert not world.disk.exists(PATH)
-    world.filters.register("g", [Told("t", "a > 5")])
+    world.filters.register("g", [GroupMeta("t", "a > 5")])
     world.filters.persist()
     written = world.disk.read_bytes(PATH)
     world.disk.unlink(PATH)
@@ -192,29 +194,29 @@ def test_the_file_is_written_when_something_changed(world: World) -> None:
 
 
 def test_after_a_restart_all_are_dead_since_half_a_minute_until_heard_of(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     world.clock.advance(60_000)
-    world.filters.register("h", [Told("t", "b > 5", 7)])
+    world.filters.register("h", [GroupMeta("t", "b > 5", 7)])
     world.filters.persist()
     world.clock.advance(10_000)
     world.again()
     now = world.clock.millis()
     assert (world.data().dead_time, world.data("t", "h").dead_time) == (now - 30_000, now - 10_000)
     assert world.data().expression.matches({"a": "6"})
-    world.filters.register("g", [Told("t", "a > 5", 7)])
+    world.filters.register("g", [GroupMeta("t", "a > 5", 7)])
     assert not world.data().is_dead
 
 
 def test_with_bit_maps_of_another_size_the_file_is_ignored(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5")])
+    world.filters.register("g", [GroupMeta("t", "a > 5")])
     world.filters.persist()
     world.options.expect_consumer_num_use_filter = 64
     assert len(world.again()) == 0
 
 
 def test_an_expression_in_the_file_that_cannot_be_read_is_left_out(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5")])
-    world.filters.register("h", [Told("t", "b > 5")])
+    world.filters.register("g", [GroupMeta("t", "a > 5")])
+    world.filters.register("h", [GroupMeta("t", "b > 5")])
     world.filters.persist()
     text = world.disk.read_bytes(PATH)
     world.disk.open(PATH, create=True).write(0, text.replace(b"a > 5", b"a > ("))
@@ -232,7 +234,7 @@ def test_a_file_that_is_no_table_is_kept_and_said(world: World, caplog: pytest.L
 
 
 def test_retried_messages_are_chosen_by_the_topic_they_came_from(world: World) -> None:
-    world.filters.register("g", [Told("t", "a > 5")])
+    world.filters.register("g", [GroupMeta("t", "a > 5")])
     for properties, expected in (
         ({"RETRY_TOPIC": "t", "a": "6"}, True),
         ({"RETRY_TOPIC": "t", "a": "5"}, False),

@@ -39,7 +39,7 @@ def test_refusals(text: str | None, kind: str, reason: str) -> None:
         compile_expression(text, kind)
 
 
-def test_an_ignored_end_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_ignored_end_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         compile_expression("c LIKE 'x'")
     assert "the end of the expression" in caplog.text

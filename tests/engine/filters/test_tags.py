@@ -51,7 +51,7 @@ def test_hashes_are_signed() -> None:
     assert not data.match(2**31)
 
 
-def test_a_message_without_tags_is_wanted_by_nobody_who_names_tags() -> None:
+def test_message_without_tags_is_unwanted_by_clients_that_name_tags() -> None:
     assert not compile_subscription("t", "a").match(tags_code(None))
 
 

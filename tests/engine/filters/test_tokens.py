@@ -48,7 +48,7 @@ def test_invalid_character_raises_with_position(source: str, at: int) -> None:
     assert caught.value.position == at
 
 
-def test_a_place_is_told_as_editors_count() -> None:
+def test_place_is_reported_as_editors_count() -> None:
     assert [place("ab\ncd", at) for at in (0, 1, 3, 5)] == [
         "line 1, column 1",
         "line 1, column 2",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.admission import (
     ADDRESSES_MAX,
-    ASKED_MILLIS,
+    LOG_REQUEST_MILLIS,
     MARK,
     REFUSED_MILLIS,
     TICKET_MILLIS,
@@ -28,7 +28,7 @@ HOST = "10.0.0.7"
 
 
 def test_a_ticket_is_good_once_and_for_a_while() -> None:
-    admission = SlaveAdmission("", asks_who=True)
+    admission = SlaveAdmission("", requires_tickets=True)
     ticket, late = admission.issue(0), admission.issue(0)
     assert len(ticket) == TICKET_SIZE and ticket != late
     assert admission.judge(ticket, HOST, 5) is OPEN
@@ -39,15 +39,15 @@ def test_a_ticket_is_good_once_and_for_a_while() -> None:
 
 
 def test_member_without_ticket_is_refused_with_authentication() -> None:
-    admission = SlaveAdmission("", asks_who=True)
-    admission.asked(HOST, 0)
+    admission = SlaveAdmission("", requires_tickets=True)
+    admission.log_requested(HOST, 0)
     admission.members_are({HOST}, HOST, 0)
     assert admission.judge(b"", HOST, 0) is CLOSED
     assert "ticket" in admission.reason
 
 
 def test_members_are_admitted_without_authentication() -> None:
-    admission = SlaveAdmission("", asks_who=False)
+    admission = SlaveAdmission("", requires_tickets=False)
     assert admission.issue(0) == b""
     assert admission.judge(b"", HOST, 0) is UNKNOWN
     admission.members_are({HOST}, HOST, 0)
@@ -56,25 +56,25 @@ def test_members_are_admitted_without_authentication() -> None:
 
 
 def test_a_stranger_is_not_looked_up_again_at_once() -> None:
-    admission = SlaveAdmission("", asks_who=False)
+    admission = SlaveAdmission("", requires_tickets=False)
     admission.members_are({"10.0.0.8"}, HOST, 100)
     assert admission.judge(b"", HOST, 100 + REFUSED_MILLIS) is CLOSED
     assert admission.judge(b"", HOST, 101 + REFUSED_MILLIS) is UNKNOWN
 
 
 def test_address_that_requested_the_log_is_admitted_for_a_minute() -> None:
-    admission = SlaveAdmission("", asks_who=False)
-    admission.asked(HOST, 0)
-    assert admission.judge(b"", HOST, ASKED_MILLIS) is OPEN
-    assert admission.judge(b"", HOST, ASKED_MILLIS + 1) is UNKNOWN
+    admission = SlaveAdmission("", requires_tickets=False)
+    admission.log_requested(HOST, 0)
+    assert admission.judge(b"", HOST, LOG_REQUEST_MILLIS) is OPEN
+    assert admission.judge(b"", HOST, LOG_REQUEST_MILLIS + 1) is UNKNOWN
 
 
-@pytest.mark.parametrize("asks_who", [False, True])
-def test_allowed_addresses_need_nothing_else(asks_who: bool) -> None:
-    admission = SlaveAdmission(" 10.0.0.7, 192.168.0.0/16,fd00::/8 ", asks_who=asks_who)
+@pytest.mark.parametrize("requires_tickets", [False, True])
+def test_allowed_addresses_need_nothing_else(requires_tickets: bool) -> None:
+    admission = SlaveAdmission(" 10.0.0.7, 192.168.0.0/16,fd00::/8 ", requires_tickets=requires_tickets)
     for host in (HOST, "192.168.9.9", "fd00::1", "::ffff:10.0.0.7"):
         assert admission.judge(b"", host, 0) is OPEN
-    assert admission.judge(b"", "10.0.0.8", 0) is (CLOSED if asks_who else UNKNOWN)
+    assert admission.judge(b"", "10.0.0.8", 0) is (CLOSED if requires_tickets else UNKNOWN)
 
 
 @pytest.mark.parametrize("text", ["slave-1", "10.0.0.0/33", "10.0.0", "10.0.0.1;10.0.0.2"])
@@ -84,11 +84,11 @@ def test_invalid_allowed_address_is_refused(text: str) -> None:
 
 
 def test_nothing_grows_without_bound() -> None:
-    secret, open_ = SlaveAdmission("", asks_who=True), SlaveAdmission("", asks_who=False)
+    secret, open_ = SlaveAdmission("", requires_tickets=True), SlaveAdmission("", requires_tickets=False)
     first = secret.issue(0)
     for number in range(2 * ADDRESSES_MAX):
         secret.issue(0)
-        open_.asked(f"10.0.{number >> 8}.{number & 255}", 0)
+        open_.log_requested(f"10.0.{number >> 8}.{number & 255}", 0)
         open_.members_are((), f"10.1.{number >> 8}.{number & 255}", 0)
     assert len(secret) == TICKETS_MAX
     assert len(open_) == 2 * ADDRESSES_MAX

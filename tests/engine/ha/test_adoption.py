@@ -58,7 +58,7 @@ def test_an_offset_that_went_back_here_is_put_right() -> None:
     assert slave.hear(50) == 50
 
 
-def test_a_master_that_comes_back_goes_on_where_groups_went_meanwhile() -> None:
+def test_master_that_comes_back_continues_where_groups_went_meanwhile() -> None:
     """Never back, and never beyond the master's log."""
     own = {("g", "t", 0): 10, ("g", "t", 1): 20}
     reported = {("g", "t", 0): 15, ("g", "t", 1): 5, ("g", "t", 2): 70, ("h", "u", 0): 0}

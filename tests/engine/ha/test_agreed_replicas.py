@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.ha.agreed_replicas import EVERYBODY, AgreedReplicas
+from mqgateway.engine.ha.agreed_replicas import ALL_IN_SYNC, AgreedReplicas
 from mqgateway.engine.ha.epoch_feed import EpochFeed
 from mqgateway.engine.ha.epoch_frames import Hello, encode_epoch_report, encode_hello
 from mqgateway.engine.ha.epochs import Epochs
@@ -114,7 +114,7 @@ def test_too_few_in_sync_take_nothing() -> None:
     master = Master(1, min_in_sync_replicas=2)
     assert master.replicas.need(0) is None
     master.replicas.in_sync_set.take({1, 2}, 5)
-    assert master.replicas.need(0) == EVERYBODY
+    assert master.replicas.need(0) == ALL_IN_SYNC
     assert master.replicas.in_sync() == 2
 
 

@@ -30,7 +30,7 @@ def sent(feed: EpochFeed, now: int = 0) -> list[bytes]:
     return found
 
 
-def test_a_slave_is_told_the_epochs_and_then_the_log() -> None:
+def test_slave_gets_the_epochs_and_then_the_log() -> None:
     feed = feed_of(Ends(500), (1, 0), (3, 300))
     assert sent(feed) == []
     assert not feed.receive(encode_hello(Hello(2)), 0)

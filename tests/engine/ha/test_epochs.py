@@ -187,7 +187,7 @@ def test_epoch_of_an_offset() -> None:
     assert found.at(300) == (Epoch(4, 300), ENDLESS)
 
 
-def test_a_slave_that_goes_on_forgets_an_epoch_without_records() -> None:
+def test_slave_that_continues_forgets_an_epoch_without_records() -> None:
     found = epochs(CrashDisk())
     found.begin(1, 0)
     found.begin(2, 100)

@@ -71,7 +71,7 @@ def test_after_a_failure_nothing_is_sent_for_a_while() -> None:
     assert len(bench.waiting) == 1
 
 
-def test_no_more_than_the_limit_is_under_way() -> None:
+def test_no_more_than_the_limit_is_in_flight() -> None:
     bench = Bench(limit=2)
     for number in range(5):
         bench.put(message(b"%d" % number))
@@ -101,7 +101,7 @@ class TestCarried:
         bench.escape.carry(message(body), ended.append)
         return ended
 
-    def test_one_is_told_when_it_has_arrived(self) -> None:
+    def test_one_is_reported_when_it_has_arrived(self) -> None:
         bench = Bench()
         ended = self.carry(bench), self.carry(bench)
         assert (len(bench.escape), ended) == (2, ([], [])), "the same once more is another one"
@@ -124,7 +124,7 @@ class TestCarried:
         assert [self.carry(bench, body) for body in (b"a", b"b")] == [[], [False]]
         assert len(bench.waiting) == 2
 
-    def test_one_of_before_makes_nobody_wait(self) -> None:
+    def test_earlier_one_makes_no_other_wait(self) -> None:
         bench = Bench()
         ended = self.carry(bench)
         bench.escape.forget()
@@ -153,6 +153,6 @@ def test_a_half_message_is_a_transaction_again() -> None:
     )
 
 
-def test_a_timer_that_is_set_anew_is_set_by_its_time() -> None:
+def test_timer_that_is_set_again_is_set_by_its_time() -> None:
     properties = {"REAL_TOPIC": "T", "REAL_QID": "2", "TIMER_OUT_MS": "8000", "TIMER_ROLL_TIMES": "1"}
     assert sent_as(message(topic=TIMER_TOPIC, **properties)) == ("T", {"TIMER_DELIVER_MS": "8001"}, 0)

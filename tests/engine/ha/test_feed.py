@@ -27,7 +27,7 @@ def test_nothing_is_sent_before_the_first_report() -> None:
     assert feed.take(60_000) is None
 
 
-def test_a_slave_goes_on_where_its_log_ends() -> None:
+def test_slave_continues_where_its_log_ends() -> None:
     assert taken(fed(Ends(500), 200)) == [OutgoingTransfer(200, 300)]
 
 

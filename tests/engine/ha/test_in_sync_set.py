@@ -91,7 +91,7 @@ def test_refusal_settles_requests_unless_one_is_unanswered() -> None:
     assert one.members == {1, 3}
 
 
-def test_a_new_master_begins_anew() -> None:
+def test_new_master_starts_over() -> None:
     one = pair()
     one.ask(frozenset({1, 2, 3}))
     one.begin(2, {2}, 9)

@@ -25,7 +25,7 @@ def test_only_the_first_slave_acts() -> None:
     assert not group.acts
 
 
-def test_a_master_that_is_there_again_is_told_of() -> None:
+def test_master_that_is_there_again_is_reported() -> None:
     group = MemberGroup(1)
     group.noticed(1, SLAVE, "")
     assert group.noticed(0, MASTER, "10.0.0.1:10912") == MinIdChange(MASTER, "10.0.0.1:10912")

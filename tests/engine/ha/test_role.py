@@ -29,7 +29,7 @@ def watched(role: ReplicationRole) -> list[tuple[RoleKind, RoleKind]]:
         (BrokerRole.SLAVE, SLAVE),
     ],
 )
-def test_a_broker_starts_as_it_is_told(configured: BrokerRole, kind: RoleKind) -> None:
+def test_broker_starts_in_its_assigned_role(configured: BrokerRole, kind: RoleKind) -> None:
     role = ReplicationRole.initial(configured, 3)
     assert role.state == RoleState(kind, 3, 0)
 
@@ -68,7 +68,7 @@ def test_an_older_epoch_is_refused() -> None:
     assert (role.is_master, told) == (True, [])
 
 
-def test_changes_are_told_in_the_order_they_happened_to_everybody() -> None:
+def test_changes_are_reported_in_order_to_all_listeners() -> None:
     role = ReplicationRole(SLAVE, 1)
     first: list[RoleKind] = []
 
@@ -84,7 +84,9 @@ def test_changes_are_told_in_the_order_they_happened_to_everybody() -> None:
     assert second == [(SLAVE, ACTING), (ACTING, FENCED)]
 
 
-def test_one_that_fails_does_not_keep_the_others_from_being_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_that_fails_does_not_keep_the_others_from_being_notified(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     role = ReplicationRole(MASTER, 0)
 
     def fails(before: RoleState, after: RoleState) -> None:

@@ -31,7 +31,7 @@ def test_acknowledged_messages_are_never_lost(power: bool, in_sync: int) -> None
         f"seeds 0 to {SEEDS - 1}, {sum(one.now for one in runs) / 3_600_000:.2f} simulated hours, "
         f"{sum(len(one.acknowledged) for one in runs)} messages acknowledged, "
         f"{sum(one.faults for one in runs)} faults, {sum(one.failovers for one in runs)} failovers, "
-        f"{sum(one.copies for one in runs)} logs copied anew"
+        f"{sum(one.copies for one in runs)} logs copied again"
     )
     assert all(one.acknowledged for one in runs)
 

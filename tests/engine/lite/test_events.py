@@ -6,7 +6,7 @@ from mqgateway.engine.lite.subscriptions import Subscriber
 from tests.support.engine.lite.worlds import PARENT, World, queue
 
 
-def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:
+def test_one_client_of_each_group_is_notified_once_until_it_polls() -> None:
     world = World()
     world.bind("H")
     world.add("c1", "a", "b")
@@ -63,7 +63,7 @@ def test_events_of_a_silent_client_go_to_another() -> None:
     assert (world.take("c1"), world.take("c2")) == ([], ["a"])
 
 
-def test_a_silent_client_without_others_keeps_what_it_was_told_of() -> None:
+def test_silent_client_without_others_keeps_its_events() -> None:
     world = World()
     world.add("c1", "a")
     world.send("a")
@@ -96,7 +96,7 @@ def test_clients_of_a_wildcard_group_share_all_there_is() -> None:
     assert world.take("c1") == ["a", "b", "c"]
 
 
-def test_a_group_is_told_anew_when_it_is_asked_for() -> None:
+def test_group_is_notified_again_on_request() -> None:
     world = World()
     world.add("c1", "a", "b", "c")
     world.send("a", "b")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mqgateway.engine.lite.names import bucket, home, light_queue, split_name
+from mqgateway.engine.lite.names import bucket, home, lmq_name, split_name
 
 
-def test_a_light_queue_names_parent_and_lite_topic() -> None:
-    assert light_queue("chat", "room-1") == "%LMQ%$chat$room-1"
+def test_lmq_queue_names_parent_and_lite_topic() -> None:
+    assert lmq_name("chat", "room-1") == "%LMQ%$chat$room-1"
     assert split_name("%LMQ%$chat$room-1") == ("chat", "room-1")
 
 

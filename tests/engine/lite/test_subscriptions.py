@@ -61,7 +61,7 @@ def test_a_lite_topic_of_an_exclusive_group_has_the_last_client() -> None:
     assert world.restarts == [("E", queue("a"), FIRST)]
 
 
-def test_a_subscription_may_say_where_to_begin_and_begin_anew_when_it_ends() -> None:
+def test_subscription_may_say_where_to_begin_and_start_over_when_it_ends() -> None:
     world = World()
     world.bind("R", reset_offset_unsubscribe="true")
     world.add("c1", "a", group="R", start=SubscriptionStart("OFFSET", 7))

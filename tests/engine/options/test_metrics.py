@@ -16,7 +16,7 @@ def test_metrics_are_exported_when_they_are_scraped(text: str, expected: bool) -
     assert options.exports_metrics is expected
 
 
-def test_name_servers_and_brokers_export_containers_tell_how_they_are() -> None:
+def test_name_servers_and_brokers_export_containers_report_how_they_are() -> None:
     assert isinstance(NamesrvOptions(), ExporterOptions)
     assert "metricsPromExporterPort" not in OptionSet(ContainerOptions())
     assert OptionSet(ContainerOptions()).get("healthPort") == 0

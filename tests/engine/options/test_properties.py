@@ -37,7 +37,7 @@ def test_comments_and_blank_lines_are_skipped_and_counted() -> None:
     assert load_properties(text, "f") == [Setting("a", "1 # kept", 4, "f"), Setting("b", "2", 5, "f")]
 
 
-def test_a_line_goes_on_after_an_odd_backslash() -> None:
+def test_line_continues_after_an_odd_backslash() -> None:
     text = "a = x \\\n    # no comment\\\\\nb=1"
     assert load_properties(text, "f") == [Setting("a", "x # no comment\\", 1, "f"), Setting("b", "1", 3, "f")]
 

@@ -15,6 +15,6 @@ def test_settings_of_replication_are_taken(key: str, value: str) -> None:
     assert str(options.get(key)) == value
 
 
-def test_a_broker_is_a_master_that_waits_for_nobody() -> None:
+def test_broker_is_a_master_that_waits_for_no_replica() -> None:
     options = StoreOptions()
     assert (options.broker_role, options.in_sync_replicas) == (BrokerRole.ASYNC_MASTER, 1)

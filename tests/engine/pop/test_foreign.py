@@ -7,7 +7,7 @@ from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageL
 from tests.support.engine.store.stores import Bench, message
 
 PLACE = MessageLocation("b2", "T", 0, 5)
-UNDER_WAY, GONE, FAILED = Missing
+IN_FLIGHT, GONE, FAILED = Missing
 
 
 def stored() -> StoredMessage:
@@ -36,8 +36,8 @@ class Asked:
 
 def test_one_that_comes_is_given_once() -> None:
     asked, one = Asked(), stored()
-    assert asked.messages.find(PLACE) is UNDER_WAY
-    assert asked.messages.find(PLACE) is UNDER_WAY
+    assert asked.messages.find(PLACE) is IN_FLIGHT
+    assert asked.messages.find(PLACE) is IN_FLIGHT
     assert asked.places == [PLACE]
     asked.end(one)
     assert asked.messages.find(PLACE) is one
@@ -56,7 +56,7 @@ def test_failed_fetch_is_repeated() -> None:
     asked.messages.find(PLACE)
     asked.end(FAILED)
     assert asked.messages.find(PLACE) is FAILED
-    assert asked.messages.find(PLACE) is UNDER_WAY
+    assert asked.messages.find(PLACE) is IN_FLIGHT
     assert len(asked.places) == 2
 
 

@@ -8,7 +8,7 @@ from mqgateway.engine.pop.names import kind_of, normal_topic, real_topic, retry_
 @pytest.mark.parametrize(
     ("is_v2", "name", "kind"), [(False, "%RETRY%g_t", "1"), (True, "%RETRY%g+t", "2")], ids=["v1", "v2"]
 )
-def test_a_retry_topic_tells_its_kind_and_its_topic(is_v2: bool, name: str, kind: str) -> None:
+def test_retry_topic_reports_its_kind_and_its_topic(is_v2: bool, name: str, kind: str) -> None:
     assert retry_topic("t", "g", is_v2) == name == real_topic("t", "g", kind)
     assert kind_of(name) == kind
     assert normal_topic(name, "g") == "t"

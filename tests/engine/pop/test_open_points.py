@@ -50,6 +50,16 @@ def test_memory_is_bounded(points: OpenPoints, monkeypatch: pytest.MonkeyPatch) 
     assert points.state(KEY, 10, VISIBLE, 5000) is None
 
 
+def test_pops_of_the_time_at_which_memory_was_emptied_are_not_known(
+    points: OpenPoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_points, "POINTS_MAX", 2)
+    same_time = [KEY._replace(queue_id=number, pop_time=2000) for number in range(2)]
+    for key in same_time:
+        points.popped(CheckPoint(key, 5000, (0,)), 2000)
+    assert [points.state(key, 10, 7000, 2001) for key in same_time] == [None, None]
+
+
 def test_points_of_a_deleted_topic_are_forgotten(points: OpenPoints) -> None:
     points.forget(lambda key: key.topic == "T")
     assert len(points) == 0

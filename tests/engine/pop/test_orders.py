@@ -34,7 +34,7 @@ def test_the_same_attempt_is_not_blocked() -> None:
     assert taken(attempt=None).is_blocked(KEY, None, NOW)
 
 
-def test_a_group_goes_on_at_the_first_message_that_was_not_consumed() -> None:
+def test_group_continues_at_the_first_message_that_was_not_consumed() -> None:
     table = taken()
     assert table.consume(KEY, 101, NOW, NOW) == 100
     assert table.consume(KEY, 100, NOW, NOW) == 103
@@ -70,7 +70,7 @@ def test_one_message_may_be_hidden_for_longer() -> None:
     assert not table.is_blocked(KEY, None, NOW + 90_000)
 
 
-def test_it_is_counted_how_often_a_message_was_given_out() -> None:
+def test_it_is_counted_how_often_a_message_was_delivered() -> None:
     table = taken()
     order = table.take(KEY, "a2", NOW + 100, INVISIBLE, (101, 103, 104), NOW + 100)
     assert order.counts == {101: 1, 103: 1}
@@ -82,7 +82,12 @@ def test_a_repeated_attempt_is_not_counted() -> None:
     assert table.take(KEY, "a1", NOW + 1, INVISIBLE, (100, 101, 103), NOW + 1).counts == {}
 
 
-def test_free_queues_are_told_once() -> None:
+def test_pops_without_attempt_are_counted() -> None:
+    table = taken((100,), attempt=None)
+    assert table.take(KEY, None, NOW + 1, INVISIBLE, (100,), NOW + 1).counts == {100: 1}
+
+
+def test_free_queues_are_reported_once() -> None:
     table = taken()
     assert list(table.freed(NOW + INVISIBLE - 1)) == []
     assert table.is_waiting
@@ -91,13 +96,13 @@ def test_free_queues_are_told_once() -> None:
     assert list(table.freed(NOW + 2 * INVISIBLE)) == []
 
 
-def test_a_queue_whose_last_message_was_consumed_is_told_at_once() -> None:
+def test_queue_whose_last_message_was_consumed_is_reported_at_once() -> None:
     table = taken((100,))
     table.consume(KEY, 100, NOW, NOW + 5)
     assert list(table.freed(NOW + 5)) == [KEY]
 
 
-def test_a_queue_is_told_when_the_message_hidden_longest_is_visible() -> None:
+def test_queue_is_reported_when_the_message_hidden_longest_is_visible() -> None:
     table = taken()
     table.hide(KEY, 101, NOW, NOW + 90_000, NOW)
     assert list(table.freed(NOW + INVISIBLE)) == []
@@ -113,7 +118,7 @@ def test_many_changes_leave_few_alarms() -> None:
     assert len(table._alarms) < 100
 
 
-def test_a_forgotten_queue_blocks_nobody() -> None:
+def test_forgotten_queue_blocks_no_other() -> None:
     table = taken()
     table.forget(KEY)
     assert not table.is_blocked(KEY, None, NOW)

@@ -8,7 +8,7 @@ import pytest
 from mqgateway.engine.message import Message, StoredMessage
 from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.tables.offsets import UNKNOWN
-from tests.support.engine.pop.popping import GRACE, HOST, INVISIBLE, RETRY, Bench
+from tests.support.engine.pop.pop_store import GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 TIMERS = "rmq_sys_wheel_timer"
@@ -40,6 +40,16 @@ def test_unacknowledged_messages_are_revived_when_due(bench: Bench) -> None:
     assert bench.revived == [b"0", b"3"]
     bench.wait(60_000, 1000)
     assert bench.revived == [b"0", b"3"]
+
+
+def test_acknowledged_and_revived_messages_are_not_in_flight(bench: Bench) -> None:
+    key = ("T", "G", 0)
+    point = bench.pop(0, 1, 3)
+    assert bench.log.in_flight.count(key) == 3
+    bench.ack(point, 1)
+    assert bench.log.in_flight.count(key) == 2
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.log.in_flight.count(key) == 0
 
 
 def test_progress_is_what_the_standard_commits(bench: Bench) -> None:
@@ -194,9 +204,9 @@ class TestOfAnotherGroup:
 
     def other(self) -> StoredMessage:
         there = Bench()
-        there.send(b"there")
-        (found,) = there.stored("T")
-        return found
+        for body in (b"first", b"there"):
+            there.send(body)
+        return there.stored("T")[1]
 
     def test_the_message_is_fetched_and_its_copy_is_here(self, bench: Bench) -> None:
         assert self.revive(bench, self.other()) == [MessageLocation("other", "T", 0, 1)]

@@ -7,7 +7,7 @@ import pytest
 from mqgateway.engine.message import Message
 from mqgateway.engine.pop import Ack
 from mqgateway.engine.tables.offsets import UNKNOWN
-from tests.support.engine.pop.popping import BORN, HOST, Bench
+from tests.support.engine.pop.pop_store import BORN, HOST, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 TIMERS = "rmq_sys_wheel_timer"

@@ -91,7 +91,7 @@ def test_a_check_point_is_due_a_second_before_its_messages_are_visible() -> None
     }
 
 
-def test_the_check_point_of_a_pop_tells_where_its_group_goes_on() -> None:
+def test_check_point_of_a_pop_reports_where_its_group_continues() -> None:
     message = check_point_message(POINT, "revive", 4, HOST, 1_700_000_000_200, 11)
     assert message.properties["POP_NEXT_OFFSET"] == "11"
 

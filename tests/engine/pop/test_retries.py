@@ -1,7 +1,7 @@
 """Copies in retry topics: what they look like, and in which queue they lie."""
 
 from mqgateway.engine.tables.topics import TopicConfig
-from tests.support.engine.pop.popping import GRACE, INVISIBLE, RETRY, Bench
+from tests.support.engine.pop.pop_store import GRACE, INVISIBLE, RETRY, Bench
 
 
 def test_a_copy_remembers_where_it_comes_from() -> None:
@@ -53,13 +53,14 @@ def test_copies_may_keep_their_queues_when_topics_grow_too() -> None:
     bench.pop(0, queue_id=3)
     bench.wait(INVISIBLE + GRACE)
     assert [each.body for each in bench.stored(RETRY, 3)] == [b"a"]
+    bench.offsets.commit("G", RETRY, 3, 1)
     bench.topics.put(TopicConfig("T", 6, 6))
     bench.send(b"b", 5)
     bench.pop(0, queue_id=5)
     bench.wait(INVISIBLE + GRACE)
     assert [each.body for each in bench.stored(RETRY, 5)] == [b"b"]
     assert bench.topics.get(RETRY) == TopicConfig(RETRY, 6, 6)
-    assert bench.offsets.query("G", RETRY, 5) == 0
+    assert [bench.offsets.query("G", RETRY, queue_id) for queue_id in (3, 5)] == [1, 0]
 
 
 def test_queues_of_copies_stay_when_topics_shrink() -> None:

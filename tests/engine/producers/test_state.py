@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mqgateway.engine.producers.batch import SEQUENCE_MAX, ProducerBatch
@@ -165,6 +165,7 @@ def test_batch_after_a_lost_one_is_out_of_order(lost: int) -> None:
     assert queue.check(0, 1 + lost) is BatchRefusal.OUT_OF_ORDER
 
 
+@example([("write", producer_id) for producer_id in (0, 1, 2, 0)] + 4 * [("dispatch", 0)])
 @given(
     st.lists(st.tuples(st.sampled_from(["write", "dispatch", "pass", "expire", "delete"]), st.integers(0, 2)))
 )

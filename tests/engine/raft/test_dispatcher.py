@@ -86,7 +86,7 @@ class TestReplication:
         assert group.nodes[away].log.begin_index == 40
         assert bodies(group, away) == bodies(group, leader)
 
-    def test_an_append_without_a_quorum_is_told_so(self) -> None:
+    def test_append_without_a_quorum_is_reported(self) -> None:
         group = Group(3)
         leader = group.elect()
         group.run(3000)
@@ -95,7 +95,7 @@ class TestReplication:
         group.run(2600)
         assert group.answers[token].code is Code.WAIT_QUORUM_ACK_TIMEOUT
 
-    def test_an_append_whose_term_ends_is_told_so(self) -> None:
+    def test_append_whose_term_ends_is_reported(self) -> None:
         group = Group(3, ack_timeout=60_000)
         leader = group.elect()
         group.isolate(leader)

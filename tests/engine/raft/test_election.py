@@ -26,7 +26,7 @@ class TestElection:
         assert [group.member(one).leader for one in group.nodes] == [leader] * count
         group.check()
 
-    def test_a_minority_elects_nobody(self) -> None:
+    def test_minority_elects_no_leader(self) -> None:
         group = Group(3)
         group.crash("n0")
         group.crash("n1")
@@ -105,7 +105,7 @@ def _spec_vote(voter: dict[str, Any], asked: dict[str, Any]) -> tuple[str, int, 
     return f"REJECT_{said}", term, after
 
 
-def _spec_beat(heard: dict[str, Any], by: str, term: int) -> tuple[int, int, str, str]:
+def _spec_heartbeat(heard: dict[str, Any], by: str, term: int) -> tuple[int, int, str, str]:
     """Return a member's answer to a heartbeat: code, term; then its role and leader."""
     role, leader = heard["role"], heard["leader"]
     if by not in ("n0", "n1", "n2"):
@@ -177,7 +177,7 @@ def test_votes_are_as_specified(voter: dict[str, Any], by: str, term: int, log: 
 def test_heart_beats_are_as_specified(voter: dict[str, Any], by: str, term: int) -> None:
     state, elector = _member_in(voter)
     answer = elector.hear(HeartBeat(by, term), 5)
-    assert (answer.code, answer.term, state.role.value, state.leader) == _spec_beat(voter, by, term)
+    assert (answer.code, answer.term, state.role.value, state.leader) == _spec_heartbeat(voter, by, term)
 
 
 ANSWERS = st.lists(

@@ -179,7 +179,7 @@ class TestComparing:
         one.push(PushType.COMPARE, run_of(0, 0))
         assert one.answers() == {"COMPARE 0": PushAnswer(Code.INCONSISTENT_STATE, 1, 0, 1, -1, -1)}
 
-    def test_the_leader_begins_anew(self) -> None:
+    def test_leader_starts_over(self) -> None:
         one = with_entries(0)
         one.push(PushType.APPEND, run_of(3, 3))
         one.push(PushType.COMPARE, run_of(0, 0))

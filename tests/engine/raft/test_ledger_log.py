@@ -8,6 +8,8 @@ import pytest
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.producers.batch import ProducerBatch
+from mqgateway.engine.producers.state import Duplicate
 from mqgateway.engine.raft.files.entry import HEAD_SIZE
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.ledger_log import LedgerLog, opening
@@ -20,6 +22,7 @@ from mqgateway.engine.store.results import PutResult, PutStatus
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
+from tests.support.engine.store.producing import put_mapped
 from tests.support.engine.store.stores import HOST, ROOT, batch, drain, message, options
 
 FOLDER = f"{ROOT}/dledger-n0"
@@ -143,6 +146,20 @@ def test_a_follower_dispatches_what_is_committed_and_forgets_what_is_cut() -> No
     assert follower.bodies() == ["message 0", "message 1", "message 2", "message 3", "mine"]
 
 
+def test_batch_of_a_producer_that_was_truncated_is_stored_again() -> None:
+    ledger = Ledger()
+    first, second = ProducerBatch(7, 0, 0, 1), ProducerBatch(7, 0, 1, 1)
+    for produced in (first, second):
+        assert put_mapped(ledger.store, produced).status is PutStatus.PUT_OK
+    ledger.log.entries.cut(0)
+    producers = ledger.store.producers
+    assert isinstance(producers.check("orders", 0, first), Duplicate)
+    assert producers.check("orders", 0, second) is None
+    ledger.commit()
+    assert isinstance(producers.check("orders", 0, first), Duplicate)
+    assert producers.check("orders", 0, second) is None
+
+
 def test_entry_without_a_record_is_in_no_queue_and_ends_the_log_at_the_next_start() -> None:
     ledger = Ledger()
     ledger.put("first")
@@ -191,7 +208,7 @@ def test_power_cuts_take_nothing_that_was_synced(seed: int) -> None:
         assert ledger.bodies() == kept
 
 
-def test_a_log_that_begins_anew_has_queues_that_do() -> None:
+def test_log_that_starts_over_has_queues_that_do() -> None:
     ledger = Ledger()
     for number in range(20):
         ledger.put(f"message {number}")
@@ -203,7 +220,7 @@ def test_a_log_that_begins_anew_has_queues_that_do() -> None:
     leader.log.drop_first_file()
     first = leader.log.entries.begin_index
     entries = ledger.log.entries
-    entries.begin_anew(first, leader.log.min_offset)
+    entries.reset(first, leader.log.min_offset)
     leader.push(ledger)
     ledger.commit()
     assert ledger.store.min_offset("orders", 0) == first

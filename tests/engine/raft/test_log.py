@@ -79,10 +79,10 @@ def test_cut_drops_later_entries(log: RaftLog) -> None:
     assert (log.begin_index, log.end_index, log.end_term, log.committed_index) == (0, -1, -1, -1)
 
 
-def test_it_begins_anew(log: RaftLog) -> None:
+def test_reset(log: RaftLog) -> None:
     fill(log, 5)
     log.note_committed(4)
-    log.begin_anew(500, 2030)
+    log.reset(500, 2030)
     assert (log.begin_index, log.begin_position, log.end_index, log.end_term) == (500, 2030, 499, -1)
     assert log.entry(4) is None
     log.append_entry(Entry(500, 7, 2030, b"first"))

@@ -43,7 +43,7 @@ def test_a_term_that_cannot_be_kept_is_not_begun() -> None:
     assert state.term == 0
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_reported() -> None:
     state = new_state()
     told: list[tuple[RaftRole, str, int]] = []
     state.on_change.append(lambda now: told.append((state.role, state.leader, now)))

@@ -44,7 +44,7 @@ def test_a_mapping_is_kept_as_the_standard_keeps_it() -> None:
     assert table(disk).data_version == made.data_version
 
 
-def test_name_servers_are_told_what_the_broker_leads() -> None:
+def test_name_servers_get_what_the_broker_leads() -> None:
     info = MAPPING.info()
     assert info["currIdMap"] == {0: 0}
     assert "hostedQueues" not in info

@@ -161,7 +161,7 @@ def test_messages_that_come_alone_are_read_like_batches_of_one() -> None:
 
 
 @pytest.mark.parametrize("how", ["restart", "kill", "crash"])
-def test_a_store_that_starts_again_goes_on_where_it_was(how: str) -> None:
+def test_store_that_starts_again_continues_where_it_was(how: str) -> None:
     bench = batches()
     for _ in range(11):
         put_batch(bench, b"1", b"2", b"3")

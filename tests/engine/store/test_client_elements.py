@@ -1,6 +1,7 @@
 """Elements of a client's batch are split as the schema reads them."""
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.store import schema
-from mqgateway.engine.store.client_elements import count_batch, split_batch
+from mqgateway.engine.store.client_elements import count_batch, encode_element, split_batch
 
 elements = st.fixed_dictionaries(
     {
@@ -28,6 +29,11 @@ def test_batch_is_split_as_the_schema_reads_it(parts: list[dict[str, object]]) -
     assert [(flag, body, properties[2:]) for flag, body, properties in found] == [
         (p["flag"], p["body"], p["properties"]) for p in parts
     ]
+
+
+@given(elements)
+def test_element_is_encoded_as_the_schema_writes_it(part: dict[str, Any]) -> None:
+    assert encode_element(part["body"], part["flag"], part["properties"]) == schema.BATCH.build([part])
 
 
 @given(st.lists(elements, min_size=1, max_size=3), st.data())

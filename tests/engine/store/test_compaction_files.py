@@ -96,7 +96,7 @@ def test_a_record_that_differs_from_the_commit_log_does_not_count_after_a_crash(
 
 @pytest.mark.parametrize("check", [True, False])
 @pytest.mark.parametrize("start", [0, LOG_SIZE])
-def test_units_that_were_lost_are_made_anew_from_the_records(start: int, check: bool) -> None:
+def test_units_that_were_lost_are_rebuilt_from_the_records(start: int, check: bool) -> None:
     disk = CrashDisk()
     filled(disk, 11)
     records = [disk.read_bytes(f"{LOG}/{name}") for name in disk.listdir(LOG)]
@@ -111,7 +111,7 @@ def test_units_that_were_lost_are_made_anew_from_the_records(start: int, check: 
     assert all(made[place.start : place.stop] == whole[place.start : place.stop] for place in places)
 
 
-def test_units_cut_short_are_made_anew() -> None:
+def test_units_cut_short_are_rebuilt() -> None:
     disk = CrashDisk()
     filled(disk, 11)
     disk.open(f"{CQ}/{0:020d}").truncate(100)

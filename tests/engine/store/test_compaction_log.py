@@ -90,7 +90,7 @@ def test_file_sizes_are_the_standards(log_size: int, queue_size: int, expected: 
     assert found.queue_directory == "/store/compaction/compactionCq/T/1"
 
 
-def test_more_keys_than_can_be_told_apart_have_their_turn_the_next_time() -> None:
+def test_more_keys_than_can_be_distinguished_have_their_turn_the_next_time() -> None:
     queue, disk = Queue(), CrashDisk()
     for number in range(300):
         queue.put(f"key{number % 150}", b"%d" % number)

@@ -129,7 +129,7 @@ def test_units_missing_in_the_middle_have_the_whole_log_read_again(caplog: pytes
 
 
 @pytest.mark.parametrize("number", [3, 20, 41])
-def test_a_damaged_record_costs_itself_and_is_told_with_file_and_byte(
+def test_damaged_record_costs_itself_and_is_reported_with_file_and_byte(
     number: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Records after it are kept, as later records are known to have been on disk."""

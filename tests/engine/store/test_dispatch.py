@@ -3,15 +3,15 @@
 import pytest
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
-from tests.support.engine.store.stores import Bench, message, told_by
+from tests.support.engine.store.stores import Bench, message, parts_of
 from tests.support.gateway.broker.helpers import batch_body, split_records
 
 
-def test_an_arrival_tells_what_a_waiting_reader_needs() -> None:
+def test_arrival_reports_what_a_waiting_reader_needs() -> None:
     bench = Bench()
     bench.put(message(queue_id=2, properties={"TAGS": "blue", "KEYS": "k"}))
     (arrival,) = bench.arrivals
-    assert told_by(arrival) == (
+    assert parts_of(arrival) == (
         "orders",
         2,
         1,

@@ -232,7 +232,7 @@ def test_record_batch_is_recognised_by_flag_and_property(
     assert (batch_place(record) is not None) is holds  # Kafka's readers agree
 
 
-def test_unique_key_tells_queue_and_offset() -> None:
+def test_unique_key_reports_queue_and_offset() -> None:
     key = unique_key("kafka", 7, 1 << 40)
     assert len(key) == 33 and key.isalnum()
     assert place_of(key, "kafka") == (7, 1 << 40)

@@ -164,7 +164,7 @@ def test_a_file_cut_short_gets_its_length_back_in_a_log_that_is_repaired() -> No
     assert repaired.read(8, 12) == b"89ab" + bytes(8)
 
 
-def test_old_files_are_given_to_whoever_removes_them() -> None:
+def test_old_files_are_given_to_the_remover() -> None:
     disk = CrashDisk()
     files = queue(disk)
     files.write(0, bytes(35))

@@ -108,6 +108,26 @@ def test_a_round_ends_with_a_checkpoint_of_the_last_dispatched_record() -> None:
     assert saved.logics_msg_timestamp == 1_700_000_000_000
 
 
+def test_checkpoint_waits_until_log_is_durable_to_end_of_its_record() -> None:
+    worker, aside = MemoryWorker(), MemoryWorker()
+    bench = Bench(worker=worker, aside=aside, flush_consume_queue_thorough_interval=20_000)
+    bench.put(message())
+    bench.clock.advance(10_000)
+    bench.store.tick()
+    worker.perform_all()
+    start = bench.store.flushed_offset
+    bench.put(message())
+    assert bench.store.consume_queue_units("orders", 0, 1, 1)[0][0] == start
+    bench.clock.advance(10_000)
+    bench.store.tick()
+    assert (worker.waiting, aside.waiting) == (1, 1)
+    aside.perform_all()
+    assert (bench.store.flushed_offset, checkpoint(bench).logics_physical_offset) == (start, 0)
+    worker.perform_all()
+    bench.store.tick()
+    assert checkpoint(bench).logics_physical_offset == start
+
+
 def test_the_index_says_no_more_of_itself_than_the_checkpoint() -> None:
     bench = Bench()
     for number in range(100):  # more than one file takes
@@ -168,6 +188,21 @@ def test_a_topic_may_be_deleted_while_a_round_runs() -> None:
     bench.store.tick()
     worker.perform_all()
     assert checkpoint(bench).logics_physical_offset > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_stop_during_a_sync_makes_names_of_log_files_durable(seed: int) -> None:
+    """The sync has taken the directory from the list of those to sync, and is not carried out."""
+    worker = MemoryWorker()
+    bench = Bench(worker=worker)
+    bench.put(message())
+    bench.clock.advance(10_000)
+    bench.store.tick()
+    assert (worker.waiting, bench.store.flushed_offset) == (1, 0)
+    bench.store.stop()
+    again = bench.crash(seed)
+    assert again.report.clean
+    assert len(drain(again.store)) == 1
 
 
 class Stopwatch(ManualClock):

@@ -29,6 +29,17 @@ def test_sync_serves_earlier_waiters_and_later_ones_wait() -> None:
     assert commit.begin(15)
 
 
+def test_truncated_log_is_not_durable_past_its_end() -> None:
+    """Records that are appended during the sync, after a truncation, need another one."""
+    commit = GroupCommit()
+    assert commit.begin(10)
+    commit.rewind(4)
+    commit.finish()
+    assert commit.flushed == 4
+    commit.rewind(3)
+    assert commit.begin(4)
+
+
 def test_failed_sync_is_final() -> None:
     commit = GroupCommit()
     said: list[PutStatus] = []

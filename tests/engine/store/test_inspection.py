@@ -30,7 +30,7 @@ def flip(bench: Bench, position: int, bit: int = 0) -> None:
     bench.disk.flip(f"/store/commitlog/{file_name(start)}", position - start, bit)
 
 
-def test_a_flipped_bit_in_a_body_takes_one_message_out_and_is_told_once(
+def test_flipped_bit_in_a_body_takes_one_message_out_and_is_reported_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     bench = stopped()
@@ -45,7 +45,7 @@ def test_a_flipped_bit_in_a_body_takes_one_message_out_and_is_told_once(
     assert "CRC" in caplog.text
 
 
-def test_a_reader_that_meets_only_a_damaged_message_goes_on_after_it() -> None:
+def test_reader_that_meets_only_a_damaged_message_continues_after_it() -> None:
     again = stopped().again()
     flip(again, place(again, 4)[0] + 90)
     found = again.store.get("orders", 0, 4, 1)

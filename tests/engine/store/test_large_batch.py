@@ -75,7 +75,7 @@ def test_others_store_while_it_is_made_ready() -> None:
     assert {m.store_timestamp for m in found[1:]} == {bench.clock.millis()}
 
 
-def test_it_is_dispatched_in_parts_where_somebody_goes_on() -> None:
+def test_it_is_dispatched_in_parts_if_something_continues_them() -> None:
     bench, asked = Bench(**FILES), []
     bench.store.on_rest = lambda: asked.append(bench.store.max_offset("orders", 0))
     of = message()

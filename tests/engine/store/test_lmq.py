@@ -93,7 +93,7 @@ def test_more_queues_than_the_quota_are_refused_and_a_deleted_one_makes_room() -
     assert (bench.store.max_offset(B, 0), bench.store.max_offset("orders", 0)) == (1, 3)
 
 
-def test_they_go_on_after_a_stop_a_kill_and_a_power_cut() -> None:
+def test_they_continue_after_a_stop_a_kill_and_a_power_cut() -> None:
     bench = Bench(**ON)
     bench.put(*[sent(A, body=bytes([number])) for number in range(30)])
     for seed, begin in enumerate((Bench.restart, Bench.kill, lambda old: old.crash(1), Bench.restart)):
@@ -105,7 +105,7 @@ def test_they_go_on_after_a_stop_a_kill_and_a_power_cut() -> None:
         assert bodies(bench, A)[-1] == bytes([100 + seed])
 
 
-def test_they_are_made_anew_from_the_log() -> None:
+def test_they_are_rebuilt_from_the_log() -> None:
     bench = Bench(**ON)
     bench.put(*[sent(f"{A},{B}" if number % 2 else A, body=bytes([number])) for number in range(20)])
     before = bodies(bench, A), bodies(bench, B)

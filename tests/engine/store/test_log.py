@@ -154,7 +154,7 @@ def test_a_store_puts_and_reads_on_the_log_it_is_handed(make: Make) -> None:
 
 
 @any_log
-def test_readers_see_what_the_log_has_confirmed_and_who_waits_is_told(make: Make) -> None:
+def test_readers_see_confirmed_records_and_waiting_ones_are_notified(make: Make) -> None:
     made = OnLog(make, flush_disk_type=FlushDiskType.SYNC_FLUSH)
     store, told = made.store, list[PutStatus]()
     put = store.put(message())

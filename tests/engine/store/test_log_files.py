@@ -70,7 +70,7 @@ def test_a_log_of_one_record_is_missed_after_a_clean_stop_only() -> None:
     look(bench.disk, 0, repair=True)
 
 
-def test_a_wrong_length_is_told_before_anything_else() -> None:
+def test_wrong_length_is_reported_before_anything_else() -> None:
     disk = stopped().disk
     disk.open(f"/store/commitlog/{file_name(4096)}").truncate(100)
     with pytest.raises(CorruptFile, match="100 bytes"):

@@ -32,6 +32,7 @@ def test_pieces_of_any_file_are_read_up_to_the_end() -> None:
     assert log.read(10, 20) == DATA[10:30]
     assert log.read(128, 22) == DATA[128:]
     assert [log.read(60, 10), log.read(140, 11), log.read(-1, 2)] == [None, None, None]
+    assert other_log(8).read(60, 10, may_wait=False) is None
     places = [(0, 5, 10), (1, 70, 10), (2, 145, 5), (3, 145, 6)]
     assert log.read_each(places) == [DATA[5:15], DATA[70:80], DATA[145:150], None]
     assert [(at, size) for _, at, size in log.pieces(places)] == [(5, 10), (6, 10), (17, 5), (17, 6)]

@@ -29,7 +29,7 @@ def index_of(disk: CrashDisk) -> list[bytes]:
     return [disk.read_bytes(path)[40:] for path in disk.files("/store/index")]
 
 
-def test_each_file_is_made_anew_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_file_is_rebuilt_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
     whole = stopped()
     names = whole.disk.listdir("/store/index")
     assert len(names) > 3

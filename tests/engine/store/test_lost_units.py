@@ -141,7 +141,7 @@ def test_lost_files_are_found_after_retention_too() -> None:
         assert what_is_there(bench.again()) == whole, name
 
 
-def test_a_power_cut_while_units_are_made_anew_costs_nothing() -> None:
+def test_power_cut_while_units_are_rebuilt_costs_nothing() -> None:
     whole, cuts = what_is_there(lived(True).kill()), 0
     for path in (f"{QUEUE}/{file_name(0)}", f"{QUEUE}/{file_name(200)}", f"{QUEUE}/{file_name(400)}"):
         for cut in range(1, 400, 3):

@@ -21,7 +21,7 @@ from tests.support.engine.store.stores import HOST, Bench, batch, drain, message
 EXAMPLES = int(os.environ.get("MQGATEWAY_EXAMPLES", "100"))
 
 
-def test_a_message_is_read_after_dispatch_and_told_about() -> None:
+def test_message_is_read_after_dispatch_and_reported() -> None:
     bench = Bench()
     bench.store.put(message())
     assert bench.store.max_offset("orders", 0) == 0
@@ -46,7 +46,7 @@ def test_a_stopped_store_takes_nothing() -> None:
     assert (refused.status, refused.remark) == (PutStatus.SERVICE_NOT_AVAILABLE, "the store is stopped")
 
 
-def test_stopping_makes_durable_what_somebody_waits_for() -> None:
+def test_stopping_makes_durable_awaited_records() -> None:
     bench = Bench(flush_disk_type=FlushDiskType.SYNC_FLUSH)
     said: list[PutStatus] = []
     bench.store.when_flushed(bench.store.put(message()).end_offset, said.append)

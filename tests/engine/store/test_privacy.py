@@ -36,9 +36,7 @@ def test_readable_file_is_named_in_warning(root: Path, name: str, caplog: pytest
     assert line.startswith(str(root / name)) and f"chmod -R go-rwx {root}" in line
 
 
-def test_a_folder_that_nobody_else_enters_hides_what_it_holds(
-    root: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_private_folder_hides_what_it_holds(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     os.chmod(root / "config" / "topics.json", 0o644)
     root.chmod(0o700)
     warn_if_others_may_read(RealDisk(), str(root), [])

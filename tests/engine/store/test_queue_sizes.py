@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 
-from mqgateway.engine.steps import run
+from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store import queue_sizes
 from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import Bench, message
 
+T = TypeVar("T")
+
+
+def at_once(attempt: Callable[[bool], T], /) -> Steps[T]:
+    """Read what may have to be read from the disk; see `ColdReading`."""
+    yield
+    return attempt(True)
+
 
 def start_for(bench: Bench, size: int, topic: str = "orders") -> int:
-    return run(bench.store.sizes.start_for(topic, 0, size))
+    return run(bench.store.sizes.start_for(topic, 0, size, at_once))
 
 
 @pytest.mark.parametrize("units_a_step", [1, 3, 4096])

@@ -90,7 +90,7 @@ def test_only_what_says_more_than_a_unique_key_is_parsed() -> None:
 
 
 @pytest.mark.parametrize("end", ["restart", "kill", "crash"])
-def test_a_slave_goes_on_behind_its_last_whole_record(end: str) -> None:
+def test_slave_continues_behind_its_last_whole_record(end: str) -> None:
     original, replica = master(), slave()
     copy(original.store, replica.store, 700, until=9999)
     replica.clock.advance(20_000)
@@ -105,7 +105,7 @@ def test_a_slave_goes_on_behind_its_last_whole_record(end: str) -> None:
     assert everything(again) == everything(original)
 
 
-def test_a_slave_that_becomes_master_goes_on_with_its_queues() -> None:
+def test_slave_that_becomes_master_continues_with_its_queues() -> None:
     original, replica = master(), slave()
     copy(original.store, replica.store, 333)
     replica.changes["broker_role"] = BrokerRole.SYNC_MASTER
@@ -170,7 +170,7 @@ def test_files_of_another_length_are_refused() -> None:
         copy(original.store, replica.store, 4096)
 
 
-def test_a_sick_disk_takes_nothing_and_later_goes_on() -> None:
+def test_sick_disk_takes_nothing_and_later_continues() -> None:
     original, replica = master(), slave()
     copy(original.store, replica.store, 400, until=1000)
     replica.disk.fail_next("write", "/commitlog/", errno.ENOSPC, part=0.5)
@@ -181,12 +181,22 @@ def test_a_sick_disk_takes_nothing_and_later_goes_on() -> None:
     assert log_bytes(replica) == log_bytes(original)
 
 
-def test_a_topic_that_came_again_counts_anew() -> None:
+def test_recreated_topic_counts_from_zero() -> None:
     original, replica = master(), slave()
     copy(original.store, replica.store, 999)
     original.store.admin.delete_topics(["orders"])
     original.put(message(body=b"new"))
     copy(original.store, replica.store, 999)
+    assert [one.body for one in drain(replica.store)] == [b"new"]
+
+
+def test_topic_made_again_within_one_chunk_starts_from_zero() -> None:
+    """Its former messages wait for dispatch when the first new one arrives."""
+    original, replica = Bench(), slave()
+    original.put(*[message(body=b"old %d" % number) for number in range(3)])
+    original.store.admin.delete_topics(["orders"])
+    original.put(message(body=b"new"))
+    copy(original.store, replica.store, 4096)
     assert [one.body for one in drain(replica.store)] == [b"new"]
 
 
@@ -242,7 +252,7 @@ def test_read_outside_of_raw_log_raises() -> None:
 
 
 @pytest.mark.parametrize("flush", list(FlushDiskType))
-def test_a_record_that_came_in_part_is_asked_for_anew(flush: FlushDiskType) -> None:
+def test_record_that_came_in_part_is_requested_again(flush: FlushDiskType) -> None:
     """From any later master; a synced part of it does not count as durable for what replaces it."""
     original, replica = master(), slave(flush_disk_type=flush)
     copy(original.store, replica.store, 333, until=1000)

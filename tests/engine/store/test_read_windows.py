@@ -13,10 +13,10 @@ class Watched(CrashFile):
     """A file with a settable residency, which counts the checks."""
 
     there = True
-    asked = 0
+    read_at = 0
 
     def is_ready(self, offset: int, size: int) -> bool:
-        self.asked += 1
+        self.read_at += 1
         return self.there and super().is_ready(offset, size)
 
 
@@ -45,12 +45,12 @@ def test_it_is_asked_now_and_then_whether_it_is_still_in_memory() -> None:
     world = World()
     world.get(5)
     world.get(6)
-    assert world.file.asked == 1
+    assert world.file.read_at == 1
     world.now += FRESH_SECONDS + 0.1
     world.file.there = False
     assert world.get(5) is None
     assert world.get(5) is None
-    assert world.file.asked == 2
+    assert world.file.read_at == 2
     world.now += FRESH_SECONDS + 0.1
     world.file.there = True
     assert world.get(5) == (0, PART_SIZE)
@@ -69,11 +69,11 @@ def test_the_parts_that_were_read_last_are_kept() -> None:
         world.get(number * PART_SIZE)
     world.get(0)
     world.get(PARTS * PART_SIZE)
-    asked = world.file.asked
+    read_at = world.file.read_at
     world.get(0)
-    assert world.file.asked == asked
+    assert world.file.read_at == read_at
     world.get(PART_SIZE)
-    assert world.file.asked == asked + 1
+    assert world.file.read_at == read_at + 1
 
 
 def test_a_file_that_goes_is_let_go() -> None:
@@ -81,10 +81,10 @@ def test_a_file_that_goes_is_let_go() -> None:
     world.get(0)
     world.windows.forget("/other", 0)
     world.get(0)
-    assert world.file.asked == 1
+    assert world.file.read_at == 1
     world.windows.forget(*PLACE)
     world.get(0)
-    assert world.file.asked == 2
+    assert world.file.read_at == 2
 
 
 def test_a_log_reads_records_apart_where_they_are() -> None:

@@ -100,7 +100,7 @@ def test_tags_are_sieved_before_records_are_read() -> None:
     assert result.next_offset == 6
 
 
-def test_nothing_matched_goes_on_after_what_was_scanned() -> None:
+def test_nothing_matched_continues_after_what_was_scanned() -> None:
     bench = filled(1000, mapped_file_size_commit_log=1 << 20, mapped_file_size_consume_queue=20_000)
     result = bench.store.get("orders", 0, 0, 32, accept=frozenset({7}))
     assert (result.status, result.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)

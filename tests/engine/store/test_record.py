@@ -122,7 +122,7 @@ def test_examine_survives_any_bytes(data: bytes) -> None:
     assert isinstance(found, record.Invalid) or found == 0 or found <= len(data)
 
 
-def test_properties_of_which_a_sector_was_lost_are_told_apart_from_properties_with_zeros() -> None:
+def test_properties_of_which_a_sector_was_lost_are_distinguished_from_properties_with_zeros() -> None:
     data = bytearray(encoded(message(properties={"K": "v" * 600, "Z": "\0" * 300})))
     at = len(data) - 303
     assert data[at : at + 303] == b"Z\1" + b"\0" * 300 + b"\2"

@@ -203,7 +203,7 @@ def test_a_log_whose_first_files_went_is_as_good_as_any() -> None:
     assert drain(again.store)[-1].body == BODIES[57]
 
 
-def test_a_wrong_file_length_is_told_with_its_path() -> None:
+def test_wrong_file_length_is_reported_with_its_path() -> None:
     bench = filled()
     bench.store.stop()
     with pytest.raises(CorruptFile, match="settings say 8192"):
@@ -255,7 +255,7 @@ def test_a_large_record_is_read_in_one_piece() -> None:
     assert [len(m.body) for m in drain(again.store)] == [1, len(big), 1]
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     bench = filled()
     bench.disk.kill()
     told: list[tuple[int, int]] = []

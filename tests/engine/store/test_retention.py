@@ -150,7 +150,7 @@ def test_the_newest_part_of_the_log_is_kept_from_deletion_by_force() -> None:
     assert files(bench) == 1
 
 
-def test_a_file_that_somebody_removed_is_given_up() -> None:
+def test_file_that_was_removed_is_given_up() -> None:
     bench = filled(at_hour(23), file_reserved_time=3)
     bench.disk.unlink("/store/commitlog/" + bench.disk.listdir("/store/commitlog")[0])
     look(bench)

@@ -41,7 +41,7 @@ def test_damage_is_passed_over_where_later_records_were_durable() -> None:
     assert [(each.begin, each.end) for each in scan.damaged] == [(places[5], places[6])]
 
 
-def test_progress_is_told_now_and_then(caplog: object) -> None:
+def test_progress_is_reported_now_and_then(caplog: object) -> None:
     clock = ManualClock()
     told: list[tuple[int, int]] = []
     _, files = log_of(40)

@@ -7,19 +7,20 @@ import contextlib
 import pytest
 
 from mqgateway.engine.errors import StoreError
-from mqgateway.engine.testing.crash_disk import PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.stores import Bench, message
 
 
-def filled(bench: Bench, count: int, name: str = "m") -> list[int]:
-    """Return the ends of some messages."""
+def filled(bench: Bench, count: int, name: str = "m", millis: int = 0) -> list[int]:
+    """Return the ends of some messages, which are stored so many ms apart."""
     ends = []
     for number in range(count):
         key = f"{name}{number}"
         body = key.encode() * 20
         result = bench.store.put(message("orders", number % 2, body, {"KEYS": key, "TAGS": "a"}))
         ends.append(result.end_offset)
+        bench.clock.advance(millis)
     bench.store.dispatch()
     return ends
 
@@ -139,4 +140,24 @@ def test_power_cut_during_truncation_leaves_no_gap_in_the_log(step: int) -> None
         with contextlib.suppress(PowerCut):
             bench.store.cut(ends[0])
         found = sorted(bodies(bench.crash(seed)), key=lambda body: int(body[1:]))
+        assert found == [b"m%d" % number for number in range(len(found))]
+
+
+def test_power_cut_while_the_log_is_cleared_leaves_no_gap_in_a_file() -> None:
+    """Sectors of removed records may be left, and records in them must not pass for durable ones."""
+    bench = Bench(mapped_file_size_commit_log=32_768)
+    ends = filled(bench, 60, millis=1000)
+    bench.clock.advance(60_000)
+    bench.store.tick()
+    left: list[CrashDisk] = []
+
+    def crash(operation: Operation) -> None:
+        if operation.call == "sync" and "/commitlog/" in operation.path:
+            left.extend(bench.disk.crash(seed) for seed in range(20))
+
+    bench.disk.watch = crash
+    assert bench.store.cut(ends[0])
+    assert len(left) == 20
+    for disk in left:
+        found = sorted(bodies(bench.again(disk)), key=lambda body: int(body[1:]))
         assert found == [b"m%d" % number for number in range(len(found))]

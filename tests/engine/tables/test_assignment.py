@@ -77,7 +77,7 @@ def test_popping_client_shares_queues_of_next_clients() -> None:
 
 
 @given(queues=counts, clients=st.integers(2, 40), share=st.integers(1, 40))
-def test_shared_queues_are_popped_by_somebody(queues: int, clients: int, share: int) -> None:
+def test_shared_queues_are_popped_by_one_client(queues: int, clients: int, share: int) -> None:
     """Each client has queues, each queue has clients."""
     if pops_everything(share, names(clients)):
         return

@@ -40,14 +40,14 @@ def watch() -> Watch:
 
 
 @pytest.mark.parametrize("from_proxy", [False, True])
-def test_a_client_that_stays_on_its_road_decides_itself(watch: Watch, from_proxy: bool) -> None:
+def test_client_that_stays_on_its_path_decides_itself(watch: Watch, from_proxy: bool) -> None:
     assert watch.first(ONE, 5, from_proxy) == UNKNOWN
     watch.offsets.pulled(ONE, 0, 5, from_proxy)
     assert watch.first(ONE, 6, from_proxy) == UNKNOWN
 
 
 @pytest.mark.parametrize("from_proxy", [False, True])
-def test_a_client_that_changes_its_road_goes_on_where_it_was(watch: Watch, from_proxy: bool) -> None:
+def test_client_that_changes_its_path_continues_where_it_was(watch: Watch, from_proxy: bool) -> None:
     watch.offsets.pulled(ONE, 0, 5, from_proxy)
     assert watch.first(ONE, 0, not from_proxy) == 5
     watch.offsets.pulled(ONE, 0, 5, not from_proxy)

@@ -268,7 +268,7 @@ def test_writes_can_be_left_to_a_worker() -> None:
     assert len(written["subscriptionGroupTable"]) == len(made)
 
 
-def test_with_light_queues_there_is_a_group_of_every_light_name() -> None:
+def test_with_lmq_queues_there_is_a_group_of_every_lmq_name() -> None:
     made = table(auto_create_subscription_group=False)
     assert made.find("%LMQ%g") is None and "%LMQ%g" not in made
     made.has_lmq_groups = True

@@ -114,11 +114,11 @@ def test_changes_during_a_write_are_kept() -> None:
 def promise(promised: list[int], at: int) -> Callable[[OSError | None], None]:
     """Return a callback that notes that the state of this number is durable."""
 
-    def told(outcome: OSError | None) -> None:
+    def report(outcome: OSError | None) -> None:
         assert outcome is None
         promised[0] = max(promised[0], at)
 
-    return told
+    return report
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -148,13 +148,13 @@ def test_a_power_cut_at_any_operation_keeps_what_was_promised(lazy: bool) -> Non
             states.append({**book.table, f"k{number % 5}": number})
             book.put(f"k{number % 5}", number)
 
-            def told(
+            def report(
                 outcome: OSError | None, at: int = len(states) - 1, promised: list[int] = promised
             ) -> None:
                 assert outcome is None
                 promised[0] = max(promised[0], at)
 
-            book.file.when_durable(told)
+            book.file.when_durable(report)
             book.clock.advance(7 * (seed % 3))
             if not lazy or number % 4 == 3:
                 worker.perform()
@@ -196,7 +196,7 @@ def test_starts_that_are_cut_lose_nothing() -> None:
         assert read(disk) == book.table
 
 
-def test_a_file_that_somebody_else_wrote_is_not_continued(caplog: pytest.LogCaptureFixture) -> None:
+def test_file_that_another_process_wrote_is_not_continued(caplog: pytest.LogCaptureFixture) -> None:
     disk, worker = CrashDisk(), MemoryWorker()
     book = Book(disk, worker)
     book.put("a", 1)

@@ -75,7 +75,7 @@ def test_without_a_backup_a_broken_file_is_an_error(text: bytes) -> None:
         load_table(disk, PATH)
 
 
-def test_a_table_of_which_nothing_can_be_read_begins_anew_and_what_was_there_is_kept(
+def test_table_of_which_nothing_can_be_read_starts_over_and_what_was_there_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     disk = CrashDisk()
@@ -94,7 +94,7 @@ def test_a_table_of_which_nothing_can_be_read_begins_anew_and_what_was_there_is_
     ]
     assert not disk.exists(PATH) and not disk.exists(PATH + ".bak")
     assert "no usable table" in caplog.text and f"{PATH}.bak.broken-3" in caplog.text
-    assert "Groups begin anew" in caplog.text
+    assert "Groups begin again" in caplog.text
 
 
 def test_read_error_does_not_set_file_aside() -> None:

@@ -1,5 +1,6 @@
 """Offsets of consumer groups: commits, pulls, resets, and the file."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_a_reset_to_nowhere_is_not_taken(group: str, topic: str, queue: int, off
     assert not offsets.has_reset(group, topic, queue)
 
 
-def test_a_group_goes_on_where_another_is() -> None:
+def test_group_continues_where_another_is() -> None:
     offsets = table()
     offsets.commit("g", "t", 0, 5)
     offsets.commit("g", "t", 1, 6)
@@ -119,6 +120,20 @@ def test_removal_takes_everything(what: str) -> None:
     assert (offsets.query_pull("h", "u", 0), offsets.take_reset("h", "u", 0)) == (2, 3)
     offsets.persist()
     assert table(disk).group_topics() == {"h": ["u"]}
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_held_file_that_may_not_be_written_is_written_with_the_next(is_allowed: bool) -> None:
+    disk = CrashDisk()
+    offsets = table(disk)
+    offsets.commit("g", "t", 0, 5)
+    held: list[Callable[[bool], None]] = []
+    offsets.persist(held.append)
+    assert table(disk).query("g", "t", 0) == -1
+    held[0](is_allowed)
+    assert table(disk).query("g", "t", 0) == (5 if is_allowed else -1)
+    offsets.persist()
+    assert table(disk).query("g", "t", 0) == 5
 
 
 def test_one_group_may_leave_one_topic() -> None:
@@ -355,7 +370,7 @@ def light_table(disk: CrashDisk) -> ConsumerOffsets:
     return made
 
 
-def test_with_light_queues_light_groups_are_apart_in_another_file() -> None:
+def test_with_lmq_queues_lmq_groups_are_apart_in_another_file() -> None:
     disk = CrashDisk()
     before = table(disk)
     before.commit("g", "t", 1, 5)

@@ -194,7 +194,7 @@ def test_reserved_names_can_be_given_free() -> None:
     assert table(validate_system_topic_when_update_topic=False).why_not(TopicConfig("TBW102")) is None
 
 
-def test_changes_are_told() -> None:
+def test_changes_are_reported() -> None:
     made = table()
     told: list[list[str]] = []
     made.on_change = lambda configs: told.append([config.topic_name for config in configs])
@@ -330,7 +330,7 @@ def test_a_topic_prints_as_the_standard_prints_it() -> None:
     )
 
 
-def test_with_light_queues_each_of_them_is_a_topic_that_is_nowhere_listed() -> None:
+def test_with_lmq_queues_each_of_them_is_a_topic_that_is_nowhere_listed() -> None:
     disk = CrashDisk()
     made = table(disk)
     assert made.get("%LMQ%a") is None and "%LMQ%a" not in made

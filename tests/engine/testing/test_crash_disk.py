@@ -76,7 +76,7 @@ def test_a_directory_without_a_durable_name_takes_its_files_along() -> None:
     assert all(disk.crash(seed).exists("/d/e/f") for seed in SEEDS)
 
 
-def test_the_same_seed_gives_the_same_crash_and_the_disk_goes_on() -> None:
+def test_same_seed_gives_the_same_crash_and_the_disk_continues() -> None:
     disk = disk_with("/d/a", b"1" * SECTOR * 40)
     disk.open("/d/a").write(0, b"2" * SECTOR * 40)
     first, second = disk.crash(7), disk.crash(7)

@@ -46,7 +46,7 @@ class Life:
         self.doomed.add(body)  # even if the power is cut before that is acknowledged
         assert self.bench.delete(body.decode(), self.due[body]) is None
 
-    def beat(self) -> None:
+    def tick(self) -> None:
         self.bench.clock.advance(70)
         self.bench.tick()
         flushed = self.bench.store.flushed_offset
@@ -58,11 +58,11 @@ class Life:
                 self.add(delay)
             if burst == 1:
                 self.add(5200)
-                self.beat()
+                self.tick()
                 self.delete(b"5")
-            self.beat()
+            self.tick()
         for _ in range(8):
-            self.beat()
+            self.tick()
 
     def check(self, again: Bench, expected: set[bytes]) -> None:
         """Advance the clock to the end; each of the expected is delivered once, none early."""

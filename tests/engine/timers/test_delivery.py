@@ -56,7 +56,7 @@ def test_deliveries_by_rocketmq_are_known_by_properties() -> None:
     assert bodies(bench) == [b"x"]
 
 
-def test_set_anew_is_not_delivered() -> None:
+def test_timer_set_again_is_not_delivered() -> None:
     bench = Bench()
     delivery, stored = made(bench)
     delivery.deliver(stored, 1, 2, is_roll=True)

@@ -27,7 +27,7 @@ def test_units_of_a_slot_are_chained() -> None:
     assert bench.timers.pending == 5
 
 
-def test_beyond_the_window_a_message_is_only_set_anew() -> None:
+def test_beyond_the_window_a_message_is_only_set_again() -> None:
     """By half of the window if little would remain, so that nothing is done in haste."""
     bench = Bench(timer_roll_window_slot=60)
     for delay in (59_500, 61_500, 79_500, 80_500, 300_500):
@@ -42,7 +42,7 @@ def test_the_window_leaves_before_the_files_do() -> None:
     assert bench.timers.enqueue.window <= 3_600_000
 
 
-def test_a_mark_tells_how_far_the_topic_was_read() -> None:
+def test_mark_reports_how_far_the_topic_was_read() -> None:
     """RocketMQ's broker resumes after the message of the last unit."""
     bench = Bench()
     bench.set_at(b"one", START + 300)
@@ -109,7 +109,7 @@ def test_a_wheel_that_cannot_be_written_waits_with_what_it_owes() -> None:
     assert bench.bodies() == [b"2500", b"3500"]
 
 
-def test_goes_on_where_the_queue_begins_or_ends() -> None:
+def test_continues_where_the_queue_begins_or_ends() -> None:
     bench = Bench()
     bench.set_at(b"x", START + 5500)
     bench.timers.enqueue.queue_offset = 7

@@ -54,7 +54,7 @@ def test_put_aside_and_given_back() -> None:
     assert back.prepared_transaction_offset == one.physical_offset > 0
 
 
-def test_set_anew_counts_how_often() -> None:
+def test_timers_set_again_count_how_often() -> None:
     one = rolled(aside(), 11, 22)
     assert (one.topic, one.queue_id, one.properties["TIMER_ROLL_TIMES"]) == ("rmq_sys_wheel_timer", 0, "1")
     assert one.properties["REAL_TOPIC"] == "orders"

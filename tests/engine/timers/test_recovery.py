@@ -67,7 +67,7 @@ def test_a_wheel_that_was_removed_is_made_again() -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_goes_on_after_the_standard(clean: bool) -> None:
+def test_continues_after_rocketmq(clean: bool) -> None:
     bench = filled()
     bench.pass_time(3000)
     assert bench.bodies() == [b"0", b"2", b"4"]

@@ -66,7 +66,7 @@ def test_a_master_that_was_a_slave_meanwhile_delivers_nothing_twice() -> None:
     assert bodies(first) == [b"%d" % number for number in range(6)]
 
 
-def test_a_broker_that_handed_back_goes_on_without_a_new_start() -> None:
+def test_broker_that_handed_back_continues_without_a_new_start() -> None:
     """On a change of the role at run time: nothing early, nothing twice, nothing lost."""
     bench = Member()
     for number in range(6):

@@ -14,7 +14,7 @@ from tests.support.engine.timers.bench import SLOTS, START, Bench
 DAY = 86_400_000
 
 
-def told(bench: Bench) -> TimerProgress:
+def progress(bench: Bench) -> TimerProgress:
     """Return the progress that a broker reports now."""
     return TimerProgress.decode(bench.timers.checkpoint.encode())
 
@@ -40,7 +40,7 @@ def test_pending_timers_are_delivered_after_takeover() -> None:
     for second in range(1, 21):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
     bench.pass_time(8000)
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     bench.tick()
     assert bench.bodies() == [b"%d" % second for second in range(1, 9)]
     bench.pass_time(4000)
@@ -54,7 +54,7 @@ def test_deliveries_since_last_report_are_not_repeated() -> None:
     for second in range(1, 21):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
     bench.pass_time(3000)
-    before = told(bench)
+    before = progress(bench)
     bench.pass_time(6000)
     take_over(bench, before)
     bench.pass_time(20_000)
@@ -63,7 +63,7 @@ def test_deliveries_since_last_report_are_not_repeated() -> None:
 
 def test_timers_set_after_last_report_are_delivered() -> None:
     bench = Bench()
-    before = told(bench)
+    before = progress(bench)
     bench.set_at(b"soon", START + 2000, "a")
     bench.set_at(b"late", START + 60_000, "b")
     bench.pass_time(1000)
@@ -72,7 +72,7 @@ def test_timers_set_after_last_report_are_delivered() -> None:
     assert bench.bodies() == [b"soon", b"late"]
 
 
-def test_a_slave_that_was_told_nothing_finds_everything_in_the_log() -> None:
+def test_slave_without_reports_finds_everything_in_the_log() -> None:
     bench = Bench(timer_max_delay_sec=3600)
     for second in range(1, 11):
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
@@ -82,13 +82,13 @@ def test_a_slave_that_was_told_nothing_finds_everything_in_the_log() -> None:
     assert bench.bodies() == [b"%d" % second for second in range(1, 11)]
 
 
-def test_a_timer_that_the_master_set_anew_is_delivered_once() -> None:
+def test_timer_that_the_master_set_again_is_delivered_once() -> None:
     """It has two messages of the timer topic; only the second one counts."""
     bench = Bench(timer_roll_window_slot=10)
     bench.set_at(b"far", START + 40_000, "k")
     bench.pass_time(12_000)
     assert len(bench.set_aside()) == 2
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     bench.pass_time(60_000)
     assert bench.bodies() == [b"far"]
 
@@ -99,7 +99,7 @@ def test_a_deleted_timer_stays_deleted() -> None:
     bench.set_at(b"stays", START + 9000, "l")
     assert bench.delete("k", START + 9000) is None
     bench.pass_time(2000)
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     bench.pass_time(10_000)
     assert bench.bodies() == [b"stays"]
 
@@ -109,7 +109,7 @@ def test_message_in_flight_to_another_broker_is_put_again_on_every_tick() -> Non
     bench = Bench()
     bench.set_at(b"a", START + 1000, "a")
     bench.set_at(b"b", START + 1000, "b")
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     put, asked = bench.store.put, []
 
     def slow(message: object) -> PutResult:
@@ -131,12 +131,12 @@ def test_message_in_flight_to_another_broker_is_put_again_on_every_tick() -> Non
 def test_no_delivery_after_hand_back() -> None:
     bench = Bench()
     bench.set_at(b"a", START + 2000, "a")
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     bench.timers.hand_back()
     bench.pass_time(5000)
     assert bench.bodies() == []
     bench.timers.hand_back()
-    take_over(bench, told(bench))
+    take_over(bench, progress(bench))
     bench.tick()
     assert bench.bodies() == [b"a"]
 
@@ -148,7 +148,7 @@ def test_a_master_leaves_out_what_its_slave_delivered() -> None:
         bench.set_at(b"%d" % second, START + second * 1000, f"k{second}")
     bench.tick()
     bench.clock.advance(7000)
-    slave = TimerProgress(START + 5000, 8, told(bench).data_version)
+    slave = TimerProgress(START + 5000, 8, progress(bench).data_version)
     bench.set_at(b"only here", START + 3000, "k")
     bench.timers.checkpoint.read_time = slave.read_time
     bench.timers.take_back(bench.timers.checkpoint.encode())

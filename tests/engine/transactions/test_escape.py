@@ -52,7 +52,7 @@ def test_only_open_half_messages_are_sent() -> None:
     assert len(slave.sent) == 3
 
 
-def test_while_nobody_takes_them_they_wait() -> None:
+def test_untaken_ones_wait() -> None:
     bench = Bench()
     bench.send(b"a")
     bench.send(b"b")

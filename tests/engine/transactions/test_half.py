@@ -85,29 +85,33 @@ def test_a_half_message_that_belongs_nowhere_is_not_committed(wrong: dict[str, s
 
 
 def test_a_copy_counts_questions_and_remembers_the_first() -> None:
-    copy = renewed(half(), asked=True)
+    copy = renewed(half(), is_checked=True)
     assert (copy.topic, copy.queue_id, copy.body, copy.flag) == ("RMQ_SYS_TRANS_HALF_TOPIC", 0, b"body", 5)
     assert copy.properties["TRANSACTION_CHECK_TIMES"] == "1"
     assert copy.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "7"
-    again = renewed(half(copy.properties), asked=True)
+    again = renewed(half(copy.properties), is_checked=True)
     assert again.properties["TRANSACTION_CHECK_TIMES"] == "2"
     assert again.properties["TRAN_PREPARED_QUEUE_OFFSET"] == "7"
 
 
 def test_a_copy_that_only_makes_room_counts_nothing() -> None:
-    copy = renewed(half({"TRANSACTION_CHECK_TIMES": "3"}), asked=False)
+    copy = renewed(half({"TRANSACTION_CHECK_TIMES": "3"}), is_checked=False)
     assert copy.properties["TRANSACTION_CHECK_TIMES"] == "3"
 
 
 def test_the_question_is_the_message_under_its_own_topic_where_the_copy_lies() -> None:
     one = half()
-    copy = renewed(one, asked=True)
+    copy = renewed(one, is_checked=True)
     record = question_record(one, copy, PutResult(PutStatus.PUT_OK, HOST, 12, 4000, 4200, NOW + 5))
-    asked = decode(record)
-    assert (asked.topic, asked.queue_id, asked.body, asked.flag) == ("T", 3, b"body", 5)
-    assert (asked.queue_offset, asked.physical_offset, asked.store_timestamp) == (12, 4000, NOW + 5)
-    assert asked.size == len(record)
-    assert asked.properties == copy.properties
+    is_checked = decode(record)
+    assert (is_checked.topic, is_checked.queue_id, is_checked.body, is_checked.flag) == ("T", 3, b"body", 5)
+    assert (is_checked.queue_offset, is_checked.physical_offset, is_checked.store_timestamp) == (
+        12,
+        4000,
+        NOW + 5,
+    )
+    assert is_checked.size == len(record)
+    assert is_checked.properties == copy.properties
 
 
 def test_discarded_half_message_can_be_resumed() -> None:

@@ -10,13 +10,13 @@ from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.transactions import log as open_transactions
-from tests.support.engine.transactions.transactions import INTERVAL, Bench, question_of
+from tests.support.engine.transactions.transactions import INTERVAL, START, Bench, question_of
 
 HOUR = 3_600_000
 FOREVER = 1 << 30
 
 
-def test_a_half_message_is_seen_by_nobody_until_it_is_committed() -> None:
+def test_half_message_is_invisible_until_it_is_committed() -> None:
     bench = Bench()
     at = bench.send(b"a")
     assert bench.delivered == []
@@ -133,6 +133,18 @@ def test_a_late_end_of_the_first_copy_settles_the_newest() -> None:
     assert bench.delivered[:1] == [b"a"]
 
 
+def test_late_end_settles_copy_beyond_limit_of_known_copies() -> None:
+    """The newest copy is found by the walk, which must not check a transaction that has ended."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.send(b"a")
+    at = bench.send(b"b")
+    bench.wait()
+    assert [each.body for each in bench.halves] == [b"a", b"b", b"a", b"b"]
+    assert bench.commit(at)
+    assert {each.unique_key for each in bench.wait(2 * INTERVAL)} == {"Ka"}
+    assert bench.delivered == [b"b"]
+
+
 def test_an_answer_to_both_copies_delivers_once() -> None:
     bench = Bench()
     first = bench.send(b"first")
@@ -180,7 +192,7 @@ def test_time_that_was_asked_for_costs_no_questions() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_while_nobody_of_the_group_is_there_nothing_is_counted() -> None:
+def test_without_members_of_the_group_nothing_is_counted() -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -205,6 +217,20 @@ def test_half_message_open_for_days_is_discarded() -> None:
     bench.wait(HOUR, step=INTERVAL)
     assert bench.given_up == [b"a"]
     assert bench.log.counts.count("T") == 0
+
+
+def test_half_message_is_discarded_in_time_although_the_clock_was_set() -> None:
+    """It is held until it is too old, not until its copy is put again."""
+    bench = Bench(store_options={"file_reserved_time": 3})
+    bench.reachable.clear()
+    bench.clock.set_wall(START + 10 * HOUR)
+    bench.store.tick()
+    bench.send(b"a")
+    minute = HOUR // 60
+    bench.wait(175 * minute, step=25 * minute)
+    assert (len(bench.halves), bench.given_up) == (3, [])
+    bench.wait(25 * minute, step=25 * minute)
+    assert bench.given_up == [b"a"]
 
 
 def test_waiting_half_message_is_put_again_after_an_hour() -> None:
@@ -240,6 +266,15 @@ def test_only_so_many_are_kept_in_mind() -> None:
     assert [each.body for each in bench.halves] == [b"0", b"1", b"2", b"3", b"2", b"3"]
 
 
+def test_held_message_keeps_its_place_when_no_other_can_be_held() -> None:
+    """Its producer asked for time, and is not connected when that has passed."""
+    bench = Bench(options={"max_waiting_transactions": 1})
+    bench.reachable.clear()
+    bench.send(b"a", CHECK_IMMUNITY_TIME_IN_SECONDS="100")
+    bench.wait(5 * INTERVAL)
+    assert [each.body for each in bench.halves] == [b"a"]
+
+
 def test_an_end_of_what_was_given_up_still_counts() -> None:
     """A producer with its own memory of transactions, such as a sink between checkpoints, is late."""
     bench = Bench(options={"transaction_check_max": 1})
@@ -250,7 +285,7 @@ def test_an_end_of_what_was_given_up_still_counts() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_a_resumed_one_is_asked_about_anew() -> None:
+def test_resumed_one_is_checked_again() -> None:
     bench = Bench(options={"transaction_check_max": 1})
     bench.send(b"a")
     bench.wait(3 * INTERVAL)
@@ -489,7 +524,7 @@ def test_a_commit_that_cannot_be_stored_can_be_repeated() -> None:
     assert bench.delivered == [b"a"]
 
 
-def test_half_messages_that_left_with_the_log_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_half_messages_that_left_with_the_log_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.reachable.clear()
     bench.send(b"a")
@@ -519,7 +554,7 @@ def test_a_half_topic_that_was_deleted_begins_again() -> None:
     assert {question_of(each).body for each in bench.wait()} == {b"c", b"d", b"e"}
 
 
-def test_ends_are_told_again_when_their_topic_was_deleted() -> None:
+def test_ends_are_reported_again_when_their_topic_was_deleted() -> None:
     bench = Bench()
     bench.send(b"open", group="gone")
     bench.commit(bench.send(b"a"))
@@ -545,7 +580,7 @@ def test_an_unreadable_one_is_left_out_after_some_rounds(caplog: pytest.LogCaptu
     assert bench.progress[0] == 5
 
 
-def test_a_round_goes_on_in_the_next_tick() -> None:
+def test_round_continues_in_the_next_tick() -> None:
     bench = Bench(options={"max_transactions_checked_per_tick": 2})
     for number in range(5):
         bench.send(b"%d" % number)

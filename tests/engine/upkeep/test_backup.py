@@ -128,13 +128,13 @@ def test_unsupported_store_is_refused_and_nothing_is_left(place: Place, bench: B
     assert list(place.target.iterdir()) == []
 
 
-def test_damage_in_the_newest_file_is_told(place: Place, bench: Bench) -> None:
+def test_damage_in_the_newest_file_is_reported(place: Place, bench: Bench) -> None:
     change(RealDisk(), f"{place.root}/commitlog/{8192:020d}", 600, b"????????")
     with pytest.raises(StoreError, match="cannot be read from"):
         place.back_up()
 
 
-def test_a_full_disk_is_told_before_anything_is_copied(place: Place, bench: Bench) -> None:
+def test_full_disk_is_reported_before_anything_is_copied(place: Place, bench: Bench) -> None:
     class Full(RealDisk):
         def usage(self, path: str) -> tuple[int, int]:
             return 1 << 30, 100

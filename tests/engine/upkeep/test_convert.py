@@ -46,7 +46,7 @@ def again(root: Path) -> Bench:
 
 
 @pytest.mark.parametrize("older", [0, 1])
-def test_every_message_is_there_and_the_store_goes_on(older: int, tmp_path: Path) -> None:
+def test_every_message_is_there_and_the_store_continues(older: int, tmp_path: Path) -> None:
     bench = fill(COUNT)
     before = {key: drain(bench.store, *key) for key in (("orders", 0), ("orders", 1), ("pay", 0))}
     bench.store.stop()
@@ -102,7 +102,7 @@ def test_the_members_store_is_only_read(settings: StoreOptions, tmp_path: Path) 
     assert files_of(tmp_path / "store") == before
 
 
-def test_tables_are_taken_over_and_what_is_not_is_told(settings: StoreOptions, tmp_path: Path) -> None:
+def test_tables_are_taken_over_and_what_is_not_is_reported(settings: StoreOptions, tmp_path: Path) -> None:
     config = tmp_path / "store" / "config"
     (config / "deep").mkdir(parents=True)
     (config / "consumerOffset.json").write_text('{"offsetTable":{"orders@g":{0:7}}}')
@@ -116,7 +116,7 @@ def test_tables_are_taken_over_and_what_is_not_is_told(settings: StoreOptions, t
     assert report.left_out == ["rocksdbstore"]
 
 
-def test_a_queue_whose_messages_have_gone_goes_on_where_it_ended(
+def test_queue_whose_messages_have_gone_continues_where_it_ended(
     settings: StoreOptions, tmp_path: Path
 ) -> None:
     gone = tmp_path / "store" / "consumequeue" / "gone" / "0"
@@ -145,7 +145,7 @@ def test_wherever_it_was_ended_it_can_be_asked_for_again(settings: StoreOptions,
         assert {name: data for name, data in files_of(target).items() if name[:10] != "converting"} == whole
 
 
-def test_it_goes_on_with_the_file_it_was_in(
+def test_it_continues_with_the_file_it_was_in(
     settings: StoreOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, begun = tmp_path / "new", tmp_path / ("new" + CONVERTING)
@@ -177,7 +177,7 @@ def test_a_damaged_log_is_refused(settings: StoreOptions, tmp_path: Path) -> Non
     assert "convert the store of another member" in refusal(settings, tmp_path / "new")
 
 
-def test_damage_is_no_end_even_where_no_checkpoint_tells(settings: StoreOptions, tmp_path: Path) -> None:
+def test_damage_is_no_end_even_without_checkpoint(settings: StoreOptions, tmp_path: Path) -> None:
     member = tmp_path / "store" / "dledger-n0"
     (member / "checkpoint").unlink()
     (member / "checkpoint.bak").unlink(missing_ok=True)
@@ -204,7 +204,7 @@ def test_other_refusals(settings: StoreOptions, tmp_path: Path) -> None:
         convert_store(RealDisk(), ordinary, str(tmp_path / "other"), keeps_batches=True)
 
 
-def test_a_full_disk_is_told_before_anything_is_written(settings: StoreOptions, tmp_path: Path) -> None:
+def test_full_disk_is_reported_before_anything_is_written(settings: StoreOptions, tmp_path: Path) -> None:
     class FullDisk(RealDisk):
         def usage(self, path: str) -> tuple[int, int]:
             return 1 << 40, 1000

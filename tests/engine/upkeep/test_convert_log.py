@@ -22,7 +22,7 @@ from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk, recor
 from tests.support.engine.upkeep.damage import filled
 
 
-def told(record: bytes) -> tuple[object, ...]:
+def fields_of_record(record: bytes) -> tuple[object, ...]:
     """Return the content of a record, without its position."""
     message = decode(record)
     place = message.topic, message.queue_id, message.queue_offset
@@ -33,10 +33,10 @@ def test_a_record_elsewhere() -> None:
     record = records_of(filled(10), [f"{0:020d}"])[3]
     elsewhere = moved(record, 7_000_000)
     assert examine(elsewhere, 0, 7_000_000, True) == len(record)
-    assert told(elsewhere) == told(record)
+    assert fields_of_record(elsewhere) == fields_of_record(record)
 
 
-def test_a_checksum_of_all_of_it_is_made_anew() -> None:
+def test_checksum_of_a_whole_batch_is_computed_again() -> None:
     disk = filled(10, enabled_append_prop_crc=True)
     record = records_of(disk, [f"{0:020d}"])[3]
     assert record == sealed(record)
@@ -46,7 +46,7 @@ def test_a_checksum_of_all_of_it_is_made_anew() -> None:
     assert len(with_room_for_crc(b"")) == 20
 
 
-def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) -> None:
+def test_it_continues_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) -> None:
     settings = onto_real_disk(into_ledger(filled(80), 1), tmp_path)
     disk = RealDisk()
     files = find_log(Layout(disk, settings), Findings())

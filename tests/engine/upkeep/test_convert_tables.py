@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.stores import message
 from tests.support.engine.upkeep.converting import convert, converted_store, opened, write_topics
@@ -35,13 +37,14 @@ def test_topics_of_kafka_become_ordinary_topics(tmp_path: Path) -> None:
     assert report.left_out == ["epochFileCheckpoint"]
 
 
-def test_records_of_the_offsets_topic_are_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state"])
+def test_records_of_coordinators_of_kafka_are_left_out(tmp_path: Path, topic: str) -> None:
     bench = opened(tmp_path / "store")
-    bench.put(message("__consumer_offsets", 0, b"secret"), message("orders", 0, b"kept"))
+    bench.put(message(topic, 0, b"secret"), message("orders", 0, b"kept"))
     bench.store.stop()
     write_topics(tmp_path / "store")
     convert(tmp_path / "store", tmp_path / "new")
-    assert not (tmp_path / "new" / "consumequeue" / "__consumer_offsets").exists()
+    assert not (tmp_path / "new" / "consumequeue" / topic).exists()
     logs = b"".join(path.read_bytes() for path in (tmp_path / "new" / "commitlog").iterdir())
     assert b"secret" not in logs
     assert b"kept" in logs

@@ -76,7 +76,7 @@ def test_a_damaged_record() -> None:
     assert any(found.path == DATA and "CRC" in found.what for found in findings(disk))
 
 
-def test_queues_are_made_anew_of_entries(tmp_path: Path) -> None:
+def test_queues_are_rebuilt_from_entries(tmp_path: Path) -> None:
     settings = onto_real_disk(into_ledger(filled(40), 1), tmp_path)
     root, disk = settings.store_path_root_dir, RealDisk()
     queue = f"{root}/consumequeue/orders/0/{0:020d}"

@@ -30,7 +30,7 @@ def test_other_delay_levels_than_those_the_units_were_written_with() -> None:
     assert "SCHEDULE_TOPIC_XXXX" in finding.path
 
 
-def test_light_queues_that_are_there_are_compared() -> None:
+def test_lmq_queues_that_are_there_are_compared() -> None:
     bench = fill(3)
     properties = {"INNER_MULTI_DISPATCH": "%LMQ%a,b", "INNER_MULTI_QUEUE_OFFSET": "0,0"}
     offset = bench.store.max_physical_offset

@@ -106,7 +106,7 @@ def test_damaged_units_are_made_good(tmp_path: Path, place: int) -> None:
     assert is_sound(tmp_path)
 
 
-def test_a_store_goes_on_after_it(tmp_path: Path) -> None:
+def test_store_continues_after_it(tmp_path: Path) -> None:
     store(tmp_path).store.stop()
     rebuild(tmp_path, discard=True)
     bench = store(tmp_path, messages=False)
@@ -130,7 +130,7 @@ def test_a_killed_store_is_rebuilt_and_recovers(tmp_path: Path) -> None:
     assert is_sound(tmp_path)
 
 
-def test_queues_whose_messages_have_gone_go_on_where_they_ended(tmp_path: Path) -> None:
+def test_queues_whose_messages_have_gone_continue_where_they_ended(tmp_path: Path) -> None:
     bench = store(tmp_path, 3)
     for number in range(100):
         bench.put(message("other", 0, b"%d" % number))

@@ -85,7 +85,7 @@ def test_moved_starts_and_producers_are_those_of_the_log(place: Place) -> None:
     assert isinstance(again.store.producers.check("batched", 0, produced), Duplicate)
 
 
-def test_the_store_goes_on_after_it(place: Place) -> None:
+def test_store_continues_after_it(place: Place) -> None:
     fill(place)
     report = place.back_up()
     place.restore(report)
@@ -147,7 +147,7 @@ def test_points_that_the_backup_does_not_have(place: Place) -> None:
     assert not Path(f"{place.restored}.restoring").exists()
 
 
-def test_queues_whose_messages_are_gone_go_on_where_they_ended(place: Place) -> None:
+def test_queues_whose_messages_are_gone_continue_where_they_ended(place: Place) -> None:
     """Also if the first message of a queue is behind the point."""
     bench = place.open()
     bench.put(*(message("old", 2, b"%d" % number) for number in range(4)))

@@ -22,7 +22,7 @@ def test_good_tables_are_counted() -> None:
 
 
 @pytest.mark.parametrize("text", [b"{}", b'{"topicConfigTable":{"orders":{}}}'])
-def test_topics_with_messages_that_are_in_no_table_are_told(text: bytes) -> None:
+def test_topics_with_messages_that_are_in_no_table_are_reported(text: bytes) -> None:
     disk = filled(1)
     assert findings(disk) == []
     put_file(disk, TOPICS, text)

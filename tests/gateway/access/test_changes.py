@@ -34,7 +34,7 @@ def refusal(error: BaseException) -> Reply | None:
     return Reply(26, remark=str(error)) if isinstance(error, LookupError) else None
 
 
-def told(
+def audit_lines(
     caplog: pytest.LogCaptureFixture, function: Any, code: int = DELETE, body: bytes = b"", **fields: str
 ) -> list[dict[str, str]]:
     caplog.set_level(logging.INFO, "mqgateway.audit")
@@ -48,7 +48,7 @@ def told(
 
 def test_change_is_logged_with_user_address_and_object(caplog: pytest.LogCaptureFixture) -> None:
     fields = {"topic": "T\n=", ACCESS_KEY: "alice", "Signature": "secret", "password": "secret"}
-    assert told(caplog, lambda *_: Reply(), **fields) == [
+    assert audit_lines(caplog, lambda *_: Reply(), **fields) == [
         {
             "event": "administration",
             "user": "alice",
@@ -84,7 +84,7 @@ def test_failed_change_is_logged_with_reason(
         return failed
 
     for function in (at_once, in_steps, later):
-        (line,) = told(caplog, function, topic="T")
+        (line,) = audit_lines(caplog, function, topic="T")
         assert (line["result"], line["reason"]) == (result, "no such topic")
         caplog.clear()
 
@@ -96,7 +96,7 @@ def test_deferred_change_is_logged_on_completion(caplog: pytest.LogCaptureFixtur
         yield
         return answer
 
-    assert told(caplog, in_steps, topic="T") == []
+    assert audit_lines(caplog, in_steps, topic="T") == []
     answer.callback(Reply(1, remark="too late"))
     assert [json.loads(message)["reason"] for message in caplog.messages] == ["too late"]
 
@@ -124,7 +124,7 @@ def test_deferred_change_is_logged_on_completion(caplog: pytest.LogCaptureFixtur
 def test_names_in_body_are_logged(
     code: int, body: bytes, what: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (line,) = told(caplog, lambda *_: Reply(), code, body)
+    (line,) = audit_lines(caplog, lambda *_: Reply(), code, body)
     assert line.get("what") == what
 
 
@@ -142,5 +142,5 @@ def test_every_audited_code_is_served() -> None:
 
 def test_version_4_account_change_is_logged_without_secret(caplog: pytest.LogCaptureFixture) -> None:
     code = AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG
-    (line,) = told(caplog, lambda *_: Reply(), code, accessKey="the-account", secretKey="its-secret")
+    (line,) = audit_lines(caplog, lambda *_: Reply(), code, accessKey="the-account", secretKey="its-secret")
     assert line["what"] == "accessKey:the-account" and "its-secret" not in caplog.text

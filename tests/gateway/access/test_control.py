@@ -14,7 +14,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
@@ -30,8 +30,8 @@ from mqgateway.gateway.access.policies import (
 from mqgateway.gateway.access.resources import BY_HEADER
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
-from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.throttling import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.access.users import UserStatus, UserType
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
@@ -343,12 +343,14 @@ def test_repeated_failures_close_connection() -> None:
     assert not peer.is_open
 
 
-def asker(name: str | None = "alice", secret: str = "alice's", address: str = "10.0.0.7:5") -> Asker:
+def caller(
+    name: str | None = "alice", secret: str = "alice's", address: str = "10.0.0.7:5"
+) -> FrontEndCaller:
     """Caller of a front end without commands."""
-    return Asker(name, secret.__eq__, address, "apache.rocketmq.v2.SendMessageRequest")
+    return FrontEndCaller(name, secret.__eq__, address, "apache.rocketmq.v2.SendMessageRequest")
 
 
-def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
+def admitted(made: AccessControl, who: FrontEndCaller, *needs: Need) -> str:
     """Return why the caller is not admitted; empty if it is."""
     try:
         made.admit(who, lambda: needs)
@@ -360,43 +362,45 @@ def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
 @pytest.mark.parametrize(
     "who,topic_name,why",
     [
-        (asker(), "ta", ""),
-        (asker(None), "ta", "username cannot be null."),
-        (asker("zed"), "ta", "User:zed is not found."),
-        (asker("dis", "dis's"), "ta", "User:dis is disabled."),
-        (asker(secret="x"), "ta", "check signature failed."),
-        (asker("root", "root's"), "tb", ""),
+        (caller(), "ta", ""),
+        (caller(None), "ta", "username cannot be null."),
+        (caller("zed"), "ta", "User:zed is not found."),
+        (caller("dis", "dis's"), "ta", "User:dis is disabled."),
+        (caller(secret="x"), "ta", "check signature failed."),
+        (caller("root", "root's"), "tb", ""),
         (
-            asker(),
+            caller(),
             "tb",
             "User:alice has no permission to access Topic:tb from 10.0.0.7, no matched policies.",
         ),
     ],
 )
-def test_front_end_caller_is_authenticated_and_authorized(who: Asker, topic_name: str, why: str) -> None:
+def test_front_end_caller_is_authenticated_and_authorized(
+    who: FrontEndCaller, topic_name: str, why: str
+) -> None:
     assert admitted(control(), who, Need(topic(topic_name), (Action.PUB,))) == why
 
 
 def test_strict_profile_ignores_unauthenticated_names() -> None:
     made = control(authentication_enabled=False, authorization_profile=AuthorizationProfile.STANDARD)
-    assert admitted(made, asker(secret="x"), Need(topic("ta"), (Action.PUB,))) == ""
-    assert admitted(made, asker(None), Need(topic("ta"), (Action.PUB,))) != ""
+    assert admitted(made, caller(secret="x"), Need(topic("ta"), (Action.PUB,))) == ""
+    assert admitted(made, caller(None), Need(topic("ta"), (Action.PUB,))) != ""
 
 
 def test_front_end_throttles_wrong_signatures() -> None:
     made = control()
     PAUSES.clear()
     for _ in range(AT_ONCE + 100):
-        admitted(made, asker(secret="x"))
+        admitted(made, caller(secret="x"))
     assert PAUSES and max(seconds for seconds, _ in PAUSES) <= WAIT_MAX_MILLIS / 1000
     PAUSES.clear()
-    admitted(made, asker())
+    admitted(made, caller())
     assert not PAUSES
 
 
 def test_front_end_refusal_is_audited(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
-    admitted(control(), asker(), Need(topic("tb"), (Action.PUB,)))
+    admitted(control(), caller(), Need(topic("tb"), (Action.PUB,)))
     assert "request=apache.rocketmq.v2.SendMessageRequest" in caplog.text
 
 

@@ -53,7 +53,7 @@ def test_the_user_decides_first(user: User | None, sentence: str) -> None:
     assert verdict.is_allowed is not bool(sentence)
 
 
-def test_the_entry_that_decided_is_told() -> None:
+def test_entry_that_decided_is_reported() -> None:
     policies = acl(("Topic:t*", ALLOW), ("Topic:tb", DENY))
     verdict = decide("alice", ALICE, policies, topic("tb"), SUB, IP)
     assert verdict.refusal.endswith("Topic:tb from 127.0.0.1, the decision is deny.")

@@ -34,13 +34,13 @@ class Access(MemoryBroker):
         users.create_user("", "alice", "a", None, None)
         self.broker.access = users
 
-    def tell(self, code: int, body: Any = None, by: str = "root", **ext: str) -> Answer:
+    def request(self, code: int, body: Any = None, by: str = "root", **ext: str) -> Answer:
         """Send a request of a user whose signature was verified."""
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.ask(code, body=data, ext={"AccessKey": by, **ext})
 
     def said(self, code: int, body: Any = None, by: str = "root", **ext: str) -> tuple[int, str | None]:
-        answer = self.tell(code, body, by, **ext)
+        answer = self.request(code, body, by, **ext)
         return answer.code, answer.remark
 
 
@@ -51,25 +51,27 @@ def access() -> Access:
 
 def test_user_is_created_updated_returned_and_deleted(access: Access) -> None:
     assert access.said(CREATE, {"password": "p", "userType": "nonsense"}, username="bob") == DONE
-    shown = access.tell(GET, username="bob").arrived.body
+    shown = access.request(GET, username="bob").arrived.body
     assert shown == b'{"password":"p","userStatus":"enable","userType":"Normal","username":"bob"}'
     assert access.said(UPDATE, {"userStatus": "disable", "password": ""}, username="bob") == DONE
-    assert json.loads(access.tell(GET, username="bob").arrived.body) == {
+    assert json.loads(access.request(GET, username="bob").arrived.body) == {
         "username": "bob",
         "password": "p",
         "userType": "Normal",
         "userStatus": "disable",
     }
     assert access.said(DELETE, username="bob") == DONE
-    answer = access.tell(GET, username="bob")
+    answer = access.request(GET, username="bob")
     assert (answer.code, answer.arrived.body) == (0, b"")
 
 
 def test_users_are_listed_with_filter(access: Access) -> None:
-    users = json.loads(access.tell(LIST).arrived.body)
+    users = json.loads(access.request(LIST).arrived.body)
     assert [user["username"] for user in users] == ["alice", "root"]
-    assert [user["username"] for user in json.loads(access.tell(LIST, filter="li").arrived.body)] == ["alice"]
-    assert access.tell(LIST, filter="zed").arrived.body == b""
+    assert [user["username"] for user in json.loads(access.request(LIST, filter="li").arrived.body)] == [
+        "alice"
+    ]
+    assert access.request(LIST, filter="zed").arrived.body == b""
 
 
 @pytest.mark.parametrize(
@@ -124,13 +126,13 @@ def test_invalid_user_request_is_refused(
 
 def test_missing_or_malformed_body_is_refused(access: Access) -> None:
     for code in (CREATE, UPDATE):
-        assert access.tell(code, username="bob").code == 1
-        assert access.tell(code, b"{", username="bob").code == 1
+        assert access.request(code, username="bob").code == 1
+        assert access.request(code, b"{", username="bob").code == 1
     for code in (CREATE_ACL, UPDATE_ACL):
         for body in (None, {}, {"policies": []}):
             answer = access.said(code, body, subject="User:alice")
             assert answer[0] == 1 and str(answer[1]).endswith("The body of acl is null")
-        assert access.tell(code, b"[", subject="User:alice").code == 1
+        assert access.request(code, b"[", subject="User:alice").code == 1
 
 
 def entry(resource: str = "Topic:ta", **change: Any) -> dict[str, Any]:
@@ -145,38 +147,38 @@ def test_policies_are_created_merged_returned_and_deleted(access: Access) -> Non
     ips = {"sourceIps": ["127.0.0.1"]}
     assert access.said(CREATE_ACL, policies(entry(**ips)), subject="User:alice") == DONE
     assert access.said(UPDATE_ACL, policies(entry("Group:g")), subject="User:alice") == DONE
-    assert access.tell(GET_ACL, subject="User:alice").arrived.body == (
+    assert access.request(GET_ACL, subject="User:alice").arrived.body == (
         b'{"policies":[{"entries":['
         b'{"actions":["Pub","Sub"],"decision":"Allow","resource":"Topic:ta","sourceIps":["127.0.0.1"]},'
         b'{"actions":["Pub","Sub"],"decision":"Allow","resource":"Group:g"}],"policyType":"Custom"}],'
         b'"subject":"User:alice"}'
     )
     assert access.said(DELETE_ACL, subject="User:alice", resource="Topic:ta") == DONE
-    assert b"ta" not in access.tell(GET_ACL, subject="User:alice").arrived.body
+    assert b"ta" not in access.request(GET_ACL, subject="User:alice").arrived.body
     assert access.said(DELETE_ACL, subject="User:alice") == DONE
-    answer = access.tell(GET_ACL, subject="User:alice")
+    answer = access.request(GET_ACL, subject="User:alice")
     assert (answer.code, answer.arrived.body) == (0, b"")
 
 
 def test_subject_in_body_takes_precedence(access: Access) -> None:
     assert access.said(CREATE_ACL, policies(entry(), subject="User:root"), subject="User:alice") == DONE
-    assert access.tell(GET_ACL, subject="User:alice").arrived.body == b""
-    assert access.tell(GET_ACL, subject="User:root").arrived.body
+    assert access.request(GET_ACL, subject="User:alice").arrived.body == b""
+    assert access.request(GET_ACL, subject="User:root").arrived.body
 
 
 def test_policies_are_listed_by_subject_and_resource(access: Access) -> None:
     for subject, resource in (("User:alice", "Topic:ta"), ("User:root", "Group:g")):
-        access.tell(CREATE_ACL, policies(entry(resource), entry("Topic:x")), subject=subject)
+        access.request(CREATE_ACL, policies(entry(resource), entry("Topic:x")), subject=subject)
 
     def subjects(**filters: str) -> list[str]:
-        body = access.tell(LIST_ACL, **filters).arrived.body
+        body = access.request(LIST_ACL, **filters).arrived.body
         return [acl["subject"] for acl in json.loads(body)] if body else []
 
     assert subjects() == ["User:alice", "User:root"]
     assert subjects(subjectFilter="li") == ["User:alice"]
     assert subjects(resourceFilter="Group") == ["User:root"]
     assert subjects(resourceFilter="zed") == []
-    (acl,) = json.loads(access.tell(LIST_ACL, resourceFilter="ta").arrived.body)
+    (acl,) = json.loads(access.request(LIST_ACL, resourceFilter="ta").arrived.body)
     assert len(acl["policies"][0]["entries"]) == 1
 
 
@@ -216,9 +218,9 @@ def test_invalid_policy_request_is_refused(
 def test_passwords_are_shown_to_super_users_only() -> None:
     strict, standard = (Access(profile) for profile in AuthorizationProfile)
     for code, ext in ((GET, {"username": "root"}), (LIST, {})):
-        assert b'"r"' in strict.tell(code, by="root", **ext).arrived.body
-        assert b"password" not in strict.tell(code, by="alice", **ext).arrived.body
-        assert b'"r"' in standard.tell(code, by="alice", **ext).arrived.body
+        assert b'"r"' in strict.request(code, by="root", **ext).arrived.body
+        assert b"password" not in strict.request(code, by="alice", **ext).arrived.body
+        assert b'"r"' in standard.request(code, by="alice", **ext).arrived.body
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS), ids=lambda code: RequestCode(code).name)
@@ -231,8 +233,8 @@ def test_requests_fail_without_access_control(code: int) -> None:
 
 def test_long_lists_yield_to_event_loop(access: Access) -> None:
     for number in range(100):
-        access.tell(CREATE, {"password": "p"}, username=f"user{number:03}")
-        access.tell(CREATE_ACL, policies(entry()), subject=f"User:user{number:03}")
+        access.request(CREATE, {"password": "p"}, username=f"user{number:03}")
+        access.request(CREATE_ACL, policies(entry()), subject=f"User:user{number:03}")
     turns = 0
     in_turns = access.in_turns
 
@@ -242,8 +244,8 @@ def test_long_lists_yield_to_event_loop(access: Access) -> None:
         return in_turns(steps)
 
     access.in_turns = counted  # type: ignore[method-assign]
-    assert len(json.loads(access.tell(LIST).arrived.body)) == 102
-    assert len(json.loads(access.tell(LIST_ACL).arrived.body)) == 100
+    assert len(json.loads(access.request(LIST).arrived.body)) == 102
+    assert len(json.loads(access.request(LIST_ACL).arrived.body)) == 100
     assert turns == 2
 
 
@@ -253,12 +255,14 @@ def test_slave_gets_whole_table_unless_current(access: Access) -> None:
         access.said(CREATE_ACL, {"subject": "User:alice", "policies": [policy]}, subject="User:alice") == DONE
     )
     for code in (LIST, LIST_ACL):
-        answer = access.tell(code, asTable="")
+        answer = access.request(code, asTable="")
         slave = AccessTables(CrashDisk(), "/slave", access.clock, None)
         table = slave.users if code == LIST else slave.acls
         take_over(table, answer.arrived.body)
         assert access.broker.access is not None
         tables = access.broker.access.tables
         assert list(table.all()) == list((tables.users if code == LIST else tables.acls).all())
-        assert access.tell(code, asTable=table.data_version.encode().decode()).arrived.body == b""
-        assert access.tell(code, by="alice", asTable="").arrived.body.startswith(b"["), "it has the passwords"
+        assert access.request(code, asTable=table.data_version.encode().decode()).arrived.body == b""
+        assert access.request(code, by="alice", asTable="").arrived.body.startswith(b"["), (
+            "it has the passwords"
+        )

@@ -64,7 +64,7 @@ def test_shared_users_are_those_of_another_server() -> None:
     assert not disk.exists("/ns/users.json")
 
 
-def test_requests_to_others_are_signed_even_if_nobody_is_authenticated() -> None:
+def test_requests_to_others_are_signed_even_without_authentication() -> None:
     assert access(CrashDisk(), inner_client_authentication_credentials=SIGNER).sign is not None
 
 

@@ -24,7 +24,7 @@ def test_the_official_clients_signature(answer: dict[str, dict[str, str]]) -> No
     assert is_signed(command, "a secret key")
 
 
-def test_a_signature_is_made_anew_when_signed_again() -> None:
+def test_signature_is_computed_again_when_signed_again() -> None:
     command = RemotingCommand(310, ext_fields={"topic": "T"}, body=b"x")
     ME.sign(command)
     first = command.ext_fields["Signature"]

@@ -28,8 +28,9 @@ ALICE = User("alice", "her secret")
 ACL = Acl("alice", {PolicyType.CUSTOM: Policy([PolicyEntry(EVERYTHING, (Action.ALL,), Decision.ALLOW)])})
 
 
-def tables(disk: CrashDisk, key: str = "") -> AccessTables:
-    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, Seal(key) if key else None)
+def tables(disk: CrashDisk, key: str = "", own: User | None = None) -> AccessTables:
+    seal = Seal(key) if key else None
+    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, seal, own)
     made.load()
     return made
 
@@ -117,30 +118,32 @@ def test_unknown_members_of_newer_file_are_kept() -> None:
 def test_different_list_of_apache_master_is_adopted() -> None:
     made = tables(CrashDisk())
     made.users.put(User("bob", "gone"))
-    told = json.dumps([ALICE.to_json()]).encode()
-    take_over(made.users, told)
+    document = json.dumps([ALICE.to_json()]).encode()
+    take_over(made.users, document)
     assert list(made.users.all()) == [ALICE]
     before = made.users.data_version.counter
-    take_over(made.users, told)
+    take_over(made.users, document)
     assert made.users.data_version.counter == before
     take_over(made.acls, json.dumps([ACL.to_json()]).encode())
     assert made.acl_of("alice") == ACL
 
 
-@pytest.mark.parametrize("told", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"])
-def test_malformed_table_changes_nothing(told: bytes) -> None:
+@pytest.mark.parametrize(
+    "document", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"]
+)
+def test_malformed_table_changes_nothing(document: bytes) -> None:
     made = tables(CrashDisk())
     made.users.put(ALICE)
     with pytest.raises((ConfigError, ValueError, TypeError, AttributeError)):
-        take_over(made.users, told)
+        take_over(made.users, document)
     assert list(made.users.all()) == [ALICE]
 
 
 def test_own_user_of_process_is_not_stored_or_listed() -> None:
     disk = CrashDisk()
-    made = tables(disk)
-    made.users.own = User("serve-1", "unknown")
-    assert made.users.get("serve-1") == made.users.own and "serve-1" in made.users
+    own = User("serve-1", "unknown")
+    made = tables(disk, own=own)
+    assert made.users.get("serve-1") == own and "serve-1" in made.users
     made.users.put(ALICE)
     assert list(made.users.all()) == [ALICE]
     made.close()

@@ -13,7 +13,7 @@ ALICE = User("alice", "secret")
 SHOWN = {"username": "alice", "password": "secret", "userType": "Normal", "userStatus": "enable"}
 
 
-def test_a_user_is_normal_and_let_in_unless_said_otherwise() -> None:
+def test_user_is_normal_and_enabled_by_default() -> None:
     assert not ALICE.is_super and not ALICE.is_disabled and ALICE.key == "alice"
     root = User("root", "x", UserType.SUPER, UserStatus.DISABLE)
     assert root.is_super and root.is_disabled

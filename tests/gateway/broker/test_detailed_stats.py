@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.stats import DETAILED
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import PullMessageRequestHeader, ViewBrokerStatsDataRequestHeader
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 from tests.support.gateway.client.cluster import Cluster
 from tests.support.gateway.mqadmin.members import connect
 

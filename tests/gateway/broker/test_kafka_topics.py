@@ -21,7 +21,7 @@ from mqgateway.gateway.codec.headers import (
 from tests.support.engine.store.kafka_records import put_batch, records
 from tests.support.engine.store.stores import message as new_message
 from tests.support.gateway.broker.helpers import Answer, batch_body, subscription
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker
 from tests.support.gateway.broker.producing import outcome_of
 
 TOPIC = "T"

@@ -12,13 +12,13 @@ from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader, QueryMess
 from tests.gateway.broker.test_kafka_topics import KAFKA, TOPIC, pulled
 from tests.support.engine.store.kafka_records import put_batch, records
 from tests.support.engine.store.producing import put_marker
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 WAITS = 2
 """The flag of a pull that may be held."""
 
 
-class Transacting(PopBroker):
+class TransactionalBroker(PopBroker):
     """A broker with a topic of Kafka and a consumer of it."""
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class Transacting(PopBroker):
 
 
 @pytest.fixture
-def broker() -> Transacting:
+def broker() -> TransactionalBroker:
     """A broker without messages."""
-    return Transacting()
+    return TransactionalBroker()
 
 
-def test_pull_gets_committed_records_only(broker: Transacting) -> None:
+def test_pull_gets_committed_records_only(broker: TransactionalBroker) -> None:
     broker.send(TOPIC, b"first")
     broker.produce(1, b"a", b"b")
     broker.produce(2, b"c")
@@ -58,7 +58,7 @@ def test_pull_gets_committed_records_only(broker: Transacting) -> None:
     assert (marker.code, marker.ext["nextBeginOffset"]) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "7")
 
 
-def test_waiting_pull_is_answered_by_the_marker_and_not_before(broker: Transacting) -> None:
+def test_waiting_pull_is_answered_by_the_marker_and_not_before(broker: TransactionalBroker) -> None:
     answer = broker.pull(TOPIC, sys_flag=WAITS)
     broker.produce(1, b"a")
     broker.send(TOPIC, b"b")
@@ -68,14 +68,14 @@ def test_waiting_pull_is_answered_by_the_marker_and_not_before(broker: Transacti
     assert pulled(answer) == [(0, b"a"), (1, b"b")]
 
 
-def test_pull_passes_over_an_aborted_transaction(broker: Transacting) -> None:
+def test_pull_passes_over_an_aborted_transaction(broker: TransactionalBroker) -> None:
     answer = broker.pull(TOPIC, sys_flag=WAITS)
     broker.produce(1, b"a", b"b")
     broker.end(1, is_commit=False)
     assert (answer.code, answer.ext["nextBeginOffset"]) == (ResponseCode.PULL_RETRY_IMMEDIATELY, "3")
 
 
-def test_pop_gets_committed_records_only(broker: Transacting) -> None:
+def test_pop_gets_committed_records_only(broker: TransactionalBroker) -> None:
     broker.produce(1, b"a")
     broker.produce(2, b"b")
     assert broker.pop(topic=TOPIC) == []
@@ -89,7 +89,7 @@ def test_pop_gets_committed_records_only(broker: Transacting) -> None:
     assert broker.pop(topic=TOPIC) == []
 
 
-def test_notification_and_peek_see_no_open_transaction(broker: Transacting) -> None:
+def test_notification_and_peek_see_no_open_transaction(broker: TransactionalBroker) -> None:
     broker.produce(1, b"a")
     assert broker.notify(topic=TOPIC).ext["hasMsg"] == "false"
     assert broker.peek(topic=TOPIC).code == ResponseCode.PULL_NOT_FOUND
@@ -97,7 +97,7 @@ def test_notification_and_peek_see_no_open_transaction(broker: Transacting) -> N
     assert broker.notify(topic=TOPIC).ext["hasMsg"] == "true"
 
 
-def test_lag_and_greatest_offset_do_not_count_open_transactions(broker: Transacting) -> None:
+def test_lag_and_greatest_offset_do_not_count_open_transactions(broker: TransactionalBroker) -> None:
     broker.send(TOPIC, b"first")
     broker.produce(1, b"a")
     broker.broker.tables.offsets.commit("G", TOPIC, 0, 1)
@@ -109,7 +109,7 @@ def test_lag_and_greatest_offset_do_not_count_open_transactions(broker: Transact
     assert broker.ask(RequestCode.GET_MAX_OFFSET, header).ext["offset"] == "3"
 
 
-def test_query_by_unique_key_finds_committed_records_only(broker: Transacting) -> None:
+def test_query_by_unique_key_finds_committed_records_only(broker: TransactionalBroker) -> None:
     for producer_id in (1, 2):
         broker.produce(producer_id, b"a")
 

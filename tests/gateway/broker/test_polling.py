@@ -6,7 +6,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from mqgateway.engine.pop import OrderKey
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.polling import check_in_time, check_readable, time_left, wait
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 NOW = 1_700_000_000_000
 

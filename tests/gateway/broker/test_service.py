@@ -66,7 +66,7 @@ class Client:
         self.opaque = 0
         self.credentials: Credentials | None = None
 
-    def tell(
+    def send(
         self, code: int, header: Header | None = None, body: bytes = b"", version: int = CURRENT_VERSION
     ) -> None:
         """Send a request and let the net carry everything."""
@@ -80,7 +80,7 @@ class Client:
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
         """Send a request and take its one answer."""
-        self.tell(code, header, body, **more)
+        self.send(code, header, body, **more)
         (answer,) = self.talker.take()
         assert answer.is_response and answer.opaque == self.opaque
         return answer
@@ -230,7 +230,7 @@ def test_a_held_pull_is_woken_by_a_message(world: World) -> None:
     producer, consumer = world.connect(), world.connect()
     producer.create("T")
     consumer.consume("g", "T", "c")
-    consumer.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
+    consumer.send(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
     assert consumer.replies() == []
     producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello")
     (found,) = consumer.replies()
@@ -242,7 +242,7 @@ def test_held_pull_is_answered_at_its_deadline(world: World) -> None:
     consumer.create("T")
     consumer.consume("g", "T", "c")
     header = pull_header("T", group="g", sys_flag=2, suspend_timeout_millis=15_000)
-    consumer.tell(RequestCode.PULL_MESSAGE, header)
+    consumer.send(RequestCode.PULL_MESSAGE, header)
     world.net.settle(14)
     assert consumer.replies() == []
     world.net.settle(2)
@@ -257,7 +257,7 @@ def test_delayed_message_is_delivered_on_time(world: World) -> None:
     world.net.settle(5)
     client.talker.take()
     client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", {"DELAY": "2", "UNIQ_KEY": "k"}), b"later")
-    client.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
+    client.send(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2))
     world.net.settle(4)
     assert client.replies() == []
     world.net.settle(2)
@@ -335,7 +335,7 @@ def test_silent_client_is_removed_and_closed(world: World) -> None:
     for _ in range(26):
         world.net.settle(5)
         if client.talker.lost is None:  # the connection is not idle, but no heartbeat comes
-            client.tell(RequestCode.GET_BROKER_CONFIG)
+            client.send(RequestCode.GET_BROKER_CONFIG)
     assert world.service.broker.clients.consumer_groups == {}
     assert client.talker.lost is not None
 
@@ -372,15 +372,15 @@ def test_queues_are_assigned_by_the_name_servers_route(world: World) -> None:
     client = world.connect()
     client.create("T", queues=2)
     client.consume("g", "T", "c")
-    told = QueryAssignmentRequestBody("T", "g", "c", "AVG", "CLUSTERING").encode()
+    reported = QueryAssignmentRequestBody("T", "g", "c", "AVG", "CLUSTERING").encode()
 
     def count() -> int:
         client.talker.take()
-        answer = client.ask(RequestCode.QUERY_ASSIGNMENT, body=told)
+        answer = client.ask(RequestCode.QUERY_ASSIGNMENT, body=reported)
         assignments = QueryAssignmentResponseBody.decode(answer.body).message_queue_assignments
         return len(assignments or ())
 
-    client.tell(RequestCode.QUERY_ASSIGNMENT, body=told)
+    client.send(RequestCode.QUERY_ASSIGNMENT, body=reported)
     world.net.settle(0.5)
     assert count() == 2
     client.create("T", queues=5)
@@ -422,7 +422,7 @@ def test_request_to_a_consumer_is_forwarded(world: World) -> None:
     world.net.settle(0.5)
     consumer.talker.take()
     header = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="c")
-    admin.tell(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+    admin.send(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
     (question,) = consumer.talker.take()
     consumer.answer(question, b"running")
     (answer,) = admin.talker.take()
@@ -432,7 +432,7 @@ def test_request_to_a_consumer_is_forwarded(world: World) -> None:
 def test_unresponsive_consumer_times_out_after_ten_seconds(world: World) -> None:
     admin, consumer = world.connect(), world.connect()
     consumer.consume("g", "T", "c")
-    admin.tell(
+    admin.send(
         RequestCode.GET_CONSUMER_RUNNING_INFO,
         GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="c"),
     )
@@ -488,7 +488,7 @@ def test_stop_unregisters_and_answers_held_pulls(world: World) -> None:
     client = world.connect()
     client.create("T")
     client.consume("g", "T", "c")
-    client.tell(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2), version=V4_9_8)
+    client.send(RequestCode.PULL_MESSAGE, pull_header("T", group="g", sys_flag=2), version=V4_9_8)
     world.stop()
     assert world.route("TBW102") is None
     world.net.settle(1)
@@ -680,9 +680,9 @@ def test_send_that_creates_a_topic_waits_at_most_a_second(world: World) -> None:
     producer = making(world)
     for pair in world.net.pairs:
         pair.server.stuck = pair.server.host.port == NAME_SERVER
-    producer.tell(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
+    producer.send(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
     assert producer.replies() == []
-    producer.tell(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
+    producer.send(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello")
     assert [reply.opaque for reply in producer.replies()] == [2], "the topic is there"
     world.net.settle(1.5)
     assert [(reply.opaque, reply.code) for reply in producer.replies()] == [(1, 0)]

@@ -273,8 +273,8 @@ SENDS = st.tuples(
 @given(st.lists(SENDS), st.integers(1, 3))
 def test_metrics_count_each_send(sends: list[tuple[Any, ...]], keys: int) -> None:
     """As if each had been counted by itself, whatever is kept to do it quickly."""
-    stats, told, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
-    stats.meters = told
+    stats, reported, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
+    stats.meters = reported
     for topic, properties, messages, size, is_deleted in sends:
         if messages == 1 and message_type(properties) == NORMAL:
             stats.put_plain(topic, size)
@@ -286,9 +286,9 @@ def test_metrics_count_each_send(sends: list[tuple[Any, ...]], keys: int) -> Non
             stats.topic_deleted(topic)
             expected.topic_deleted(topic)
     run(stats.tick(NOON, SECONDS_STEP))
-    assert list(told.incoming) == list(expected.incoming)
-    pairs = zip(told.incoming.values(), expected.incoming.values(), strict=True)
-    for found, right in (*pairs, (told.incoming_overflow, expected.incoming_overflow)):
+    assert list(reported.incoming) == list(expected.incoming)
+    pairs = zip(reported.incoming.values(), expected.incoming.values(), strict=True)
+    for found, right in (*pairs, (reported.incoming_overflow, expected.incoming_overflow)):
         assert (found.messages, found.size, found.sum) == (right.messages, right.size, right.sum)
         assert found.counts == right.counts
         assert not found.sizes

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.client_flags import client_flags, configuration, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, configuration, reports_errors, settings
 from mqgateway.gateway.client.errors import BrokerError, NoRoute
 from tests.gateway.client.test_signals import default_sigterm
 
@@ -20,7 +20,7 @@ __all__ = ["default_sigterm"]
 
 @click.command()
 @client_flags
-@told
+@reports_errors
 def show(**given: Any) -> None:
     click.echo(repr(sorted(settings(given).items())))
 
@@ -56,7 +56,7 @@ def test_settings_that_are_none_are_refused(wrong: str) -> None:
 def test_errors_of_the_client_are_one_line() -> None:
     def run(error: BaseException) -> Any:
         @click.command()
-        @told
+        @reports_errors
         def fail() -> None:
             raise error
 
@@ -78,7 +78,7 @@ def test_errors_of_the_client_are_one_line() -> None:
 @pytest.mark.usefixtures("default_sigterm")
 def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
     @click.command()
-    @told
+    @reports_errors
     def wait() -> None:
         try:
             os.kill(os.getpid(), signal.SIGTERM)

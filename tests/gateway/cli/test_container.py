@@ -140,7 +140,7 @@ def test_a_broker_that_is_killed_comes_again_and_none_outlives_its_container(tmp
     assert not (tmp_path / "store" / "abort").exists(), "it stopped in good order"
 
 
-def test_a_signal_stops_all_in_good_order(tmp_path: Path) -> None:
+def test_signal_stops_all_cleanly(tmp_path: Path) -> None:
     with running(tmp_path) as container:
         child = container.child()
         container.popen.send_signal(signal.SIGTERM)

@@ -152,7 +152,7 @@ def test_it_logs_as_its_container_does(monkeypatch: pytest.MonkeyPatch, tmp_path
     ]
 
 
-def test_a_folder_for_logs_that_cannot_be_made_is_told_to_the_container(tmp_path: Path) -> None:
+def test_folder_for_logs_that_cannot_be_made_is_reported_to_the_container(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="--log-dir"):
         container_broker.log_as({"name": "x", "logging": {"folder": str(tmp_path / "file")}})

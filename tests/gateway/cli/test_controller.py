@@ -27,7 +27,7 @@ def invoke(*arguments: str, command=main):  # type: ignore[no-untyped-def]
     return CliRunner().invoke(command, arguments, env={})
 
 
-def test_it_has_help_under_both_names() -> None:
+def test_help_is_available_under_both_names() -> None:
     for result in (invoke("controller", "--help"), invoke("-h", command=mqcontroller)):
         assert result.exit_code == 0
         assert "controllerDLegerPeers" in result.output
@@ -50,7 +50,7 @@ def test_file_and_flags_of_rocketmq_are_accepted(tmp_path: Path) -> None:
     assert shown["controllerDLegerGroup"] == "group1"
 
 
-def test_the_important_settings_alone() -> None:
+def test_m_prints_the_important_settings_only() -> None:
     lines = invoke("-m", command=mqcontroller).output.splitlines()
     assert len(lines) == 6 and "enableElectUncleanMaster=false" in lines
 

@@ -70,7 +70,7 @@ def test_unknown_path_needs_an_explicit_kind() -> None:
         kind_of("/tmp/capture.bin")
 
 
-def test_a_commit_log_up_to_its_blank(tmp_path: Path) -> None:
+def test_commit_log_is_shown_up_to_its_blank(tmp_path: Path) -> None:
     first = record(0)
     file = tmp_path / "log"
     file.write_bytes(first + schema.BLANK.build({"size": 500}) + bytes(100))
@@ -81,7 +81,7 @@ def test_a_commit_log_up_to_its_blank(tmp_path: Path) -> None:
     assert shown[1] == {"at": len(first), "blank": 500}
 
 
-def test_a_torn_record_is_shown_as_such(tmp_path: Path) -> None:
+def test_torn_record_is_shown_as_unreadable(tmp_path: Path) -> None:
     first = record(0)
     file = tmp_path / "log"
     file.write_bytes(first + record(len(first))[:50])
@@ -99,14 +99,14 @@ def test_limit_reports_the_offset_to_continue_from(tmp_path: Path) -> None:
     assert len(entries(file, "commitlog", offset=len(first))) == 2
 
 
-def test_queue_units_up_to_the_first_empty_one(tmp_path: Path) -> None:
+def test_queue_units_are_shown_up_to_the_first_empty_one(tmp_path: Path) -> None:
     unit = schema.QUEUE_UNIT.build({"physical_offset": 10, "size": 100, "tags_code": -5})
     file = tmp_path / "queue"
     file.write_bytes(unit * 2 + bytes(40))
     assert entries(file, "consumequeue")[1] == {"at": 20, "physical_offset": 10, "size": 100, "tags_code": -5}
 
 
-def test_a_checkpoint(tmp_path: Path) -> None:
+def test_checkpoint_is_shown_and_a_short_one_is_unreadable(tmp_path: Path) -> None:
     file = tmp_path / "checkpoint"
     file.write_bytes((77).to_bytes(8, "big") + bytes(4088))
     assert entries(file)[0]["physic_msg_timestamp"] == 77
@@ -114,7 +114,7 @@ def test_a_checkpoint(tmp_path: Path) -> None:
     assert "unreadable" in entries(file)[0]
 
 
-def test_captured_frames_and_what_is_none(tmp_path: Path) -> None:
+def test_frames_are_shown_up_to_an_invalid_one(tmp_path: Path) -> None:
     command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO, body=b"\x00\x01")
     file = tmp_path / "capture"
     file.write_bytes(encode_command(command) + b"\x7f\xff\xff\xff")
@@ -129,7 +129,7 @@ def test_more_members_of_a_table_need_a_higher_limit(tmp_path: Path) -> None:
     assert list(dump_file(str(file), None, 0, 1, "text"))[1] == "... more; use a higher --limit"
 
 
-def test_a_table_with_bare_keys(tmp_path: Path) -> None:
+def test_table_with_bare_keys_is_shown_and_invalid_json_is_unreadable(tmp_path: Path) -> None:
     file = tmp_path / "consumerOffset.json"
     file.write_text('{"offsetTable":{"orders@g":{0:12}}}')
     assert entries(file)[0]["offsetTable"] == {"orders@g": {"0": 12}}
@@ -137,7 +137,7 @@ def test_a_table_with_bare_keys(tmp_path: Path) -> None:
     assert "unreadable" in entries(file)[0]
 
 
-def test_an_index_file(tmp_path: Path) -> None:
+def test_header_and_entries_of_an_index_file_are_shown(tmp_path: Path) -> None:
     header = {
         "begin_timestamp": 1,
         "end_timestamp": 2,
@@ -157,7 +157,7 @@ def test_an_index_file(tmp_path: Path) -> None:
     assert (shown[1]["entry"], shown[1]["key_hash"]) == (1, 9)
 
 
-def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+def test_unknown_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DumpError, match="unknown kind 'poem'"):
         list(dump_file(str(tmp_path), "poem", 0, 1, "text"))
 
@@ -182,7 +182,7 @@ def test_path_determines_the_rarer_kinds(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
-def test_a_batch_consume_queue(tmp_path: Path) -> None:
+def test_batch_consume_queue_is_shown_up_to_the_first_empty_unit(tmp_path: Path) -> None:
     unit = {
         "physical_offset": 10,
         "size": 100,
@@ -198,7 +198,7 @@ def test_a_batch_consume_queue(tmp_path: Path) -> None:
     assert entries(file, "batchconsumequeue") == [{"at": 0, **unit}]
 
 
-def test_consume_queue_ext_up_to_its_end(tmp_path: Path) -> None:
+def test_consume_queue_ext_is_shown_up_to_its_end(tmp_path: Path) -> None:
     unit = schema.EXT_UNIT.build({"tags_code": 9, "store_timestamp": 7, "bitmap": b"\x01\xff"})
     file = tmp_path / "ext"
     file.write_bytes(unit * 2 + b"\xff\xff" + bytes(20))
@@ -209,7 +209,7 @@ def test_consume_queue_ext_up_to_its_end(tmp_path: Path) -> None:
     assert "unreadable" in entries(file, "consumequeue_ext")[0]
 
 
-def test_the_slots_of_a_wheel_that_were_set(tmp_path: Path) -> None:
+def test_used_slots_of_a_timer_wheel_are_shown(tmp_path: Path) -> None:
     slot = {"step": 1_700_000_000, "first": 0, "last": 52, "count": 2, "magic": 0}
     raw = bytearray(timers.SLOT.sizeof() * 10_000)
     raw[5000 * 32 : 5001 * 32] = timers.SLOT.build(slot)
@@ -218,7 +218,7 @@ def test_the_slots_of_a_wheel_that_were_set(tmp_path: Path) -> None:
     assert entries(file) == [{"at": 5000 * 32, **slot}]
 
 
-def test_a_timer_log(tmp_path: Path) -> None:
+def test_timer_log_is_shown_up_to_its_end(tmp_path: Path) -> None:
     unit = {
         "previous": -1,
         "magic": 1,
@@ -240,7 +240,7 @@ def test_a_timer_log(tmp_path: Path) -> None:
     assert "unreadable" in entries(file, "timerlog")[0]
 
 
-def test_a_checkpoint_of_the_timers(tmp_path: Path) -> None:
+def test_timer_checkpoint_is_shown_and_a_short_one_is_unreadable(tmp_path: Path) -> None:
     names = (
         "read_time",
         "log_position",
@@ -258,13 +258,13 @@ def test_a_checkpoint_of_the_timers(tmp_path: Path) -> None:
     assert "unreadable" in entries(file)[0]
 
 
-def test_a_small_text(tmp_path: Path) -> None:
+def test_text_file_is_shown_by_lines(tmp_path: Path) -> None:
     file = tmp_path / "abort"
     file.write_text("4711")
     assert entries(file) == [{"at": 0, "line": "4711"}]
 
 
-def test_an_index_file_of_another_size_and_a_torn_one(tmp_path: Path) -> None:
+def test_index_file_of_another_size_is_shown_and_a_torn_one_is_unreadable(tmp_path: Path) -> None:
     """The number of slots follows from the length if the file has RocketMQ's proportions."""
     header = dict.fromkeys(
         ("begin_timestamp", "end_timestamp", "begin_physical_offset", "end_physical_offset"), 1
@@ -279,7 +279,7 @@ def test_an_index_file_of_another_size_and_a_torn_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["text", "json"])
-def test_nothing_in_a_file_is_a_control_sequence(tmp_path: Path, output: str) -> None:
+def test_control_characters_of_a_file_are_not_printed(tmp_path: Path, output: str) -> None:
     names = {"topic\x1b]0;x\x07": {"p\x9b2J": "\x7f\r\n"}}
     (tmp_path / "topics.json").write_text(json.dumps(names, ensure_ascii=False))
     (tmp_path / "frame").write_bytes(b"\x00\x00\x00\x04\x1b[2J")
@@ -290,7 +290,7 @@ def test_nothing_in_a_file_is_a_control_sequence(tmp_path: Path, output: str) ->
         assert not set(map(ord, "".join(lines))) & {*range(0x20), *range(0x7F, 0xA0)}
 
 
-def test_entries_of_a_dledger_member(tmp_path: Path) -> None:
+def test_entries_and_index_of_a_dledger_member_are_shown(tmp_path: Path) -> None:
     log = FileLog(RealDisk(), str(tmp_path / "dledger-n0"), 2048)
     for number in range(4):
         log.append(3, record(log.place(len(record(0))) + 48, b"body %d" % number * 20))
@@ -308,7 +308,7 @@ def test_entries_of_a_dledger_member(tmp_path: Path) -> None:
     assert len(units) == 6
 
 
-def test_a_torn_entry(tmp_path: Path) -> None:
+def test_torn_dledger_entry_or_index_is_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(encode(0, 1, 0, b"whole") + encode(1, 1, 53, b"torn")[:-1])
     assert [list(each)[-1] for each in entries(path, "dledger")] == ["body", "unreadable"]

@@ -15,7 +15,7 @@ GOOD = {
 }
 
 
-def told(files: int = 65_536, **changed: str) -> list[str]:
+def warnings(files: int = 65_536, **changed: str) -> list[str]:
     found = GOOD | changed
 
     def read(path: str) -> str:
@@ -27,28 +27,28 @@ def told(files: int = 65_536, **changed: str) -> list[str]:
 
 
 def test_a_machine_as_it_should_be() -> None:
-    assert told() == told(files=-1) == told(files=21_024) == []
+    assert warnings() == warnings(files=-1) == warnings(files=21_024) == []
     assert list(advice(-1, 10, 1, read_kernel)) == [
         text for text in advice(-1, 10, 1, read_kernel) if "swappiness" in text
     ]
 
 
 def test_too_few_open_files_name_the_setting_and_the_remedy() -> None:
-    (text,) = told(files=1024)
+    (text,) = warnings(files=1024)
     assert "1024 open files are allowed" in text and "maxConnections=20000" in text and "LimitNOFILE" in text
-    (text,) = told(files=21_023)
+    (text,) = warnings(files=21_023)
     assert "leaves 19999 for connections" in text
 
 
 def test_a_short_queue_of_connections() -> None:
-    (text,) = told(**{"/proc/sys/net/core/somaxconn": "128"})
+    (text,) = warnings(**{"/proc/sys/net/core/somaxconn": "128"})
     assert "somaxconn=128" in text and "sysctl -w net.core.somaxconn=1024" in text
 
 
 def test_swappiness_is_reported_only_if_there_is_swap() -> None:
-    (text,) = told(**{"/proc/swaps": "Filename\n/dev/vdb partition 1 0 -2\n"})
+    (text,) = warnings(**{"/proc/swaps": "Filename\n/dev/vdb partition 1 0 -2\n"})
     assert "vm.swappiness=60" in text
-    assert told(**{"/proc/swaps": "Filename\n/dev/vdb 1\n", "/proc/sys/vm/swappiness": "1"}) == []
+    assert warnings(**{"/proc/swaps": "Filename\n/dev/vdb 1\n", "/proc/sys/vm/swappiness": "1"}) == []
 
 
 def test_files_of_the_kernel_that_are_missing_or_strange() -> None:

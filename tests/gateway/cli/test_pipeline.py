@@ -79,7 +79,7 @@ def test_archive_by_pattern_and_without_end(calls: dict[str, Any]) -> None:
     assert run("archive", "or.*", "/out", "--pattern", "--follow", "5", "--quiet").exit_code == 0
     _, args, given = calls["job"]
     assert args[0]["topicPattern"] == "or.*" and given["trigger_seconds"] == 5.0
-    given["tell"]("nothing is shown")
+    given["notify"]("nothing is shown")
 
 
 def test_the_other_jobs(calls: dict[str, Any], tmp_path: Path) -> None:

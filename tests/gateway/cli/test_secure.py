@@ -49,7 +49,7 @@ def test_secrets_are_generated_once_and_private(tmp_path: Path) -> None:
     )
 
 
-def test_printed_credentials_are_the_stored_ones(tmp_path: Path) -> None:
+def test_stored_credentials_are_printed_when_generated_only(tmp_path: Path) -> None:
     first, _, _ = closed(tmp_path)
     tools = dict(line.split(": ") for line in (tmp_path / TOOLS).read_text().splitlines())
     told = "\n".join(first.lines())
@@ -60,7 +60,7 @@ def test_printed_credentials_are_the_stored_ones(tmp_path: Path) -> None:
     assert first.password not in "\n".join(again.lines()) and "password" not in again.as_json()
 
 
-def test_connections_are_made_with_the_certificate_only(tmp_path: Path) -> None:
+def test_connections_require_tls_and_verify_the_certificate(tmp_path: Path) -> None:
     secured, namesrv, broker = closed(tmp_path)
     for kind in (namesrv, broker):
         assert kind.tls.tls_server_mode is TlsMode.ENFORCING and kind.remoting.use_tls
@@ -91,14 +91,14 @@ def test_configured_user_is_used_and_its_password_not_printed(tmp_path: Path) ->
     "flag",
     [{"authenticationEnabled": "false"}, {"tls.server.mode": "permissive"}, {"tls.test.mode.enable": "true"}],
 )
-def test_settings_that_would_leave_it_open_contradict(tmp_path: Path, flag: dict[str, str]) -> None:
+def test_contradictory_setting_is_refused_before_any_write(tmp_path: Path, flag: dict[str, str]) -> None:
     namesrv, broker = settings(**flag)
     with pytest.raises(ConfigError, match=next(iter(flag)).replace(".", r"\.")):
         secure(str(tmp_path), namesrv, broker, RealDisk())
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_used_or_lacks_something(tmp_path: Path) -> None:
+def test_unusable_or_incomplete_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be used"):
         secure(str(tmp_path / "file" / "folder"), *settings(), RealDisk())

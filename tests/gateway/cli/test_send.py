@@ -82,7 +82,7 @@ def test_order_and_oneway(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(cluster.everything("T")) == 4
 
 
-def test_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch, auto_create_topic_enable=False):
         result = send("x")
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)

@@ -28,7 +28,7 @@ from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.grpc.call import Status
-from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.web.service import ConsoleService
 from tests.support.gateway.remoting.pair import Net, Talker
 
@@ -40,10 +40,10 @@ class Loop(Net):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
+        self.thread_calls: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
 
     def callFromThread(self, callable: Callable[..., Any], /, *args: Any) -> None:
-        self.told.put((callable, args))
+        self.thread_calls.put((callable, args))
 
     def wait_for(self, outcome: Deferred[Any]) -> Any:
         """Let everything happen until the outcome is there, which must be soon."""
@@ -59,7 +59,7 @@ class Loop(Net):
     def _hear_threads(self) -> None:
         with suppress(queue.Empty):
             while True:
-                callable, args = self.told.get(timeout=0.02)
+                callable, args = self.thread_calls.get(timeout=0.02)
                 callable(*args)
 
     def ask(
@@ -112,7 +112,7 @@ def broker_settings(folder: Path, **flags: object) -> BrokerSettings:
     return settings
 
 
-def test_both_know_each_other_and_stop_in_good_order(tmp_path: Path) -> None:
+def test_both_know_each_other_and_stop_cleanly(tmp_path: Path) -> None:
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
     assert loop.wait_for(both.start()) is None
@@ -154,7 +154,7 @@ def test_the_name_server_asks_who_is_there_as_its_broker_does(tmp_path: Path) ->
     assert not (tmp_path / "namesrv" / "users.json").exists()
 
 
-def test_the_name_server_asks_nobody_where_it_is_told_not_to(tmp_path: Path) -> None:
+def test_name_server_does_not_authenticate_if_configured(tmp_path: Path) -> None:
     namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, authenticationEnabled="true")
     namesrv.options.apply(from_flags({"authenticationEnabled": "false"}))
     namesrv.ask_as(broker)
@@ -187,7 +187,7 @@ def test_a_controller_runs_beside_a_name_server_where_it_is_asked_for(tmp_path: 
     assert (tmp_path / "namesrv" / "DLedgerController" / "brokerSets.json").exists()
 
 
-def test_the_first_client_is_told_of_the_broker_whenever_it_can_connect(tmp_path: Path) -> None:
+def test_first_client_gets_the_broker_whenever_it_can_connect(tmp_path: Path) -> None:
     """The name server listens once the broker does, and says nothing of routes before it is in them."""
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), began=0.0)
@@ -348,7 +348,7 @@ def test_calls_of_grpc_are_counted_where_metrics_are_served(exporter: str, tmp_p
     both = Both(loop, namesrv_settings(tmp_path), broker, 0.0)
     loop.wait_for(both.start())
     grpc = both.front_ends["grpc"]
-    assert both._meters is not None and isinstance(grpc, GrpcDoor)
+    assert both._meters is not None and isinstance(grpc, GrpcListener)
     meter = both._meters.front_ends["grpc"]
     assert meter.connections is not None and meter.connections() == 0
     noted = grpc._server._noted
@@ -370,18 +370,18 @@ def test_without_a_port_there_is_no_grpc(tmp_path: Path) -> None:
     loop.wait_for(both.stop())
 
 
-def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(tmp_path: Path) -> None:
+def test_files_are_read_again_and_the_supervisor_is_notified_of_progress(tmp_path: Path) -> None:
     loop = Loop()
     broker, namesrv = broker_settings(tmp_path), namesrv_settings(tmp_path)
     both = Both(loop, namesrv, broker, began=0.0)
     assert both.status == ""
     loop.wait_for(both.start())
     assert both.status == f"name server at port {NAMESRV_PORT}, broker at port {BROKER_PORT}"
-    told = [
+    changes = [
         Setting("brokerPermission", "4", 1, "broker.conf"),
         Setting("aclEnable", "true", 2, "broker.conf"),
     ]
-    waiting = both.reread(told, [Setting("orderMessageEnable", "true", 1, "namesrv.conf")])
+    waiting = both.reread(changes, [Setting("orderMessageEnable", "true", 1, "namesrv.conf")])
     assert waiting == ["aclEnable"]
     assert broker.broker.broker_permission == 4 and namesrv.options.get("orderMessageEnable") is True
     loop.settle(0.5)

@@ -233,7 +233,7 @@ def test_convert_reports_damaged_batches_and_ends_with_one(tmp_path: Path) -> No
 
 
 def test_an_empty_member(tmp_path: Path) -> None:
-    FileLog(RealDisk(), str(tmp_path / "dledger-n1"), 4096).begin_anew(0, 0)
+    FileLog(RealDisk(), str(tmp_path / "dledger-n1"), 4096).reset(0, 0)
     assert "a DLedger member without entries" in run("check", tmp_path).stdout
     assert as_json("check", tmp_path)["dledger"]["lastIndex"] is None
     result = run("convert", tmp_path, tmp_path.parent / "made-of-nothing")

@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from mqgateway.gateway.cli.summary import Summary, default_advertise, local_addresses, reach_warnings, who_may
+from mqgateway.gateway.cli.summary import (
+    Summary,
+    accepted_clients,
+    default_advertise,
+    local_addresses,
+    reach_warnings,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,25 +55,27 @@ def test_this_machine_has_loopback_last() -> None:
 
 def test_access_notice_depends_on_the_bind_address() -> None:
     for bind in ("0.0.0.0", "", "::", "10.0.0.1"):
-        said = who_may(bind)
+        said = accepted_clients(bind)
         assert said.startswith("all clients that can reach these ports may read, write and administer")
         assert all(way in said for way in ("firewall", "--bind", "--advertise", "access control is off"))
     for bind in ("127.0.0.1", "::1", "localhost"):
-        assert who_may(bind).startswith("all clients on this machine: ")
+        assert accepted_clients(bind).startswith("all clients on this machine: ")
 
 
 def test_with_access_control_it_is_said_what_stays_open() -> None:
-    said = who_may("0.0.0.0", asks_who=True, asks_what=True)
+    said = accepted_clients("0.0.0.0", authenticates=True, authorizes=True)
     assert "slaves that sign." in said and "name server" not in said and "everybody" not in said
-    said = who_may(
-        "0.0.0.0", asks_who=True, asks_what=True, has_open_name_server=True, allowed_slaves="10.0.0.7"
+    said = accepted_clients(
+        "0.0.0.0", authenticates=True, authorizes=True, has_open_name_server=True, allowed_slaves="10.0.0.7"
     )
     assert "and 10.0.0.7 (haAllowedSlaves)" in said
     assert said.startswith("the users of this server, limited by policies; the name server")
     assert "all clients that can reach these ports" in said
-    assert "since authorizationEnabled=false" in who_may("127.0.0.1", asks_who=True)
-    assert "all clients on this machine" in who_may("127.0.0.1", asks_who=True, has_open_name_server=True)
-    accounts = who_may("0.0.0.0", has_accounts=True)
+    assert "since authorizationEnabled=false" in accepted_clients("127.0.0.1", authenticates=True)
+    assert "all clients on this machine" in accepted_clients(
+        "127.0.0.1", authenticates=True, has_open_name_server=True
+    )
+    accounts = accepted_clients("0.0.0.0", has_accounts=True)
     assert accounts.startswith("the accounts of aclEnable, limited by their permissions; the name server")
 
 

@@ -14,7 +14,7 @@ def answer(body: bytes) -> RemotingCommand:
     return RemotingCommand.response(0, body=body)
 
 
-def test_users_are_told_by_name_and_body() -> None:
+def test_users_are_reported_by_name_and_body() -> None:
     alice = UserInfo(username="alice", password="secret", user_type="Normal")
     for question in (access.create_user(alice), access.update_user(alice)):
         assert question.header is not None and question.header.encode() == {"username": "alice"}
@@ -31,7 +31,7 @@ def test_users_are_read() -> None:
     assert access.users().read(answer(b"")) == []
 
 
-def test_policies_are_told_and_read() -> None:
+def test_policies_are_reported_and_read() -> None:
     acl = AclInfo(subject="User:alice")
     for question in (access.create_acl(acl), access.update_acl(acl)):
         assert question.header is not None and question.header.encode() == {"subject": "User:alice"}

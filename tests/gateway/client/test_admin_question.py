@@ -16,7 +16,7 @@ from mqgateway.gateway.client import (
     admin_replicas,
     admin_topics,
 )
-from mqgateway.gateway.client.admin_question import ASKED, as_properties, json_of, settings_of, topics_of
+from mqgateway.gateway.client.admin_question import QUESTIONS, as_properties, json_of, settings_of, topics_of
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -75,14 +75,14 @@ BETWEEN_SERVERS = {
 
 def test_every_request_that_is_served_can_be_asked() -> None:
     served = set(broker.REQUESTS) | set(namesrv.REQUESTS)
-    missing = served - set(ASKED) - OF_PRODUCERS_AND_CONSUMERS - BETWEEN_SERVERS
+    missing = served - set(QUESTIONS) - OF_PRODUCERS_AND_CONSUMERS - BETWEEN_SERVERS
     assert not missing, sorted(RequestCode(code).name for code in missing)
 
 
 def test_every_question_is_made_where_its_code_is_noted() -> None:
     made = {function for module in MODULES for function in vars(module).values() if callable(function)}
-    assert len(ASKED) > 90
-    assert set(ASKED.values()) <= made
+    assert len(QUESTIONS) > 90
+    assert set(QUESTIONS.values()) <= made
 
 
 def answer(body: bytes) -> RemotingCommand:

@@ -104,6 +104,6 @@ def test_expressions_are_read_by_the_broker() -> None:
             scene.call(calls.check_subscription("T", "G", subscription("T", Sql("a >"), 1)))
 
 
-def test_a_queue_of_nobody_is_looked_for_and_not_found() -> None:
+def test_queue_without_owner_is_looked_for_and_not_found() -> None:
     with Scene() as scene, pytest.raises(NoBroker, match="nowhere"):
         scene.call(scene.caller.calls.max_offset(queue_of("T", broker="nowhere")))

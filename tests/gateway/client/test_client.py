@@ -21,12 +21,12 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.ssl_context import ContextTls
 from mqgateway.gateway.remoting.tls import ClientTls
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
-from tests.gateway.client.test_popping import set_mode
+from tests.gateway.client.test_pop_consumption import set_mode
 from tests.gateway.remoting.test_tls import FileShelf, Handshake, identity, mutual
 from tests.support.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 
 B_PORT = 20911
-BEAT = RequestCode.HEART_BEAT
+HEARTBEAT = RequestCode.HEART_BEAT
 
 
 def test_a_heartbeat_every_30_seconds() -> None:
@@ -36,7 +36,7 @@ def test_a_heartbeat_every_30_seconds() -> None:
         cluster.settle(2.0)
         seen = requests_seen(cluster)
         cluster.settle(90.0)
-        assert len([one for one in seen if one.code == BEAT]) == 3
+        assert len([one for one in seen if one.code == HEARTBEAT]) == 3
 
 
 def test_a_new_connection_is_greeted_at_once() -> None:
@@ -51,7 +51,7 @@ def test_a_new_connection_is_greeted_at_once() -> None:
         assert not cluster.broker.clients.producer_groups
         seen = requests_seen(cluster)
         cluster.run(producer.send(Message("T", "y")))
-        assert [one.code for one in seen][:2] == [BEAT, RequestCode.SEND_MESSAGE_V2]
+        assert [one.code for one in seen][:2] == [HEARTBEAT, RequestCode.SEND_MESSAGE_V2]
         assert "Producers" in cluster.broker.clients.producer_groups
 
 
@@ -102,10 +102,10 @@ def test_finds_a_broker_of_topic_or_raises() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         client = cluster.client()
-        somebody = Deferred.fromCoroutine(client.somebody("T"))
-        assert cluster.run(somebody) == f"10.0.0.1:{BROKER_PORT}"
+        any_broker = Deferred.fromCoroutine(client.any_broker("T"))
+        assert cluster.run(any_broker) == f"10.0.0.1:{BROKER_PORT}"
         with pytest.raises(NoBroker):
-            cluster.run(Deferred.fromCoroutine(client.somebody("Nowhere")))
+            cluster.run(Deferred.fromCoroutine(client.any_broker("Nowhere")))
 
 
 def test_a_client_without_name_servers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ def test_the_detector_looks_now_and_then_until_it_gets_through() -> None:
     assert table.due(9000) == []
 
 
-def test_without_a_detector_nobody_looks() -> None:
+def test_without_a_detector_no_broker_is_probed() -> None:
     table = FaultTable(is_grading=True)
     table.failed("broker-a", now=0)
     assert table.due(0) == []

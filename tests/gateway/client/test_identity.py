@@ -30,7 +30,7 @@ def test_message_ids_hold_address_process_and_time_since_the_month_began() -> No
     assert len({ids.next(NOW) for _ in range(1000)}) == 1000
 
 
-def test_a_new_month_begins_anew() -> None:
+def test_new_month_starts_over() -> None:
     ids = MessageIds("10.0.0.2", 1, 1)
     ids.next(NOW)
     later = NOW + 40 * 86_400_000

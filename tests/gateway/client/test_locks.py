@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.client.locks import lock, unlock
@@ -36,3 +39,16 @@ def test_broker_that_does_not_answer_gives_no_lock() -> None:
         assert cluster.run(Deferred.fromCoroutine(lock(client, "G", [queue_of("T"), strange]))) == set()
         unlock(client, "G", [queue_of("T"), strange])
         cluster.mend(BROKER_PORT)
+
+
+def test_lock_request_that_the_close_cuts_off_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        client = cluster.client()
+        cluster.run(Deferred.fromCoroutine(client.update_route("T")))
+        locked = Deferred.fromCoroutine(lock(client, "G", [queue_of("T")]))
+        with caplog.at_level(logging.DEBUG):
+            cluster.run(client.close())
+            assert cluster.run(locked) == set()
+        levels = [one.levelname for one in caplog.records if "cannot be locked" in one.getMessage()]
+        assert levels == ["DEBUG"]

@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 A, B = MessageQueue("T", "broker-a", 0), MessageQueue("U", "broker-a", 1)
 
 
-def test_offsets_go_up_or_wherever_they_are_told() -> None:
+def test_offsets_grow_or_are_set_on_request() -> None:
     table = ConsumedOffsets()
     assert table.get(A) == -1
     table.update(A, 5)

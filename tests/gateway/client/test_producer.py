@@ -20,7 +20,7 @@ B_PORT = 20911
 SENDS = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
-def test_synchronous_send_tells_where_the_message_lies() -> None:
+def test_synchronous_send_reports_where_the_message_lies() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer()
@@ -31,7 +31,7 @@ def test_synchronous_send_tells_where_the_message_lies() -> None:
         assert cluster.stored("T") == [b"hello"]
 
 
-def test_asynchronous_sends_are_under_way_together() -> None:
+def test_asynchronous_sends_are_in_flight_together() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         producer = cluster.producer()
@@ -103,7 +103,7 @@ def test_two_retries_and_then_the_reason() -> None:
         assert len([command for command in seen if command.code in SENDS]) == 3
 
 
-def test_a_refusal_that_no_other_broker_would_mend_is_told_at_once() -> None:
+def test_refusal_that_no_other_broker_would_mend_is_reported_at_once() -> None:
     with Cluster(max_message_size=1024) as cluster:
         cluster.make_topic("T")
         producer = cluster.producer()
@@ -195,7 +195,7 @@ def test_namespace_v2_goes_with_every_request() -> None:
         assert {(one.ext_fields.get("nsd"), one.ext_fields.get("ns")) for one in seen} == {("true", "ns")}
 
 
-def test_sends_use_the_vip_channel_when_told() -> None:
+def test_sends_use_the_vip_channel_if_configured() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         producer = cluster.producer(vip_channel_enabled=True)

@@ -51,7 +51,7 @@ def test_each_answer_has_its_meaning() -> None:
         assert (lost.status, lost.next_offset) == (PullStatus.OFFSET_ILLEGAL, 5)
 
 
-def test_tags_that_do_not_match_are_told_apart_from_nothing_new() -> None:
+def test_tags_that_do_not_match_are_distinguished_from_nothing_new() -> None:
     with Scene() as scene:
         nothing = scene.puller.pull(
             queue_of("T"), subscription("T", "X", 0), 0, count=9, timeout=5.0, sends_expression=True

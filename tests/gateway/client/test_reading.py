@@ -93,7 +93,7 @@ def plainly(body: bytes, ends: dict[str, str]) -> list[ReceivedMessage]:
     return messages
 
 
-def told(message: ReceivedMessage) -> list[object]:
+def fields(message: ReceivedMessage) -> list[object]:
     """All that there is to know of a message."""
     hidden = ("_added", "_text", "_properties")
     names = (*(name for name in ReceivedMessage.__slots__ if name not in hidden), "topic", "body", "flag")
@@ -118,4 +118,4 @@ def test_the_quick_reading_is_the_plain_one() -> None:
         bodies.append(bytes(changed[: choose.choice((len(good), choose.randrange(len(good))))]))
     for body in bodies:
         quick, plain = read_messages(body, "b", ends), plainly(body, ends)
-        assert list(map(told, quick)) == list(map(told, plain))
+        assert list(map(fields, quick)) == list(map(fields, plain))

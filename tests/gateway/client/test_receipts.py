@@ -20,7 +20,7 @@ def message(topic: str = "T", queue_id: int = 0, offset: int = 0, **properties: 
     return made
 
 
-def told(starts: str | None) -> PopMessageResponseHeader:
+def header(starts: str | None) -> PopMessageResponseHeader:
     return PopMessageResponseHeader(
         pop_time=1000, invisible_time=60_000, revive_qid=3, rest_num=0, start_offset_info=starts
     )
@@ -28,7 +28,7 @@ def told(starts: str | None) -> PopMessageResponseHeader:
 
 def test_receipts_name_where_the_check_point_starts() -> None:
     messages = [message(offset=7), message(offset=9), message(queue_id=2, offset=1)]
-    stamp(messages, "T", "b", told("0 0 7;0 2 0"))
+    stamp(messages, "T", "b", header("0 0 7;0 2 0"))
     assert [one.properties[PROPERTY_POP_CK] for one in messages] == [
         "7 1000 60000 3 0 b 0 7",
         "7 1000 60000 3 0 b 0 9",
@@ -39,14 +39,14 @@ def test_receipts_name_where_the_check_point_starts() -> None:
 
 def test_without_starts_the_first_message_of_a_queue_counts() -> None:
     messages = [message(offset=7), message(offset=9)]
-    stamp(messages, "T", "b", told(None))
+    stamp(messages, "T", "b", header(None))
     assert messages[1].properties[PROPERTY_POP_CK] == "7 1000 60000 3 0 b 0 9"
 
 
 def test_redelivered_message_keeps_receipt_and_time_of_its_first_pop() -> None:
     again = message("%RETRY%G_T", POP_CK="5 1 2 3 1 b 0 5")
     again.properties[PROPERTY_FIRST_POP_TIME] = "1"
-    stamp([again], "T", "b", told("1 0 5"))
+    stamp([again], "T", "b", header("1 0 5"))
     assert again.topic == "T" and again.properties[PROPERTY_POP_CK] == "5 1 2 3 1 b 0 5"
     assert again.properties[PROPERTY_FIRST_POP_TIME] == "1"
 
@@ -85,7 +85,7 @@ def test_a_message_refused_too_often_is_given_up_when_it_is_old() -> None:
 
 def test_ordered_messages_have_their_counts_from_the_answer() -> None:
     messages = [message(offset=7), message(offset=8), message(queue_id=2)]
-    answer = told("0 0 7;0 2 0")
+    answer = header("0 0 7;0 2 0")
     answer.order_count_info = "0 0 1;0 qo0%8 3"
     stamp(messages, "T", "b", answer)
     assert [one.reconsume_times for one in messages] == [1, 3, 0]

@@ -12,7 +12,7 @@ from tests.gateway.client.test_push import Inbox, begin, refuse, send
 from tests.support.gateway.client.cluster import Cluster, requests_seen
 
 
-def test_the_broker_is_told_what_it_needs() -> None:
+def test_broker_gets_what_it_needs() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)
@@ -28,7 +28,7 @@ def test_the_broker_is_told_what_it_needs() -> None:
         assert header.origin_msg_id == inbox.got[0].message_id
 
 
-def test_a_message_sent_anew_is_counted_and_remembers_where_it_came_from() -> None:
+def test_message_sent_again_is_counted_and_remembers_where_it_came_from() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)

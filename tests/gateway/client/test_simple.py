@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -225,7 +226,7 @@ def test_loop_gives_what_it_has_not_reached_back_at_the_close() -> None:
         assert cluster.clock.millis() - began < 30_000
 
 
-def test_loop_goes_on_when_a_broker_was_away() -> None:
+def test_loop_continues_when_a_broker_was_away() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = simple(cluster)
@@ -238,7 +239,19 @@ def test_loop_goes_on_when_a_broker_was_away() -> None:
         cluster.watch.complaints.clear()
 
 
-def test_loop_ends_when_it_is_told_to() -> None:
+def test_close_ends_the_pause_of_a_loop_whose_broker_is_away() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        consumer = simple(cluster)
+        cluster.cut(BROKER_PORT)
+        waiting = consumer.take()
+        cluster.settle(0.5)
+        cluster.run(consumer.close())
+        assert cluster.run(waiting) is None
+        cluster.watch.complaints.clear()
+
+
+def test_loop_ends_on_request() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = simple(cluster)
@@ -285,3 +298,17 @@ def test_consumer_that_was_closed_does_not_start_again() -> None:
             cluster.run(consumer.start())
         with pytest.raises(NotRunning, match="it was closed"):
             cluster.run(consumer.receive())
+
+
+def test_loop_ends_without_a_warning_if_the_close_cuts_its_request_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Cluster() as cluster:
+        consumer = simple(cluster)
+        assert not consumer.readable.get("T")
+        with caplog.at_level(logging.DEBUG):
+            waiting = consumer.take()
+            cluster.run(consumer.close())
+            assert cluster.run(waiting) is None
+        levels = [one.levelname for one in caplog.records if "receives nothing" in one.getMessage()]
+        assert levels == ["DEBUG"]

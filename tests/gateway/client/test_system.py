@@ -58,8 +58,8 @@ LINES = {
     ],
     "two retries": ["producer.two_retries_and_then_the_reason"],
     "synchronous, asynchronous, one-way": [
-        "producer.synchronous_send_tells_where_the_message_lies",
-        "producer.asynchronous_sends_are_under_way_together",
+        "producer.synchronous_send_reports_where_the_message_lies",
+        "producer.asynchronous_sends_are_in_flight_together",
         "producer.oneway_send_is_not_answered",
     ],
     "ids, compression, validation before sending": [
@@ -166,7 +166,7 @@ def brokers_of(cluster: Cluster, producer: Any, count: int) -> list[str]:
 def slowed(cluster: Cluster, service: Any, seconds: float) -> Any:
     """Let a broker take its time over sends."""
     faults = Faults(Schedule(cluster.net).pause, service.broker.store.dispatch)
-    faults.stand_before(service.dispatcher)
+    faults.attach(service.dispatcher)
     return faults.order("delay", SEND, None, seconds=seconds)
 
 

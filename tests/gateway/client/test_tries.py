@@ -84,7 +84,7 @@ def test_cancelled_and_failed_sends_are_not_in_flight() -> None:
         with pytest.raises(ClientError):
             cluster.run(producer.send(Message("T", "x"), queue=queue_of("T", 7)))
         cluster.run(producer.send(Message("T", "z")))
-        assert producer._tries.under_way == 0
+        assert producer._tries.in_flight == 0
 
 
 def test_send_cancelled_during_route_query_is_not_sent() -> None:
@@ -96,4 +96,4 @@ def test_send_cancelled_during_route_query_is_not_sent() -> None:
         with pytest.raises(CancelledError):
             cluster.run(sending)
         cluster.settle(1.0)
-        assert cluster.stored("T") == [] and producer._tries.under_way == 0
+        assert cluster.stored("T") == [] and producer._tries.in_flight == 0

@@ -1,4 +1,4 @@
-"""What is said between a container and its children, and real processes that are small."""
+"""Messages between a container and its children, with small real processes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ for line in sys.stdin:
     print(line, end="", flush=True)
 print(json.dumps({"alone": True}), flush=True)
 """
-"""Says what it was told; ends when nobody tells it anything."""
+"""Echoes each line; at the end of its input it reports that it is alone and exits."""
 
 
 class Loop:
-    """A loop whose turns a test takes."""
+    """Event loop whose turns the test takes."""
 
     def __init__(self) -> None:
         self.calls: queue.Queue[Callable[[], Any]] = queue.Queue()
@@ -39,8 +39,8 @@ class Loop:
             self.calls.get(timeout=20)()
 
 
-class Told:
-    """A child and what has come of it."""
+class SentMessages:
+    """Child process; records its messages and its ends."""
 
     def __init__(self, program: str = CHILD) -> None:
         self.loop = Loop()
@@ -49,7 +49,7 @@ class Told:
         launch = launcher(self.loop, [sys.executable, "-I", "-S", "-c", program], {})
         self.child = launch("/a.conf", {"name": "b"}, self.said.append, self.ends.append)
 
-    def __enter__(self) -> Told:
+    def __enter__(self) -> SentMessages:
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -57,48 +57,48 @@ class Told:
         self.loop.until(lambda: self.ends)
 
 
-def test_a_child_is_told_and_tells() -> None:
-    with Told() as told:
-        told.loop.until(lambda: told.said)
-        assert told.said == [{"up": "b", "file": "/a.conf", "session": True}]
-        told.child.tell({"namesrvAddr": "x"})
-        told.loop.until(lambda: len(told.said) == 2)
-        assert told.said[1] == {"namesrvAddr": "x"}
-        told.child.stop()
-        told.loop.until(lambda: told.ends)
-        assert told.ends == ["killed by SIGTERM"]
+def test_child_exchanges_messages_and_stops_by_sigterm() -> None:
+    with SentMessages() as sent:
+        sent.loop.until(lambda: sent.said)
+        assert sent.said == [{"up": "b", "file": "/a.conf", "session": True}]
+        sent.child.send({"namesrvAddr": "x"})
+        sent.loop.until(lambda: len(sent.said) == 2)
+        assert sent.said[1] == {"namesrvAddr": "x"}
+        sent.child.stop()
+        sent.loop.until(lambda: sent.ends)
+        assert sent.ends == ["killed by SIGTERM"]
 
 
-def test_a_child_that_is_gone_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    with Told("import sys; sys.exit(3)") as told:
-        told.loop.until(lambda: told.ends)
-        assert told.ends == ["exit code 3"]
-        told.child.tell({"namesrvAddr": "x"})
+def test_ended_child_is_not_notified(caplog: pytest.LogCaptureFixture) -> None:
+    with SentMessages("import sys; sys.exit(3)") as sent:
+        sent.loop.until(lambda: sent.ends)
+        assert sent.ends == ["exit code 3"]
+        sent.child.send({"namesrvAddr": "x"})
         assert "cannot be notified" in caplog.text
 
 
-def test_a_child_that_does_not_listen_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
-    with Told("import time; time.sleep(60)") as told:
-        told.child.tell({"namesrvAddr": "x" * 200_000})
+def test_child_that_does_not_read_does_not_block_the_container(caplog: pytest.LogCaptureFixture) -> None:
+    with SentMessages("import time; time.sleep(60)") as sent:
+        sent.child.send({"namesrvAddr": "x" * 200_000})
         assert "does not listen" in caplog.text
 
 
-def test_a_child_without_its_parent_hears_that() -> None:
-    """The pipe that tells it things ends with the process that holds it."""
+def test_child_detects_the_end_of_its_parent() -> None:
+    """The pipe to the child ends with the process that holds it."""
     parent = f"""
 import sys, subprocess
 child = subprocess.Popen([sys.executable, "-I", "-S", "-c", {CHILD!r}], stdin=subprocess.PIPE)
 child.stdin.write(b'{{"name": "orphan"}}\\n'); child.stdin.flush()
 input()
 """
-    with Told(parent) as told:
-        told.loop.until(lambda: {"up": "orphan"}.items() <= told.said[-1].items() if told.said else False)
-        told.child.kill()
-        told.loop.until(lambda: told.ends)
-        assert told.said[-1] == {"alone": True}, "it was heard until the end"
+    with SentMessages(parent) as sent:
+        sent.loop.until(lambda: {"up": "orphan"}.items() <= sent.said[-1].items() if sent.said else False)
+        sent.child.kill()
+        sent.loop.until(lambda: sent.ends)
+        assert sent.said[-1] == {"alone": True}, "it was heard until the end"
 
 
-def test_messages_are_cut_out_of_lines_and_the_rest_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_json_objects_are_messages_and_other_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     lines = Lines()
     with caplog.at_level(logging.INFO):
         assert lines.feed(b'{"up": 1}\nhel') == [{"up": 1}]
@@ -123,5 +123,5 @@ def test_a_message_is_one_line() -> None:
     ("code", "cause"),
     [(0, "exit code 0"), (2, "exit code 2"), (-9, "killed by SIGKILL"), (-200, "killed by signal 200")],
 )
-def test_why_a_process_ended(code: int, cause: str) -> None:
+def test_exit_code_determines_the_cause(code: int, cause: str) -> None:
     assert cause_of(code) == cause

@@ -1,4 +1,4 @@
-"""Brokers added, removed, crashed and started again, with children that are no processes."""
+"""Brokers added, removed, crashed and restarted, with fake children instead of processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A = BrokerIdentity("DefaultCluster", "a", 0)
 
 
 class World:
-    """A container of files in a folder."""
+    """Container with its broker files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,7 +57,7 @@ class World:
 
 
 def results(outcome: Deferred[Any]) -> list[Any]:
-    """What a Deferred has given, once it has; failures as their exception."""
+    """Return a list that receives the result of a Deferred, or the exception of its failure."""
     found: list[Any] = []
     outcome.addCallbacks(found.append, lambda failure: found.append(failure.value))
     return found
@@ -79,11 +79,11 @@ def test_a_broker_is_added_once_it_is_up(world: World) -> None:
     assert (charge.state, charge.address, charge.pid) == (ChildState.UP, "10.0.0.1:20911", 100)
 
 
-def test_a_broker_is_told_what_all_share_and_what_the_container_decides(world: World) -> None:
+def test_broker_gets_shared_settings_and_those_the_container_decides(world: World) -> None:
     world.settings.apply([Setting("bindAddress", "127.0.0.1"), Setting("listenPort", "10812")])
     world.settings.apply([Setting("useTLS", "true"), Setting("tls.server.mode", "disabled")])
     world.up()
-    first = world.launch.children[0].told[0]
+    first = world.launch.children[0].sent[0]
     assert first["settings"] == [
         ["bindAddress", "127.0.0.1"],
         ["useTLS", "true"],
@@ -96,7 +96,7 @@ def test_a_broker_is_told_what_all_share_and_what_the_container_decides(world: W
     assert (first["name"], first["logging"]) == ("DefaultCluster_a_0", {"form": "text"})
 
 
-def test_a_broker_that_cannot_be_started_says_why(world: World) -> None:
+def test_broker_that_fails_to_start_reports_the_reason(world: World) -> None:
     added = world.add()
     world.launch.children[0].say({"failed": "the store is in use"})
     assert added == []
@@ -105,13 +105,13 @@ def test_a_broker_that_cannot_be_started_says_why(world: World) -> None:
     assert len(world.container.supervision) == 0
 
 
-def test_a_process_that_says_nothing_is_reported_by_its_end(world: World) -> None:
+def test_silent_process_is_reported_by_its_exit_cause(world: World) -> None:
     added = world.add()
     world.launch.children[0].end("killed by SIGKILL")
     assert str(added[0]) == "start broker failed, killed by SIGKILL"
 
 
-def test_a_system_without_processes(world: World) -> None:
+def test_failed_launch_is_reported_and_retried(world: World) -> None:
     world.launch.refusing = True
     assert "Resource temporarily unavailable" in str(world.add()[0])
     world.launch.refusing = False
@@ -143,7 +143,7 @@ def test_a_crash_is_reported_and_the_broker_started_again(
     assert charge.describe() == ("up, process 101, 10.0.0.1:20911, restarts 1, last end: killed by SIGKILL")
 
 
-def test_a_restart_that_fails_keeps_the_reason_and_goes_on_trying(world: World) -> None:
+def test_failed_restart_keeps_the_reason_and_is_retried(world: World) -> None:
     world.up()
     world.launch.children[0].end("killed by SIGKILL")
     world.clock.advance(1000)
@@ -203,7 +203,7 @@ def test_all_brokers_of_a_list_are_started_at_once(world: World) -> None:
     assert len(listed) == 1
 
 
-def test_one_of_a_list_that_cannot_be_started(world: World) -> None:
+def test_broker_that_cannot_be_started_fails_its_list(world: World) -> None:
     listed = results(world.container.add_all([world.file("a"), world.file("b")]))
     world.launch.children[1].end("exit code 2")
     (failure,) = listed
@@ -211,7 +211,7 @@ def test_one_of_a_list_that_cannot_be_started(world: World) -> None:
     assert f"the broker of {world.folder}/b.conf cannot be started" in str(failure.subFailure.value)
 
 
-def test_stopping_stops_all_and_takes_nobody(world: World) -> None:
+def test_stop_stops_all_brokers_and_rejects_new_ones(world: World) -> None:
     world.up("a")
     world.up("b")
     world.launch.children[0].end("killed by SIGKILL")
@@ -223,11 +223,11 @@ def test_stopping_stops_all_and_takes_nobody(world: World) -> None:
     assert world.waits[-1] is None
 
 
-def test_changed_name_servers_are_told_to_those_that_run(world: World) -> None:
+def test_changed_name_servers_reach_running_and_later_brokers(world: World) -> None:
     world.up("a")
     world.settings.set("namesrvAddr", "other:9876")
     world.container.settings_changed(["namesrvAddr", "configBlackList"])
     world.container.settings_changed(["configBlackList"])
-    assert world.launch.children[0].told[1:] == [{"namesrvAddr": "other:9876"}]
+    assert world.launch.children[0].sent[1:] == [{"namesrvAddr": "other:9876"}]
     world.up("b")
-    assert ["namesrvAddr", "other:9876"] in world.launch.children[1].told[0]["settings"]
+    assert ["namesrvAddr", "other:9876"] in world.launch.children[1].sent[0]["settings"]

@@ -1,4 +1,4 @@
-"""A broker's file is read before anything is started; what the standard refuses is refused in its words."""
+"""Plans from broker files, read before anything is started; rejections carry RocketMQ's texts."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_a_master_has_the_id_0_and_a_slave_its_own(tmp_path: Path) -> None:
     assert plan(tmp_path, text + "brokerRole=SLAVE\n") == (("c", "a", 3), 30911)
 
 
-def test_what_a_file_does_not_say_is_as_for_any_broker(tmp_path: Path) -> None:
+def test_missing_settings_have_the_defaults_of_a_broker(tmp_path: Path) -> None:
     identity, port = plan(tmp_path, "")
     assert (identity, port) == (("DefaultCluster", "host", 0), 10911)
     assert identity.canonical_name == "DefaultCluster_host_0"
@@ -48,7 +48,7 @@ def test_what_a_file_does_not_say_is_as_for_any_broker(tmp_path: Path) -> None:
         ("flushDiskType=SYNC\n", "start broker failed, .*broker.conf:1: flushDiskType=SYNC: .*"),
     ],
 )
-def test_a_file_that_is_refused(tmp_path: Path, text: str, remark: str) -> None:
+def test_invalid_file_is_rejected(tmp_path: Path, text: str, remark: str) -> None:
     with pytest.raises(BrokerRejected, match=f"^{remark}$"):
         plan(tmp_path, text)
 
@@ -61,7 +61,7 @@ def test_a_file_that_is_refused(tmp_path: Path, text: str, remark: str) -> None:
         ("/no/such/file", "addBroker properties empty"),
     ],
 )
-def test_no_file(path: str | None, remark: str) -> None:
+def test_missing_file_is_rejected(path: str | None, remark: str) -> None:
     with pytest.raises(BrokerRejected, match=f"^{remark}$"):
         plan_of(path, RealDisk(), "host")
 
@@ -69,9 +69,9 @@ def test_no_file(path: str | None, remark: str) -> None:
 def test_connections_and_name_servers_are_the_containers() -> None:
     own = [Setting("brokerName", "a"), Setting("listenPort", "1"), Setting("namesrvAddr", "own:1")]
     files = [*own, Setting("serverChannelMaxIdleTimeSeconds", "5"), Setting("bindAddress", "0.0.0.0")]
-    told = [Setting("bindAddress", "127.0.0.1"), Setting("namesrvAddr", "shared:1")]
-    settings, passed_over = settings_of_broker(files, told)
-    assert settings == [*own[:2], *told]
+    sent = [Setting("bindAddress", "127.0.0.1"), Setting("namesrvAddr", "shared:1")]
+    settings, passed_over = settings_of_broker(files, sent)
+    assert settings == [*own[:2], *sent]
     assert passed_over == ["bindAddress", "namesrvAddr", "serverChannelMaxIdleTimeSeconds"]
     settings, passed_over = settings_of_broker(files, [])
     assert settings == own

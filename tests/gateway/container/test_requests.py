@@ -1,4 +1,4 @@
-"""Every request a container answers, and what it answers the others."""
+"""Requests that a container serves, and its answers to all others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.gateway.remoting.pair import StillPeer
 
 
 def ask(world: World, code: int, header: Any = None, body: bytes = b"") -> list[Any]:
-    """The answer, once it is there; a refusal as its code and remark."""
+    """Return a list that receives the reply, or the code and remark of an error."""
     found: list[Any] = []
 
     def answered(reply: Any) -> None:
@@ -43,7 +43,7 @@ def ask(world: World, code: int, header: Any = None, body: bytes = b"") -> list[
     return found
 
 
-def test_every_code_has_its_place() -> None:
+def test_every_request_code_is_served_or_unsupported() -> None:
     served, refused = set(requests.REQUESTS), set(requests.UNSUPPORTED)
     assert not served & refused
     assert served | refused == set(RequestCode)
@@ -60,7 +60,7 @@ def test_adding_is_answered_when_the_broker_is_up(world: World) -> None:
     ]
 
 
-def test_adding_nothing(world: World) -> None:
+def test_adding_without_a_path_is_refused(world: World) -> None:
     assert ask(world, RequestCode.ADD_BROKER, AddBrokerRequestHeader()) == [
         (ResponseCode.SYSTEM_ERROR, "addBroker config path is empty")
     ]
@@ -90,18 +90,18 @@ def test_name_servers_may_be_changed(world: World) -> None:
     (reply,) = ask(world, RequestCode.UPDATE_BROKER_CONFIG, body=b"namesrvAddr=other:1\n")
     assert reply.code == 0
     assert world.options.namesrv_addr == "other:1"
-    assert world.launch.children[0].told[-1] == {"namesrvAddr": "other:1"}
+    assert world.launch.children[0].sent[-1] == {"namesrvAddr": "other:1"}
 
 
 @pytest.mark.parametrize("name", ["brokerConfigPaths", "rocketmqHome", "configBlackList", "maxBrokers"])
-def test_what_is_in_the_black_list_stays(world: World, name: str) -> None:
+def test_setting_of_the_built_in_black_list_cannot_be_changed(world: World, name: str) -> None:
     world.options.config_black_list = ""
     assert ask(world, RequestCode.UPDATE_BROKER_CONFIG, body=f"{name}=1\n".encode()) == [
         (ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     ]
 
 
-def test_a_change_that_makes_no_sense(world: World) -> None:
+def test_invalid_change_is_refused(world: World) -> None:
     (refusal,) = ask(world, RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerRestartDelay=soon\n")
     assert refusal[0] == ResponseCode.INVALID_PARAMETER
     assert (
@@ -109,7 +109,7 @@ def test_a_change_that_makes_no_sense(world: World) -> None:
     )
 
 
-def test_how_the_brokers_are(world: World) -> None:
+def test_runtime_info_describes_each_broker(world: World) -> None:
     world.up()
     (reply,) = ask(world, RequestCode.GET_BROKER_RUNTIME_INFO)
     table = KVTable.decode(reply.body).table

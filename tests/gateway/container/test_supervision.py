@@ -1,4 +1,4 @@
-"""What becomes of brokers, with a clock that is moved by hand; no process anywhere."""
+"""Supervision of brokers with a manual clock and without processes."""
 
 import pytest
 
@@ -27,7 +27,7 @@ class World:
         return charge
 
     def crash(self, charge: Charge) -> float:
-        """Let it end by itself; the seconds until it is to be started."""
+        """Crash the broker, restart it when due, and return the seconds of the restart delay."""
         assert self.all.ended(charge, "killed by SIGKILL") is End.CRASHED
         wait = self.all.wait()
         assert wait is not None and charge.delay == pytest.approx(wait)
@@ -53,7 +53,7 @@ def test_a_broker_that_ends_by_itself_is_started_again_and_later_each_time(world
     assert charge.starts == 9
 
 
-def test_who_stayed_up_for_long_is_started_again_soon(world: World) -> None:
+def test_long_uptime_resets_the_restart_delay(world: World) -> None:
     charge = world.up()
     assert world.crash(charge) == 1
     world.all.up(charge, "here:1")
@@ -64,7 +64,7 @@ def test_who_stayed_up_for_long_is_started_again_soon(world: World) -> None:
     assert world.crash(charge) == 1
 
 
-def test_time_that_a_start_takes_is_not_time_up(world: World) -> None:
+def test_time_of_a_start_does_not_count_as_uptime(world: World) -> None:
     charge = world.up()
     world.crash(charge)
     world.clock.advance(120_000)
@@ -79,7 +79,7 @@ def test_a_broker_that_was_never_up_is_forgotten(world: World) -> None:
     world.all.add(plan())
 
 
-def test_the_same_broker_twice_is_refused_in_the_standards_words(world: World) -> None:
+def test_duplicate_broker_is_rejected_with_rocketmqs_text(world: World) -> None:
     charge = world.up()
     with pytest.raises(BrokerRejected, match=r"^c_a_0 has already been added to current broker container$"):
         world.all.add(plan())
@@ -89,14 +89,14 @@ def test_the_same_broker_twice_is_refused_in_the_standards_words(world: World) -
     world.all.add(plan("a", 1))
 
 
-def test_a_container_has_its_limit(world: World) -> None:
+def test_broker_beyond_the_limit_is_rejected(world: World) -> None:
     world.options.max_brokers = 1
     world.up()
     with pytest.raises(BrokerRejected, match="maxBrokers"):
         world.all.add(plan("b"))
 
 
-def test_a_broker_that_is_removed_may_end(world: World) -> None:
+def test_removed_broker_is_given_time_to_stop(world: World) -> None:
     charge = world.up()
     assert world.all.remove(charge)
     assert charge.state is ChildState.STOPPING
@@ -117,14 +117,14 @@ def test_a_broker_that_does_not_stop_is_killed_once(world: World) -> None:
     assert world.all.ended(charge, "killed by SIGKILL") is End.WANTED
 
 
-def test_a_broker_that_waits_is_removed_at_once(world: World) -> None:
+def test_broker_waiting_for_its_restart_is_removed_at_once(world: World) -> None:
     charge = world.up()
     world.all.ended(charge, "exit code 1")
     assert not world.all.remove(charge)
     assert len(world.all) == 0 and world.all.wait() is None
 
 
-def test_that_it_is_up_says_nothing_about_one_that_stops(world: World) -> None:
+def test_stopping_broker_that_reports_up_stays_stopping(world: World) -> None:
     charge = world.all.add(plan())
     world.all.launched(charge, 7)
     world.all.remove(charge)
@@ -133,13 +133,13 @@ def test_that_it_is_up_says_nothing_about_one_that_stops(world: World) -> None:
     assert world.all.ended(charge, "exit code 0") is End.WANTED
 
 
-def test_a_container_that_stops_takes_nobody(world: World) -> None:
+def test_stopped_container_rejects_new_brokers(world: World) -> None:
     world.all.stop()
     with pytest.raises(BrokerRejected, match="stops"):
         world.all.add(plan())
 
 
-def test_what_a_broker_does_is_said_in_a_line(world: World) -> None:
+def test_description_names_state_process_and_restarts(world: World) -> None:
     charge = world.up()
     assert charge.describe() == "up, process 7, here:1, restarts 0"
     world.all.ended(charge, "killed by SIGSEGV")

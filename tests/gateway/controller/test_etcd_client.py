@@ -41,33 +41,33 @@ class World:
             user=user,
             password="secret",
         )
-        self.told: list[Any] = []
+        self.answers: list[Any] = []
 
     def look(self, seconds: float = 0.0) -> Any:
         """Return the outcome of reading a key, if there is one by then."""
-        self.client.transact(LOOK, self.told.append)
+        self.client.transact(LOOK, self.answers.append)
         self.net.settle(seconds)
-        return self.told.pop() if self.told else None
+        return self.answers.pop() if self.answers else None
 
 
 def test_calls_are_answered_on_one_connection() -> None:
     world = World()
-    client, told = world.client, world.told
-    client.grant(5, told.append)
+    client, answers = world.client, world.answers
+    client.grant(5, answers.append)
     world.net.settle()
-    lease = told.pop()
+    lease = answers.pop()
     assert lease == Lease(101, 5)
-    client.transact(Transaction({"a": 0}, [Put("a", b"1", lease.number)], [KeyRange("a")]), told.append)
+    client.transact(Transaction({"a": 0}, [Put("a", b"1", lease.number)], [KeyRange("a")]), answers.append)
     world.net.settle()
-    assert told.pop() == Outcome(True, 2, [], "s0")
+    assert answers.pop() == Outcome(True, 2, [], "s0")
     found = world.look()
     assert found.found[0][0][:2] == ("a", b"1")
-    client.keep(lease.number, told.append)
+    client.keep(lease.number, answers.append)
     world.net.settle()
-    assert told.pop() == Kept(5, "s0")
-    client.revoke(lease.number, told.append)
+    assert answers.pop() == Kept(5, "s0")
+    client.revoke(lease.number, answers.append)
     world.net.settle()
-    assert told.pop() is None
+    assert answers.pop() is None
     assert world.look().found == [[]]
     assert len(world.servers[0].connections) == 1
     world.client.close()
@@ -94,7 +94,7 @@ def test_unanswered_request_times_out_and_is_not_retried() -> None:
     world.servers[0].silent = True
     assert world.look(1.0) is None
     world.net.settle(0.5)
-    assert str(world.told.pop()) == "http://127.0.0.1:2379: no answer within 1.25 s"
+    assert str(world.answers.pop()) == "http://127.0.0.1:2379: no answer within 1.25 s"
     assert len(world.servers[0].asked) == 1 and not world.servers[1].asked
     assert isinstance(world.look(), Outcome)
     assert len(world.servers[1].asked) == 1
@@ -113,14 +113,14 @@ def test_incomplete_answer_is_unanswered() -> None:
     world.servers[0].breaks_off = True
     assert world.look(1) is None
     world.net.settle(0.5)
-    assert isinstance(world.told.pop(), Unanswered)
+    assert isinstance(world.answers.pop(), Unanswered)
     assert world.servers[0].connections[0].transport.gone  # type: ignore[union-attr]
     world.client._at = 0
-    world.client.transact(LOOK, world.told.append)
+    world.client.transact(LOOK, world.answers.append)
     world.net.settle()
     world.servers[0].end()
     world.net.settle()
-    assert isinstance(world.told.pop(), Unanswered)
+    assert isinstance(world.answers.pop(), Unanswered)
 
 
 def test_missing_leader_is_reported() -> None:
@@ -197,8 +197,8 @@ def test_https_server_is_connected_with_tls() -> None:
 
     net.listenTCP(2379, Hello())
     client = EtcdClient(endpoints_of("https://etcd-a:2379"), reactor=net, seconds=1.25, tls=for_host)
-    told: list[Any] = []
-    client.transact(LOOK, told.append)
+    answers: list[Any] = []
+    client.transact(LOOK, answers.append)
     net.settle(2)
-    assert hosts == ["etcd-a"] and isinstance(told[0], Unanswered)
+    assert hosts == ["etcd-a"] and isinstance(answers[0], Unanswered)
     assert said and said[0][:2] == b"\x16\x03", "no hello of TLS"

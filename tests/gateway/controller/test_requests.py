@@ -15,7 +15,7 @@ from mqgateway.gateway.controller.requests import CODES
 from tests.support.gateway.controller.world import PORT, ControllerWorld
 
 
-def told(answer: RemotingCommand) -> tuple[int, dict[str, str], bytes]:
+def parts(answer: RemotingCommand) -> tuple[int, dict[str, str], bytes]:
     """Return code, fields and body of an answer."""
     return answer.code, dict(answer.ext_fields), answer.body
 
@@ -33,8 +33,8 @@ def test_every_reason_has_its_code() -> None:
 
 
 def test_metadata_is_returned_to_any_caller() -> None:
-    answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_METADATA_INFO)
-    assert told(answer) == (
+    answer = ControllerWorld().caller().ask(RequestCode.CONTROLLER_GET_METADATA_INFO)
+    assert parts(answer) == (
         0,
         {
             "group": "g1",
@@ -52,13 +52,13 @@ NAMES = {"clusterName": "CL", "brokerName": "brk"}
 
 def test_first_start_of_broker() -> None:
     broker = ControllerWorld().broker(1)
-    assert told(broker.next_id()) == (0, NAMES | {"nextBrokerId": "1"}, b"")
-    assert told(broker.apply()) == (0, NAMES, b"")
-    assert told(broker.apply()) == (0, NAMES, b"")
-    assert told(broker.next_id()) == (0, NAMES | {"nextBrokerId": "2"}, b"")
-    assert told(broker.register()) == (0, NAMES, b'{"syncStateSet":[],"syncStateSetEpoch":0}')
-    assert told(broker.info()) == (0, {"masterEpoch": "0"}, b'{"syncStateSet":[],"syncStateSetEpoch":0}')
-    broker.beat()
+    assert parts(broker.next_id()) == (0, NAMES | {"nextBrokerId": "1"}, b"")
+    assert parts(broker.apply()) == (0, NAMES, b"")
+    assert parts(broker.apply()) == (0, NAMES, b"")
+    assert parts(broker.next_id()) == (0, NAMES | {"nextBrokerId": "2"}, b"")
+    assert parts(broker.register()) == (0, NAMES, b'{"syncStateSet":[],"syncStateSetEpoch":0}')
+    assert parts(broker.info()) == (0, {"masterEpoch": "0"}, b'{"syncStateSet":[],"syncStateSetEpoch":0}')
+    broker.heartbeat()
     elected = broker.elect()
     fields = {
         "masterBrokerId": "1",
@@ -67,7 +67,7 @@ def test_first_start_of_broker() -> None:
         "syncStateSetEpoch": "1",
     }
     group = b'{"brokerAddrs":{"1":"127.0.0.1:10910"},"brokerName":"brk","cluster":"CL"}'
-    assert told(elected) == (0, fields, b'{"brokerMemberGroup":' + group + b',"syncStateSet":[1]}')
+    assert parts(elected) == (0, fields, b'{"brokerMemberGroup":' + group + b',"syncStateSet":[1]}')
 
 
 def test_second_broker_gets_master() -> None:
@@ -75,7 +75,7 @@ def test_second_broker_gets_master() -> None:
     first, second = world.broker(1), world.broker(2)
     first.start()
     first.elect()
-    assert told(second.start()) == (
+    assert parts(second.start()) == (
         0,
         NAMES
         | {
@@ -92,7 +92,7 @@ def test_moved_broker_has_new_address() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     assert first.register(broker_address="127.0.0.1:19").code == 0
-    assert told(second.info())[1]["masterAddress"] == "127.0.0.1:19"
+    assert parts(second.info())[1]["masterAddress"] == "127.0.0.1:19"
 
 
 def test_unavailable_ids_are_refused() -> None:
@@ -146,7 +146,7 @@ def test_designated_election_changes_master() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     answer = world.broker(9).elect(broker_id=2, designate_elect=True)
-    assert told(answer)[:2] == (
+    assert parts(answer)[:2] == (
         0,
         {
             "masterBrokerId": "2",
@@ -180,7 +180,7 @@ def test_impossible_elections_fail() -> None:
         2004,
         "Old master has down and failed to elect a new broker master",
     )
-    assert told(third.info())[1] == {"masterEpoch": "2"}
+    assert parts(third.info())[1] == {"masterEpoch": "2"}
 
 
 def test_sync_state_set_is_altered() -> None:
@@ -189,12 +189,12 @@ def test_sync_state_set_is_altered() -> None:
     first.start()
     first.elect()
     second.start()
-    assert told(first.alter("[1,2]", 1)) == (
+    assert parts(first.alter("[1,2]", 1)) == (
         0,
         {"newSyncStateSetEpoch": "2"},
         b'{"syncStateSet":[1,2],"syncStateSetEpoch":2}',
     )
-    assert told(first.info()) == (
+    assert parts(first.info()) == (
         0,
         {"masterBrokerId": "1", "masterAddress": "127.0.0.1:10910", "masterEpoch": "1"},
         b'{"syncStateSet":[1,2],"syncStateSetEpoch":2}',
@@ -235,7 +235,7 @@ def test_malformed_sync_state_set_is_refused(body: bytes) -> None:
     header = headers.AlterSyncStateSetRequestHeader(broker_name="brk", master_broker_id=1, master_epoch=1)
     answer = first.ask(RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET, header, body)
     assert answer.code in (ResponseCode.SYSTEM_ERROR, 2001)
-    assert told(first.info())[2] == b'{"syncStateSet":[1,2],"syncStateSetEpoch":2}'
+    assert parts(first.info())[2] == b'{"syncStateSet":[1,2],"syncStateSetEpoch":2}'
 
 
 def test_sync_state_data_has_liveness() -> None:
@@ -245,31 +245,31 @@ def test_sync_state_data_has_liveness() -> None:
     answer = first.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=b'["brk","nn"]')
     here = b'{"alive":true,"brokerAddress":"127.0.0.1:10910","brokerId":1,"brokerName":"brk"}'
     gone = b'{"alive":false,"brokerAddress":"127.0.0.1:10920","brokerId":2,"brokerName":"brk"}'
-    assert told(answer) == (
+    assert parts(answer) == (
         0,
         {},
         b'{"replicasInfoTable":{"brk":{"inSyncReplicas":[' + here + b'],"masterAddress":"127.0.0.1:10910",'
         b'"masterBrokerId":1,"masterEpoch":1,"notInSyncReplicas":[' + gone + b'],"syncStateSetEpoch":3}}}',
     )
     unknown = first.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=b'["nn"]')
-    assert told(unknown) == (0, {}, b'{"replicasInfoTable":{}}')
+    assert parts(unknown) == (0, {}, b'{"replicasInfoTable":{}}')
 
 
 @pytest.mark.parametrize("body", [b"", b"[]"])
 def test_empty_list_of_sets_is_refused(body: bytes) -> None:
-    answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
+    answer = ControllerWorld().caller().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
     assert refused(answer) == (1, "not set any response code")
 
 
 @pytest.mark.parametrize("body", [b"{", b"{}", b"7"])
 def test_malformed_list_of_sets_is_refused(body: bytes) -> None:
-    answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
+    answer = ControllerWorld().caller().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
     assert answer.code == 1 and "the body is no" in (answer.remark or "")
 
 
 def clean(world: ControllerWorld, name: str = "brk", **fields: Any) -> RemotingCommand:
     header = headers.CleanControllerBrokerDataRequestHeader(cluster_name="CL", broker_name=name, **fields)
-    return world.asker().ask(RequestCode.CLEAN_BROKER_DATA, header)
+    return world.caller().ask(RequestCode.CLEAN_BROKER_DATA, header)
 
 
 def test_data_of_brokers_is_cleaned() -> None:
@@ -289,8 +289,8 @@ def test_data_of_brokers_is_cleaned() -> None:
         "Broker zz is not existed,clean broker data failure.",
     )
     second.lose()
-    assert told(clean(world, broker_controller_ids_to_clean="2")) == (0, {}, b"")
-    assert told(first.info())[2] == b'{"syncStateSet":[1],"syncStateSetEpoch":2}'
+    assert parts(clean(world, broker_controller_ids_to_clean="2")) == (0, {}, b"")
+    assert parts(first.info())[2] == b'{"syncStateSet":[1],"syncStateSetEpoch":2}'
     assert clean(world, is_clean_living_broker=True).code == 0
     assert first.info().code == 2008
 
@@ -298,10 +298,10 @@ def test_data_of_brokers_is_cleaned() -> None:
 def test_two_way_heartbeat_is_answered() -> None:
     world = ControllerWorld()
     header = headers.BrokerHeartbeatRequestHeader(cluster_name="CL", broker_name="brk", broker_addr="a:1")
-    answer = world.asker().ask(RequestCode.BROKER_HEARTBEAT, header)
+    answer = world.caller().ask(RequestCode.BROKER_HEARTBEAT, header)
     assert refused(answer) == (2005, "Heart beat with empty brokerId")
     header.broker_id = 3
-    assert refused(world.asker().ask(RequestCode.BROKER_HEARTBEAT, header)) == (0, "Heart beat success")
+    assert refused(world.caller().ask(RequestCode.BROKER_HEARTBEAT, header)) == (0, "Heart beat success")
 
 
 def test_number_of_live_brokers_is_limited() -> None:
@@ -309,19 +309,19 @@ def test_number_of_live_brokers_is_limited() -> None:
     header = headers.BrokerHeartbeatRequestHeader(
         cluster_name="CL", broker_name="brk", broker_addr="a:1", broker_id=1
     )
-    assert world.asker().ask(RequestCode.BROKER_HEARTBEAT, header).code == 0
+    assert world.caller().ask(RequestCode.BROKER_HEARTBEAT, header).code == 0
     header.broker_id = 2
-    answer = world.asker().ask(RequestCode.BROKER_HEARTBEAT, header)
+    answer = world.caller().ask(RequestCode.BROKER_HEARTBEAT, header)
     assert answer.code == 1 and "maxBrokers" in (answer.remark or "")
 
 
 def test_settings_are_shown_and_changed() -> None:
     world = ControllerWorld()
-    asker = world.asker()
+    caller = world.caller()
     body = b"enableElectUncleanMaster=true\nnoSuchThing=1\n"
-    assert told(asker.ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=body)) == (0, {}, b"")
+    assert parts(caller.ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=body)) == (0, {}, b"")
     assert world.options.enable_elect_unclean_master
-    shown = asker.ask(RequestCode.GET_CONTROLLER_CONFIG).body.decode().splitlines()
+    shown = caller.ask(RequestCode.GET_CONTROLLER_CONFIG).body.decode().splitlines()
     assert {"enableElectUncleanMaster=true", "controllerDLegerGroup=g1"} <= set(shown)
     kept = world.disk.read_bytes("/controller/controller.properties").decode()
     assert "enableElectUncleanMaster=true" in kept.splitlines()
@@ -336,21 +336,21 @@ def test_settings_are_shown_and_changed() -> None:
     ],
 )
 def test_invalid_settings_are_refused(body: bytes, code: int, remark: str) -> None:
-    answer = ControllerWorld().asker().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=body)
+    answer = ControllerWorld().caller().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=body)
     assert refused(answer) == (code, remark)
 
 
 def test_start_up_settings_cannot_be_changed() -> None:
     world = ControllerWorld()
-    answer = world.asker().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=b"controllerStorePath=/x")
+    answer = world.caller().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=b"controllerStorePath=/x")
     assert answer.code == 1 and "restart" in (answer.remark or "")
-    answer = world.asker().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=b"electMasterMaxRetryCount=no")
+    answer = world.caller().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=b"electMasterMaxRetryCount=no")
     assert answer.code == 1 and world.options.elect_master_max_retry_count == 3
 
 
 @pytest.mark.parametrize("code", [*range(1014, 1019), 105, 10, 4711])
 def test_requests_of_other_servers_are_not_supported(code: int) -> None:
-    answer = ControllerWorld().asker().ask(code)
+    answer = ControllerWorld().caller().ask(code)
     assert refused(answer) == (3, f" request type {code} not supported")
 
 
@@ -371,11 +371,11 @@ def test_controller_that_cannot_write_does_not_lead() -> None:
         first.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=b'["brk"]'),
     ):
         assert refused(answer) == not_leading
-    told_of = told(world.asker().ask(RequestCode.CONTROLLER_GET_METADATA_INFO))[1]
+    told_of = parts(world.caller().ask(RequestCode.CONTROLLER_GET_METADATA_INFO))[1]
     assert told_of == {"group": "g1", "isLeader": "false", "peers": f"n0:127.0.0.1:{PORT};"}
-    assert world.asker().ask(RequestCode.GET_CONTROLLER_CONFIG).code == 0
-    first.beat()
-    second.beat()
+    assert world.caller().ask(RequestCode.GET_CONTROLLER_CONFIG).code == 0
+    first.heartbeat()
+    second.heartbeat()
     world.disk.heal()
     world.net.settle(1.5)
     assert first.info().code == 0
@@ -390,9 +390,9 @@ def test_answers_wait_for_disk_in_order() -> None:
     apply = headers.ApplyBrokerIdRequestHeader(
         cluster_name="CL", broker_name="brk", applied_broker_id=1, register_check_code="a:1;1"
     )
-    assert broker.tell(RequestCode.CONTROLLER_APPLY_BROKER_ID, apply) == []
+    assert broker.send(RequestCode.CONTROLLER_APPLY_BROKER_ID, apply) == []
     following = headers.GetNextBrokerIdRequestHeader(cluster_name="CL", broker_name="brk")
-    assert broker.tell(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, following) == []
+    assert broker.send(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, following) == []
     worker.perform_all()
     world.net.settle()
     first, second = broker.talker.take()

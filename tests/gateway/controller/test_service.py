@@ -21,11 +21,11 @@ def the_set(world: ControllerWorld) -> BrokerSet:
     return world.service.controller.state.sets["brk"]
 
 
-def beat_for(seconds: float, *brokers: Broker) -> None:
+def heartbeats_for(seconds: float, *brokers: Broker) -> None:
     """Advance the time while these brokers send heartbeats."""
     for _ in range(round(seconds * 2)):
         for broker in brokers:
-            broker.beat()
+            broker.heartbeat()
         brokers[0].world.net.settle(0.5)
 
 
@@ -51,7 +51,7 @@ def test_returning_broker_follows_and_is_in_sync_again() -> None:
     back = world.broker(1)
     registered = back.register()
     assert registered.ext_fields["masterBrokerId"] == "2"
-    back.beat()
+    back.heartbeat()
     assert second.alter("[1,2]", 3, 2).code == 0
     assert the_set(world).sync_state_set == {1, 2}
     late = back.alter("[1]", 4, 1)
@@ -62,10 +62,10 @@ def test_silent_master_is_replaced_at_its_timeout() -> None:
     """RocketMQ checks every 5 s, so that it takes up to 5 s longer."""
     world = ControllerWorld()
     first, second = world.pair()
-    first.beat(heartbeat_timeout_mills=3000)
-    beat_for(2.5, second)
+    first.heartbeat(heartbeat_timeout_mills=3000)
+    heartbeats_for(2.5, second)
     assert the_set(world).master == 1
-    beat_for(1, second)
+    heartbeats_for(1, second)
     assert the_set(world).master == 2
     assert first.talker.lost is not None
 
@@ -73,9 +73,9 @@ def test_silent_master_is_replaced_at_its_timeout() -> None:
 def test_default_heartbeat_timeout_is_ten_seconds() -> None:
     world = ControllerWorld()
     _first, second = world.pair()
-    beat_for(9.5, second)
+    heartbeats_for(9.5, second)
     assert the_set(world).master == 1
-    beat_for(1.5, second)
+    heartbeats_for(1.5, second)
     assert the_set(world).master == 2
 
 
@@ -83,7 +83,7 @@ def test_reconnected_master_stays_master() -> None:
     world = ControllerWorld()
     first, _second = world.pair()
     again = world.broker(1)
-    again.beat()
+    again.heartbeat()
     first.lose()
     assert the_set(world).master == 1
 
@@ -97,7 +97,7 @@ def test_only_replica_is_elected_when_it_returns() -> None:
     assert (the_set(world).master, the_set(world).master_epoch) == (None, 2)
     back = world.broker(1)
     assert "masterBrokerId" not in back.register().ext_fields
-    back.beat()
+    back.heartbeat()
     elected = back.elect()
     assert (elected.code, elected.ext_fields["masterEpoch"]) == (0, "3")
 
@@ -124,8 +124,8 @@ def test_returning_in_sync_replica_is_elected_automatically() -> None:
     first.lose()
     assert the_set(world).master is None
     back = world.broker(2)
-    back.beat()
-    beat_for(6, back)
+    back.heartbeat()
+    heartbeats_for(6, back)
     assert the_set(world).master == 2
     assert [notice.code for notice in back.listens.heard()] == [RequestCode.NOTIFY_BROKER_ROLE_CHANGED]
 
@@ -139,9 +139,9 @@ def test_sets_survive_crash_and_masters_survive_restart() -> None:
     slave = again.broker(2)
     registered = slave.register()
     assert registered.ext_fields["masterBrokerId"] == "1"
-    beat_for(8, slave)
+    heartbeats_for(8, slave)
     master = again.broker(1)
-    beat_for(10, master, slave)
+    heartbeats_for(10, master, slave)
     assert the_set(again) == before
 
 
@@ -150,7 +150,7 @@ def test_master_absent_after_restart_is_replaced() -> None:
     world.pair()
     again = ControllerWorld(world.disk.crash(1))
     slave = again.broker(2)
-    beat_for(11, slave)
+    heartbeats_for(11, slave)
     assert the_set(again).master == 2
 
 
@@ -204,10 +204,10 @@ def test_suspended_controller_replaces_no_master(caplog: pytest.LogCaptureFixtur
     """As by SIGSTOP: heartbeats sent meanwhile are read only after the due timers."""
     world = ControllerWorld()
     first, second = world.pair()
-    beat_for(2, first, second)
+    heartbeats_for(2, first, second)
     world.net.advance(30)
     assert "was paused for" in caplog.text
-    beat_for(2, first, second)
+    heartbeats_for(2, first, second)
     assert (the_set(world).master, the_set(world).master_epoch) == (1, 1)
     assert first.talker.lost is None
 

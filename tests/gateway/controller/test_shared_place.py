@@ -45,12 +45,12 @@ class Group:
             self.model.advance(round(self.net.seconds() * 1000))
 
     def metadata(self, number: int) -> dict[str, Any]:
-        return dict(self.worlds[number].asker().ask(RequestCode.CONTROLLER_GET_METADATA_INFO).ext_fields)
+        return dict(self.worlds[number].caller().ask(RequestCode.CONTROLLER_GET_METADATA_INFO).ext_fields)
 
-    def beat_for(self, seconds: float, *brokers: Broker) -> None:
+    def heartbeats_for(self, seconds: float, *brokers: Broker) -> None:
         for _ in range(round(seconds)):
             for broker in brokers:
-                broker.beat()
+                broker.heartbeat()
             self.wait(1)
 
     def stop(self, number: int) -> list[object]:
@@ -60,7 +60,7 @@ class Group:
         return stopped
 
 
-def test_every_controller_tells_who_leads_and_one_answers() -> None:
+def test_every_controller_reports_who_leads_and_one_answers() -> None:
     group = Group()
     assert group.metadata(0) == {
         "group": "g1",
@@ -82,7 +82,7 @@ def test_the_next_leader_has_the_sets_and_elects_at_once_where_it_saw_a_master_g
     first, second = group.worlds[0].pair()
     seen_by_next, slave_at_next = group.worlds[1].broker(1), group.worlds[1].broker(2)
     for broker in (seen_by_next, slave_at_next):
-        broker.beat()
+        broker.heartbeat()
     group.worlds[2].service.controller.stop()
     stopped = group.stop(2)
     group.wait(1)
@@ -93,7 +93,7 @@ def test_the_next_leader_has_the_sets_and_elects_at_once_where_it_saw_a_master_g
     first.lose()
     second.lose()
     seen_by_next.lose()
-    group.beat_for(6, slave_at_next)
+    group.heartbeats_for(6, slave_at_next)
     assert group.metadata(1)["isLeader"] == "true"
     known = group.worlds[1].service.controller.state.sets["brk"]
     assert (known.master, known.master_epoch) == (2, 2)
@@ -108,20 +108,20 @@ def test_a_stop_lets_another_one_lead_at_once() -> None:
     assert "true" in (group.metadata(1)["isLeader"], group.metadata(2)["isLeader"])
 
 
-def test_without_etcd_nobody_answers_and_with_it_again_somebody_does() -> None:
+def test_without_etcd_no_controller_answers_and_with_it_again_one_does() -> None:
     group = Group()
     brokers = list(group.worlds[0].pair())
     brokers += [world.broker(number) for world in group.worlds[1:] for number in (1, 2)]
     for server in group.etcd:
         server.silent = True
-    group.beat_for(6, *brokers)
+    group.heartbeats_for(6, *brokers)
     for number in range(3):
         found = group.metadata(number)
         assert found["isLeader"] == "false" and "controllerLeaderId" not in found
         assert group.worlds[number].broker(1).info().code == 2007
     for server in group.etcd:
         server.silent = False
-    group.beat_for(8, *brokers)
+    group.heartbeats_for(8, *brokers)
     (leader,) = [number for number in range(3) if group.metadata(number)["isLeader"] == "true"]
     assert group.worlds[leader].broker(1).info().ext_fields["masterBrokerId"] == "1"
 

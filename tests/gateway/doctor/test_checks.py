@@ -7,7 +7,7 @@ import pytest
 from mqgateway.gateway.doctor.checks import (
     CACHED_MAX,
     IDLE_MILLIS,
-    TOLD,
+    TEXTS,
     TRANSACTION_MILLIS,
     Finding,
     examine,
@@ -100,8 +100,8 @@ def test_a_check_finds_its_cause_and_says_what_helps(group: DiagnosedGroup, chec
     assert "{" not in found.what + found.cure, "every value is filled in"
 
 
-def test_every_finding_that_can_be_told_is_found_somewhere() -> None:
-    assert {check for _, check in ILL} == TOLD.keys()
+def test_every_finding_that_can_be_reported_is_found_somewhere() -> None:
+    assert {check for _, check in ILL} == TEXTS.keys()
 
 
 UNKNOWN = ConnectedMember("one")
@@ -140,7 +140,7 @@ def test_causes_come_before_warnings() -> None:
     assert [one.check for one in examine(group)] == ["group-disabled", "listener-hangs", "dead-letters"]
 
 
-def test_of_a_group_that_nobody_knows_nothing_else_is_told() -> None:
+def test_unknown_group_has_no_other_finding() -> None:
     group = DiagnosedGroup("typo", AT, is_known=False, topics={"Orders": replace(TOPIC, has_route=False)})
     assert [one.check for one in examine(group)] == ["unknown-group"]
 

@@ -1,4 +1,4 @@
-"""What waits in a queue."""
+"""Lag of queues and groups, and the topics that are examined."""
 
 import pytest
 
@@ -17,11 +17,11 @@ PLACE = QueueKey("Orders", "broker-a", 0)
         pytest.param(5, 10, 2, 5, id="what was removed does not wait"),
     ],
 )
-def test_what_waits_is_what_can_still_be_read(least: int, end: int, consumed: int, behind: int) -> None:
+def test_lag_counts_readable_messages_only(least: int, end: int, consumed: int, behind: int) -> None:
     assert ConsumedQueue(PLACE, least, end, consumed).behind == behind
 
 
-def test_a_group_is_behind_by_all_its_queues() -> None:
+def test_group_lag_is_the_sum_of_its_queues() -> None:
     assert (
         DiagnosedGroup("g", 0, queues=[ConsumedQueue(PLACE, 0, 10, 4), ConsumedQueue(PLACE, 0, 3, 0)]).behind
         == 9

@@ -10,7 +10,7 @@ from mqgateway.gateway.doctor.evidence import Held, QueueKey, Rates
 from mqgateway.gateway.doctor.running import member
 
 
-def test_what_a_member_says_is_evidence() -> None:
+def test_running_info_of_a_member_becomes_evidence() -> None:
     told = ConsumerRunningInfo(properties={"PROP_CONSUMEORDERLY": "true"})
     told.subscription_set = [SubscriptionData(topic="T", sub_string="a"), SubscriptionData(topic="%RETRY%G")]
     told.mq_table = {

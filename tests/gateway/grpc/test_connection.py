@@ -44,7 +44,7 @@ def test_later_answers_are_written_on_next_loop_turn() -> None:
 
 def test_answers_ready_in_another_turn_are_written_with_it() -> None:
     scene = Scene()
-    guest, turn = scene.come(), scene.remoting.terms.turn
+    guest, turn = scene.come(), scene.remoting.settings.turn
     answers = [guest.call("Wait"), guest.call("Wait")]
     writes = guest.wire.server.writes
     turn.begin()

@@ -290,7 +290,7 @@ def test_stream_continues_when_connection_window_opens() -> None:
 def test_preface_settings_and_call_may_arrive_in_one_read() -> None:
     """Preface, settings, a call and its request: the stream is answered before the first write."""
     client = Client()
-    fresh = Conversation(client.terms, PEER)
+    fresh = Conversation(client.settings, PEER)
     whole = H2Client()
     stream = whole.open("Talk")
     whole.h2.send_data(stream, framed(Resource(name="a").SerializeToString()))
@@ -334,7 +334,7 @@ def test_ended_calls_are_noted_except_bidirectional() -> None:
     client.call("Nothing")
     client.call("Talk", "a")
     assert client.noted == [("/test.S/Fail", Status.NOT_FOUND), ("", Status.UNIMPLEMENTED)]
-    client.terms.noted = None
+    client.settings.noted = None
     assert client.call("Echo", "x").names == ["x"]
 
 

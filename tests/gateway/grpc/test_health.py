@@ -15,7 +15,7 @@ from tests.support.gateway.grpc.client import Answer, Client, framed, messages
 
 def ask(method: str, request: Any) -> Answer:
     client = Client()
-    client.terms.methods = {**client.terms.methods, **health(client.terms.methods)}
+    client.settings.methods = {**client.settings.methods, **health(client.settings.methods)}
     stream = client.open(f"/grpc.health.v1.Health/{method}")
     client.h2.send_data(stream, framed(request.SerializeToString()), end_stream=True)
     client.pump()

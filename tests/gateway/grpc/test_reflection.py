@@ -16,7 +16,7 @@ from tests.support.gateway.grpc.client import Client, framed, messages
 
 def ask(*requests: ServerReflectionRequest, service: str = SERVICES[0]) -> list[ServerReflectionResponse]:
     client = Client()
-    client.terms.methods = {**client.terms.methods, **reflection(client.terms.methods)}
+    client.settings.methods = {**client.settings.methods, **reflection(client.settings.methods)}
     stream = client.open(f"/{service}/ServerReflectionInfo")
     for request in requests:
         client.h2.send_data(stream, framed(request.SerializeToString()))

@@ -108,7 +108,7 @@ def test_requests_that_wait_are_cancelled_when_the_connection_ends(monkeypatch: 
         assert cancelled == [waiting[0]]
 
 
-def test_long_request_holds_up_those_behind_it_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_request_holds_up_those_behind_it_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[object] = []
 
     def long(call: KafkaCall, request: object) -> Steps[MetadataResponse]:

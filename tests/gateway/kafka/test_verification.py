@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.gateway.broker.operations import Appended
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.verification import NotVerified, TransactionBatch, Verification, accepting
+from mqgateway.gateway.kafka.verification import NotVerified, TransactionBatch, Verification
 
 
 class Queue:
@@ -107,6 +107,23 @@ def test_batch_that_the_queue_refuses_does_not_hold_up_others() -> None:
     assert second == [Appended(1, -1, 0)]
 
 
+def test_batches_of_a_client_that_is_gone_do_not_hold_up_others() -> None:
+    queue = Queue()
+    found: list[Any] = []
+    for number in range(2):
+        batch = TransactionBatch("t", 1, 0, "a.b", "a|b", 3, 12)
+        outcome = queue.verification.append(batch, lambda number=number: Appended(number, -1, 0))
+        assert isinstance(outcome, Deferred)
+        outcome.addErrback(found.append)
+        if number:
+            outcome.cancel()
+    third = queue.send(2)
+    queue.answers[0].cancel()
+    assert len(found) == 2 and third == [] and len(queue.answers) == 2
+    queue.answers[1].callback(None)
+    assert third == [Appended(2, -1, 0)]
+
+
 @pytest.mark.parametrize(
     ("given", "version", "expected"),
     [
@@ -136,7 +153,7 @@ def test_coordinator_may_answer_at_once(answer: Callable[[], Deferred[None]]) ->
     assert queue.send(0) and queue.send(1)
 
 
-def test_broker_without_a_coordinator_accepts() -> None:
+def test_batch_that_is_accepted_at_once_is_appended_at_once() -> None:
     queue = Queue()
-    queue.verification = Verification(queue, accepting)  # type: ignore[arg-type]
+    queue.verification = Verification(queue, lambda *_, adds: succeed(None))  # type: ignore[arg-type]
     assert queue.send(0) == [Appended(0, -1, 0)]

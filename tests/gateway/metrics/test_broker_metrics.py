@@ -1,4 +1,4 @@
-"""The standard's names, labels and kinds; and that values are what was done."""
+"""RocketMQ's names, labels and kinds of metrics, and the values after known operations."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ConsumerSendMsgBackRequestHeader
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from tests.gateway.broker.transactions.test_ends import COMMIT, ROLLBACK, Talk
-from tests.support.gateway.broker.popping import INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import INVISIBLE, PopBroker
 from tests.support.gateway.metrics import Exporting, ExportingBroker, types
 
 IN = "is_system message_type topic"
 OUT = "consumer_group is_retry is_system topic"
 DISK = "storage_medium storage_type"
 
-# What a broker of 5.5.0 was seen to export: kind, and labels beside those of the node.
+# Observed exports of a RocketMQ 5.5.0 broker: kind, and labels in addition to those of the node.
 STANDARD = {
     "rocketmq_broker_permission": ("gauge", ""),
     "rocketmq_commit_messages_total": ("counter", "topic"),
@@ -89,21 +89,21 @@ LOCAL = {"storage_type": "local", "storage_medium": "disk"}
 
 
 class ExportingPops(PopBroker, Exporting):
-    """One that is popped from."""
+    """Exporting broker for pops."""
 
 
 class ExportingTransactions(Talk, Exporting):
-    """One with transactions."""
+    """Exporting broker with transactions."""
 
 
-def test_names_kinds_and_labels_are_the_standards() -> None:
+def test_names_kinds_and_labels_match_rocketmq() -> None:
     ours = {
         metric.suffixed_name: (str(metric.kind), " ".join(sorted(metric.labels))) for metric in BROKER_METRICS
     }
     assert ours == STANDARD
 
 
-def test_bounds_are_the_standards() -> None:
+def test_bounds_match_rocketmq() -> None:
     ours = {metric.suffixed_name: " ".join(map(str, metric.bounds)) for metric in BROKER_METRICS}
     assert {name: bounds for name, bounds in ours.items() if bounds} == BOUNDS
 
@@ -257,7 +257,7 @@ def test_every_metric_that_needs_no_event_has_a_value_at_once() -> None:
     }
 
 
-def test_what_is_deleted_is_exported_no_more() -> None:
+def test_deleted_topics_and_groups_are_not_exported() -> None:
     host = ExportingPops()
     host.subscribe("G", "T")
     host.send("T")
@@ -276,7 +276,7 @@ def test_what_is_deleted_is_exported_no_more() -> None:
 
 
 @pytest.mark.parametrize("metric", sorted({one.switch for one in BROKER_METRICS}))
-def test_switches(metric: str) -> None:
+def test_switch_turns_its_metrics_off(metric: str) -> None:
 
     host = ExportingBroker(options={snake_case(metric): False})
     host.add_topic("T")

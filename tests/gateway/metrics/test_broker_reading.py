@@ -6,7 +6,7 @@ from mqgateway.gateway.metrics.broker_reading import WITHIN, BrokerReading
 from tests.support.gateway.metrics import ExportingBroker
 
 
-def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
+def test_repeated_reads_of_a_scrape_reuse_the_first_result() -> None:
     host = ExportingBroker()
     host.add_topic("T")
     host.send("T")
@@ -22,11 +22,11 @@ def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
 
 
 def ever_put(reading: BrokerReading) -> dict[str, int]:
-    """Messages by topic."""
+    """Return the number of messages ever put, by topic."""
     return {topic: messages for part in reading.topics("") for topic, messages in part}
 
 
-def test_queues_that_nobody_writes_to_any_more_do_not_count() -> None:
+def test_queues_beyond_the_write_queues_do_not_count() -> None:
     host = ExportingBroker()
     host.add_topic("T", queues=2)
     for _ in range(2):
@@ -44,7 +44,7 @@ def test_system_topics_and_groups() -> None:
     assert reading.is_system("T", "G") == "false"
 
 
-def test_what_was_pulled_and_popped_is_told_apart() -> None:
+def test_pulled_and_popped_messages_are_counted_apart() -> None:
     host = ExportingBroker()
     host.broker.stats.got("G", "T", 5, 500)
     host.meters.popped("T", "G", 2, 200)
@@ -59,7 +59,7 @@ def test_what_was_pulled_and_popped_is_told_apart() -> None:
     assert sum(size for part in reading.throughput_out() for _, size in part) == 600
 
 
-def test_messages_behind_what_was_committed() -> None:
+def test_progress_counts_messages_behind_the_committed_offset() -> None:
     host = ExportingBroker()
     host.add_topic("T")
     host.broker.tables.groups.put(SubscriptionGroupConfig(group_name="G"))
@@ -91,7 +91,7 @@ def test_a_broker_without_timers_has_none() -> None:
     assert host.values("rocketmq_timer_dequeue_lag") == {}
 
 
-def test_where_no_timer_waits_the_wheel_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wheel_is_not_read_without_pending_timers(monkeypatch: pytest.MonkeyPatch) -> None:
     host = ExportingBroker()
     monkeypatch.setattr(host.broker.timers.wheel, "used", lambda begin, end: pytest.fail("it was read"))
     assert list(host.reading().timers_within()) == [(seconds, 0) for seconds in WITHIN]

@@ -1,11 +1,14 @@
-"""The metrics and health of a controller, with brokers and tools that ask it."""
+"""Metrics and health of a controller that brokers and tools query."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.controller.local_state import FILE_NAME
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.steps import run
 from mqgateway.gateway.codec.codes import RequestCode
@@ -43,7 +46,7 @@ def labelled(**more: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((*LABELS, *more.items())))
 
 
-def test_a_controller_says_what_it_does() -> None:
+def test_scrape_counts_requests_elections_and_broker_sets() -> None:
     host = Host()
     first, _ = host.world.pair()
     assert first.elect().code == 2011
@@ -65,11 +68,11 @@ def test_a_controller_says_what_it_does() -> None:
     assert found["mqgateway_controller_broker_sets_without_master", labelled()] == 0
 
 
-def test_failures_are_told_apart() -> None:
+def test_failed_requests_and_elections_are_counted_apart() -> None:
     host = Host()
-    asker = host.world.asker()
-    assert asker.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA).code == 1
-    asker.ask(RequestCode.SEND_MESSAGE)
+    caller = host.world.caller()
+    assert caller.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA).code == 1
+    caller.ask(RequestCode.SEND_MESSAGE)
     broker = host.world.broker(1)
     broker.start()
     broker.elect()
@@ -82,7 +85,7 @@ def test_failures_are_told_apart() -> None:
     assert found["mqgateway_controller_broker_sets_without_master", labelled()] == 1
 
 
-def test_nothing_is_told_before_the_start_nor_to_the_exporter() -> None:
+def test_no_metrics_before_the_start_nor_in_the_exporters_set() -> None:
     host = Host()
     text: list[bytes] = []
     run(host.observed.write(EXPORTER, text, []))
@@ -91,7 +94,16 @@ def test_nothing_is_told_before_the_start_nor_to_the_exporter() -> None:
     assert text == [] and not host.observed.health()["role"].is_fine
 
 
-def test_who_knows_of_no_leader_is_not_ready() -> None:
+def test_file_that_is_replaced_during_a_scrape_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    host.world.pair()
+    folder, names = host.world.service.folder, host.world.disk.listdir(host.world.service.folder)
+    listed = [*names, f"{FILE_NAME}.gone"]
+    monkeypatch.setattr(host.world.disk, "listdir", lambda path: listed if path == folder else [])
+    assert host.scrape()["dledger_disk_usage_bytes", labelled()] > 100
+
+
+def test_controller_without_a_known_leader_is_not_ready() -> None:
     state = SimpleNamespace(is_leader=False, leader=None, sets={}, term=0)
     controller = SimpleNamespace(
         state=state, alive_brokers=list, counts=Host().world.service.controller.counts

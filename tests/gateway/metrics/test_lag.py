@@ -24,7 +24,7 @@ def test_a_group_that_is_not_connected_is_shown() -> None:
     assert lag(host) == [GroupLag(("G", "T", "false"), 2, 0, 2, 2000, 2000)]
 
 
-def test_what_was_pulled_is_in_flight() -> None:
+def test_pulled_messages_are_in_flight() -> None:
     host = broker_with("G")
     host.broker.tables.offsets.commit("G", "T", 0, 1)
     host.broker.tables.offsets.commit_pull("G", "T", 0, 2)
@@ -43,7 +43,7 @@ def test_queues_without_a_commit_do_not_count() -> None:
     assert lag(host) == [GroupLag(("G", "T", "false"), 0, 0, 0, 0, 0)]
 
 
-def test_what_was_deleted_is_not_shown() -> None:
+def test_deleted_topics_and_groups_are_not_shown() -> None:
     host = broker_with("G")
     host.broker.tables.offsets.commit("G", "T", 0, 0)
     host.broker.tables.offsets.commit("gone", "T", 0, 0)
@@ -81,7 +81,7 @@ def test_messages_that_left_the_log_have_no_age() -> None:
     assert lag(host)[0].latency == 0
 
 
-def test_store_times_are_read_once_as_long_as_they_are_asked_for() -> None:
+def test_store_times_are_cached_while_each_scrape_needs_them() -> None:
     host = broker_with("G")
     times = StoreTimes()
     host.broker.tables.offsets.commit("G", "T", 0, 1)
@@ -96,7 +96,7 @@ def test_store_times_are_read_once_as_long_as_they_are_asked_for() -> None:
     for _ in range(3):
         lag(host, times)
         times.end_scrape()
-    assert asked == [1]  # for what is consumed and what was given out, in the first scrape
+    assert asked == [1]  # one read for the consumed and the delivered offset, in the first scrape
     host.broker.tables.offsets.commit("G", "T", 0, 2)
     lag(host, times)
     times.end_scrape()

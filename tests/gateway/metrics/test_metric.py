@@ -12,7 +12,7 @@ def test_names_end_in_their_units_once() -> None:
     assert named("rocketmq_topic_number") == "rocketmq_topic_number"
 
 
-def test_what_is_beyond_the_limit_comes_last() -> None:
+def test_series_beyond_the_limit_come_last() -> None:
     counter = Counter(1)
     counter.add(("a",), 1)
     assert list(counted(counter)) == [(("a",), 1)]

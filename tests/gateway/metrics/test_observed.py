@@ -1,4 +1,4 @@
-"""Sets of metrics, labels for all, limits, and what a scrape of very many series costs."""
+"""Sets of metrics, labels for all, limits, and the cost of a scrape of very many series."""
 
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerOptions
@@ -19,7 +19,7 @@ def test_labels_of_the_node_and_the_settings() -> None:
     assert labels_for_all(BrokerOptions()) == {}
 
 
-def test_where_grpc_is_served_the_proxy_is_up() -> None:
+def test_proxy_is_up_if_grpc_is_served() -> None:
     host = ExportingBroker()
     assert "rocketmq_proxy_up" not in host.scrape() and "mqgateway_grpc_connections" not in host.scrape()
     meter = host.meters.front_ends["grpc"] = FrontEndMeter(has_latency=False)
@@ -36,7 +36,7 @@ def test_bare_names() -> None:
     assert "rocketmq_storage_size_bytes" not in text
 
 
-def test_a_broker_that_starts_tells_how_far_it_is_and_is_not_ready() -> None:
+def test_starting_broker_reports_its_recovery_and_is_not_ready() -> None:
     host = ExportingBroker()
     assert host.observed.health()["store"].is_fine
     assert host.value("mqgateway_store_recovered_ratio") == 1
@@ -68,7 +68,7 @@ def test_series_are_limited() -> None:
     for _ in host.observed.write(STANDARD, [], truncated):
         pass
     assert "rocketmq_processor_watermark" in truncated
-    assert "rocketmq_messages_in_total" not in truncated  # what is beyond the limit is one of its series
+    assert "rocketmq_messages_in_total" not in truncated  # its overflow is a series of its own
 
 
 def test_a_scrape_of_very_many_series_is_done_in_short_steps() -> None:

@@ -20,7 +20,7 @@ def test_the_process_is_measured() -> None:
     assert [value for (name, _), value in found.items() if name == "mqgateway_build_info"] == [1]
 
 
-def test_what_is_ours_of_a_broker() -> None:
+def test_own_metrics_of_a_broker() -> None:
     host = ExportingBroker()
     host.add_topic("T")
     host.subscribe("G", "T")

@@ -48,7 +48,7 @@ def test_series_are_limited_and_read_in_steps() -> None:
     assert len(family.points) == 201
 
 
-def test_counts_are_told_as_what_they_grew_by() -> None:
+def test_counts_are_reported_as_what_they_grew_by() -> None:
     def families(count: int, buckets: tuple[int, ...], state: int) -> list[Family]:
         return [
             Family("c", MetricKind.COUNTER, "", "", (), [Point({"t": "a"}, count)]),

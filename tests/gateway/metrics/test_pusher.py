@@ -1,4 +1,4 @@
-"""When metrics leave: every so often, one push at a time, and failures are told of once."""
+"""Metrics are pushed at intervals, one push at a time, and failures are logged once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mqgateway.gateway.metrics.pusher import Pusher
 
 
 class Counting:
-    """Has counted one more with each look, in two steps."""
+    """Source whose counter grows by one with each read of two steps; the fourth read fails."""
 
     name, is_started, value = "broker", True, 0
 
@@ -60,7 +60,7 @@ class Scene:
             self.loop.advance(1)
 
 
-def test_metrics_leave_with_every_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_pushed_every_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(monkeypatch)
     scene.pass_seconds(25)
     assert scene.target.sent == [(1, 0, 10_000), (2, 0, 20_000)]
@@ -69,13 +69,13 @@ def test_metrics_leave_with_every_interval(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(scene.target.sent) == 2 and not scene.loop.getDelayedCalls()
 
 
-def test_deltas_are_since_the_push_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deltas_count_since_the_previous_push(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(monkeypatch, metrics_in_delta=True)
     scene.pass_seconds(30)
     assert scene.target.sent == [(1, 0, 10_000), (1, 10_000, 20_000), (1, 20_000, 30_000)]
 
 
-def test_failures_are_told_of_once_and_do_no_harm(
+def test_failures_are_logged_once_and_pushes_continue(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene = Scene(monkeypatch)
@@ -90,7 +90,7 @@ def test_failures_are_told_of_once_and_do_no_harm(
     assert [value for value, _, _ in scene.target.sent] == [3, 5]
 
 
-def test_while_one_is_under_way_the_next_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_push_is_skipped_while_one_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(monkeypatch)
     scene.pusher._worker = worker = MemoryWorker()
     scene.pass_seconds(35)
@@ -101,7 +101,7 @@ def test_while_one_is_under_way_the_next_is_left_out(monkeypatch: pytest.MonkeyP
     assert [value for value, _, _ in scene.target.sent] == [1, 2]
 
 
-def test_a_setting_that_leads_nowhere_is_an_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_target_is_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
     loop: Any = Clock()
     Pusher(BrokerOptions(metrics_exporter_type="OTLP_GRPC"), [], loop, ManualClock()).start()
     assert "metricsGrpcExporterTarget" in caplog.text and not loop.getDelayedCalls()

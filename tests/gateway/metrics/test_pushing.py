@@ -1,4 +1,4 @@
-"""Metrics in the log, and at a collector that speaks OTLP: a real one over gRPC, in this process."""
+"""Metrics in the log, and at a real OTLP collector over gRPC in this process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BEGAN, NOW = 1_000, 61_000
 
 
 class Collector(metrics_service_pb2_grpc.MetricsServiceServicer):
-    """Keeps what it is sent."""
+    """OTLP collector that records its requests and their metadata."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -67,7 +67,7 @@ def options(target: str = "", **given: Any) -> BrokerOptions:
 
 
 @pytest.mark.parametrize("in_delta", [False, True])
-def test_a_collector_is_sent_all(collector: tuple[Collector, str], in_delta: bool) -> None:
+def test_collector_receives_every_kind_of_metric(collector: tuple[Collector, str], in_delta: bool) -> None:
     stub, target = collector
     given = {"metrics_grpc_exporter_header": "Api-Key:x,nonsense", "metrics_in_delta": in_delta}
     target_of(options(target, **given)).send(FAMILIES, BEGAN, NOW)
@@ -84,7 +84,7 @@ def test_a_collector_is_sent_all(collector: tuple[Collector, str], in_delta: boo
     assert stub.requests[0].resource_metrics[0].scope_metrics[0].scope.name == "broker-meter"
 
 
-def test_what_is_much_is_sent_in_parts(collector: tuple[Collector, str]) -> None:
+def test_many_points_are_sent_in_batches(collector: tuple[Collector, str]) -> None:
     stub, target = collector
     points = [Point({"topic": str(number)}, number) for number in range(25)]
     many = [Family("g", MetricKind.GAUGE, "", "", (), points)]
@@ -92,13 +92,13 @@ def test_what_is_much_is_sent_in_parts(collector: tuple[Collector, str]) -> None
     assert len(stub.requests) == 3
 
 
-def test_a_collector_that_is_not_there_is_a_failure() -> None:
+def test_unreachable_collector_raises() -> None:
     target = target_of(options("http://127.0.0.1:1", metric_grpc_exporter_time_out_in_mills=200))
     with pytest.raises(OSError, match="did not take"):
         target.send(FAMILIES, BEGAN, NOW)
 
 
-def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_target_or_sdk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="metricsGrpcExporterTarget=http"):
         ToCollector(options())
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
@@ -133,7 +133,7 @@ def test_lines_of_the_log_are_otlps_json(caplog: pytest.LogCaptureFixture) -> No
     assert metrics["h"]["histogram"]["dataPoints"][0]["bucketCounts"] == ["1", "0", "4"]
 
 
-def test_no_line_is_cut(caplog: pytest.LogCaptureFixture) -> None:
+def test_many_points_are_split_into_several_log_lines(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.metrics")
     points = [Point({"topic": "x" * 100, "number": str(number)}, number) for number in range(100)]
     many = [Family("g", MetricKind.GAUGE, "", "", (), points)]

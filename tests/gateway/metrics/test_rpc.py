@@ -13,10 +13,10 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
-from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply, RequestError
+from mqgateway.gateway.remoting.connection_settings import client_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -35,7 +35,7 @@ def count(
     return host.value(LATENCY, **labels) or 0
 
 
-def test_requests_are_counted_by_what_was_asked_and_answered() -> None:
+def test_requests_are_counted_by_code_and_response() -> None:
     host = ExportingBroker()
     host.add_topic("T")
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_a_held_pull_is_counted_once_when_it_is_answered() -> None:
     assert slow["100.0"] == 1
 
 
-def test_a_lost_connection_cancels_what_it_waited_for() -> None:
+def test_held_pull_of_a_lost_connection_is_not_counted() -> None:
     host = ExportingBroker()
     host.add_topic("T")
     host.subscribe("G", "T")
@@ -77,7 +77,7 @@ def test_a_lost_connection_cancels_what_it_waited_for() -> None:
     assert count(host, "pull_message", "success", held=True) == 0
 
 
-def test_any_number_of_codes_makes_no_table_grow() -> None:
+def test_table_of_latencies_is_bounded_for_any_number_of_codes() -> None:
     host = ExportingBroker(options={"metrics_otel_cardinality_limit": 20})
     for code in range(5000, 5100):
         host.ask(code)
@@ -85,7 +85,7 @@ def test_any_number_of_codes_makes_no_table_grow() -> None:
     assert sum(host.meters.rpc_latency.overflow.counts) == 80
 
 
-def test_creations_take_their_time() -> None:
+def test_failed_topic_creation_is_timed() -> None:
     host = ExportingBroker()
     host.ask(RequestCode.UPDATE_AND_CREATE_TOPIC)
     name = "rocketmq_topic_create_execution_time_milliseconds_count"
@@ -93,7 +93,7 @@ def test_creations_take_their_time() -> None:
 
 
 def asking(code: int, flag: int = 0) -> RemotingCommand:
-    """A request with everything that it has to have."""
+    """Return a request with every field of its header."""
     header = request_header(code)
     fields = {} if header is None else {field.wire_name: "1" for field in header.__fields__}
     command = RemotingCommand(int(code), ext_fields=fields)
@@ -106,7 +106,7 @@ CODE = RequestCode.SEND_MESSAGE
 
 
 class Reads:
-    """A port that answers as it is told, and whose reads take their time."""
+    """Dispatcher with a preset reply, or a late one if that is None; reads take a given time."""
 
     def __init__(self, most: int = 100) -> None:
         self.clock = ManualClock()
@@ -117,15 +117,18 @@ class Reads:
         self.port = Dispatcher(self, dict.fromkeys(codes, Reads.answer), {}, clock=self.clock)
         self.port.time_with(self.times)
         self.reply: Reply | None = Reply()
+        self.refusal: RequestError | None = None
 
     def answer(self, call: Call) -> Reply | Deferred[Reply]:
+        if self.refusal is not None:
+            raise self.refusal
         if self.reply is not None:
             return self.reply
         self.late.append(Deferred())
         return self.late[-1]
 
     def read(self, *codes: int, millis: int = 0, flag: int = 0) -> None:
-        """Requests of these codes come together, and are answered after so long."""
+        """Read requests of these codes together; the read ends `millis` later."""
         self.times.begin()
         for code in codes:
             self.port.dispatch(asking(code, flag), NOBODY)
@@ -133,12 +136,12 @@ class Reads:
         self.times.end()
 
     def found(self) -> dict[tuple[str, ...], tuple[int, int]]:
-        """How many requests there were by labels, and how long they took together."""
+        """Return the number of requests and their total time in ms, by labels."""
         table = self.meters.rpc_latency.table
         return {labels: (sum(one.counts), one.sum) for labels, one in table.items()}
 
 
-def test_what_is_answered_at_once_takes_as_long_as_its_read() -> None:
+def test_immediate_reply_takes_as_long_as_its_read() -> None:
     reads = Reads()
     reads.read(CODE, RequestCode.PULL_MESSAGE, CODE, millis=4)
     reads.read(CODE, millis=20)
@@ -158,9 +161,7 @@ def test_what_is_answered_at_once_takes_as_long_as_its_read() -> None:
         (NO_REPLY, 0, ("send_message", "success", "false", "cancelled")),
     ],
 )
-def test_what_is_answered_in_another_way_is_told_apart(
-    reply: Reply, flag: int, labels: tuple[str, ...]
-) -> None:
+def test_replies_are_counted_apart_by_outcome(reply: Reply, flag: int, labels: tuple[str, ...]) -> None:
     reads = Reads()
     reads.read(CODE)
     reads.reply = reply
@@ -169,19 +170,29 @@ def test_what_is_answered_in_another_way_is_told_apart(
 
 
 @pytest.mark.parametrize("code", [CODE, RequestCode.PULL_MESSAGE])
-def test_what_is_held_takes_until_its_own_answer(code: RequestCode) -> None:
+def test_held_request_takes_until_its_own_reply(code: RequestCode) -> None:
     reads = Reads()
     reads.reply = None
     reads.read(code, code, millis=2)
     assert not reads.found()
     reads.clock.advance(98)
-    reads.times.begin()  # answered in a read of somebody else
+    reads.times.begin()  # answered during a read of another connection
     reads.late[0].callback(Reply())
     reads.times.end()
     reads.clock.advance(100)
     reads.late[1].callback(Reply())
     is_polled = str(code == RequestCode.PULL_MESSAGE).lower()
     assert reads.found() == {(code.name.lower(), "success", is_polled, "success"): (2, 300)}
+
+
+def test_delayed_refusal_takes_until_it_is_sent() -> None:
+    reads = Reads()
+    until: Deferred[None] = Deferred()
+    reads.refusal = RequestError(ResponseCode.NO_PERMISSION, "no", until=until)
+    reads.read(CODE, millis=2)
+    reads.clock.advance(98)
+    until.callback(None)
+    assert reads.found() == {("send_message", "no_permission", "false", "success"): (1, 100)}
 
 
 def test_series_beyond_the_limit_are_counted_together() -> None:
@@ -192,25 +203,25 @@ def test_series_beyond_the_limit_are_counted_together() -> None:
     assert (sum(reads.meters.rpc_latency.overflow.counts), reads.meters.rpc_latency.overflow.sum) == (2, 6)
 
 
-def test_each_creation_is_looked_at() -> None:
+def test_each_topic_creation_is_timed_by_itself() -> None:
     reads = Reads()
     reads.read(CODE, RequestCode.UPDATE_AND_CREATE_TOPIC, millis=7)
     assert reads.found()["update_and_create_topic", "success", "false", "success"] == (1, 0)
     assert sum(reads.meters.topic_creation.table["success", "false"].counts) == 1
 
 
-def test_what_no_read_brought_took_no_time() -> None:
-    """As what is refused at the door."""
+def test_request_outside_a_read_takes_no_time() -> None:
+    """An example is a request that is refused at the listener."""
     reads = Reads()
     reads.read(CODE, millis=50)
     reads.times.note(Call(RemotingCommand(int(CODE)), None, b"", NOBODY, 0), Reply(ResponseCode.SYSTEM_BUSY))
     assert reads.found()["send_message", "system_busy", "false", "success"] == (1, 0)
 
 
-def test_a_connection_tells_of_its_reads() -> None:
+def test_connection_reports_its_reads() -> None:
     time, reads = Clock(), Reads()
     link = RemotingConnection(
-        client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
+        client_settings(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None
     )
     transport = StringTransport()
     link.makeConnection(transport)

@@ -18,7 +18,7 @@ from tests.support.gateway.web import Browser
 
 
 class Server:
-    """Whose scrape takes as many steps as it is told."""
+    """Server whose scrape takes `steps` steps, of 1 ms if there is a clock; step 5000 fails."""
 
     name = "broker"
     is_started = True
@@ -47,7 +47,7 @@ class Server:
 
 
 class Listening(Net):
-    """A net that remembers where is listened, and refuses some ports."""
+    """Net that records its listeners and delayed calls, and refuses the ports that are taken."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,14 +74,14 @@ def service(
     )
 
 
-def test_nothing_is_served_unless_it_is_asked_for() -> None:
+def test_nothing_is_served_by_default() -> None:
     for options in (BrokerOptions(), ContainerOptions()):
         net = Listening()
         service(options, net).start()
         assert not net.at
 
 
-def test_where_metrics_and_health_are_served() -> None:
+def test_metrics_and_health_are_served_at_their_own_ports() -> None:
     net = Listening()
     options = BrokerOptions(metrics_exporter_type="PROM", health_port=8081)
     one = service(options, net)
@@ -112,7 +112,7 @@ def test_a_port_that_is_taken_is_an_error_in_the_log(caplog: pytest.LogCaptureFi
     assert not net.at
 
 
-def test_metrics_that_leave_by_themselves_open_no_port(caplog: pytest.LogCaptureFixture) -> None:
+def test_pushed_metrics_open_no_port(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "mqgateway.metrics")
     net, clock = Listening(), ManualClock()
     one = service(BrokerOptions(metrics_exporter_type="LOG"), net, clock=clock)
@@ -124,7 +124,7 @@ def test_metrics_that_leave_by_themselves_open_no_port(caplog: pytest.LogCapture
     assert not net.getDelayedCalls()
 
 
-def test_a_scrape_gives_way_and_whoever_asks_meanwhile_shares_it() -> None:
+def test_scrape_yields_and_concurrent_requests_share_it() -> None:
     net, clock = Listening(), ManualClock()
     server = Server(10, clock)
     one = service(BrokerOptions(), net, server, clock)
@@ -133,14 +133,14 @@ def test_a_scrape_gives_way_and_whoever_asks_meanwhile_shares_it() -> None:
     one.scrape("exporter").addCallback(found.append)
     assert not found
     net.advance(0)
-    assert net.later_calls == 5  # ten steps of 1 ms each, in pieces of 2
+    assert net.later_calls == 5  # ten steps of 1 ms each, in slices of 2 ms
     assert found == [[b"of_exporter 1\n"]] * 2
     assert server.scrapes == 1
     one.scrape("exporter")
     assert server.scrapes == 2
 
 
-def test_a_scrape_that_fails_is_told_to_all_and_the_next_one_begins_anew() -> None:
+def test_failed_scrape_raises_and_the_next_one_starts_again() -> None:
     net = Listening()
     server = Server(6000)
     one = service(BrokerOptions(), net, server)

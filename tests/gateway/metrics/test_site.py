@@ -46,7 +46,7 @@ def test_a_slow_reader_is_waited_for() -> None:
     assert slow.responses[-1].body == b"".join(TEXT)
 
 
-def test_the_set_is_named() -> None:
+def test_query_names_the_set_of_metrics() -> None:
     asked: list[str] = []
 
     def scrape(name: str) -> Deferred[list[bytes]]:
@@ -76,30 +76,30 @@ def test_not_ready(health: dict[str, Health]) -> None:
     assert (answer.code, json.loads(answer.body)["ready"]) == (503, False)
 
 
-def test_where_only_health_is_served_there_are_no_metrics() -> None:
+def test_health_alone_serves_no_metrics() -> None:
     one = browser(metrics=False)
     assert one.get("/metrics").code == one.get("/-/healthy").code == 404
     assert one.get("/livez").code == 200
     assert b"metrics" not in one.get("/").body
 
 
-def test_the_standards_word() -> None:
+def test_healthy_page_has_the_text_of_rocketmqs_exporter() -> None:
     assert browser().get("/-/healthy").body == b"Exporter is healthy.\n"
     assert b"/metrics?set=exporter" in browser().get("/").body
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "FOO"])
-def test_nothing_can_be_changed(method: str) -> None:
+def test_methods_other_than_get_are_refused(method: str) -> None:
     answer = browser().get("/metrics", method)
     assert (answer.code, answer.headers["Allow"]) == (405, "GET, HEAD")
 
 
-def test_other_pages_are_not_there() -> None:
+def test_unknown_pages_are_not_found() -> None:
     for path in ("/foo", "/metrics/", "//", "/../etc/passwd", "/%2e%2e/x"):
         assert browser().get(path).code == 404, path
 
 
-def test_what_is_no_http_is_answered_as_such_and_closed() -> None:
+def test_invalid_http_is_rejected() -> None:
     one = browser()
     one.send(b"\x00\x00\x01\x00\x00\x00garbage\r\n\r\n")
     assert one.transport.disconnecting or one.transport.disconnected or one.responses[-1].code == 400
@@ -114,7 +114,7 @@ def test_a_scrape_that_fails_is_an_error() -> None:
     assert (answer.code, answer.body) == (500, b"the metrics cannot be read; see the log\n")
 
 
-def test_who_went_away_is_not_answered() -> None:
+def test_closed_connection_is_not_answered() -> None:
     waiting: Deferred[list[bytes]] = Deferred()
     one = Browser(LimitedSite(Pages(lambda: FINE, lambda _: waiting)))
     one.ask("/metrics")

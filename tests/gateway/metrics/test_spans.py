@@ -1,4 +1,4 @@
-"""Spans of a broker: for whom there are any, and what they say."""
+"""Spans of a broker: the requests that have one, and its attributes, parent and links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from mqgateway.gateway.client.popping import FROM_MIN, Popper, PopRequest
+from mqgateway.gateway.client.pop_consumption import FROM_MIN, Popper, PopRequest
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.codec.bodies import SubscriptionData
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
@@ -41,7 +41,7 @@ def carrying(sampled: int = 1, body: str = "x") -> Message:
 
 
 def watched(cluster: Cluster) -> InMemorySpanExporter:
-    """The spans of the cluster's broker."""
+    """Return an exporter that records the spans of the cluster's broker."""
     exporter, spans = InMemorySpanExporter(), MessageSpans(BrokerOptions(broker_ip1="10.0.0.1"))
     for dispatcher in (cluster.service.dispatcher, cluster.service.fast_dispatcher):
         dispatcher.watch_with([*dispatcher.hooks, spans])
@@ -49,7 +49,7 @@ def watched(cluster: Cluster) -> InMemorySpanExporter:
     return exporter
 
 
-def test_a_send_whose_context_asks_has_a_span() -> None:
+def test_send_with_a_sampled_context_has_a_span() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         exporter, producer = watched(cluster), cluster.producer()
@@ -69,7 +69,7 @@ def test_a_send_whose_context_asks_has_a_span() -> None:
     assert span.resource.attributes["service.name"] == "mqgateway"
 
 
-def test_others_have_none() -> None:
+def test_sends_without_a_sampled_context_have_no_span() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         exporter, producer = watched(cluster), cluster.producer()
@@ -80,7 +80,7 @@ def test_others_have_none() -> None:
         assert not exporter.get_finished_spans()
 
 
-def test_refusals_are_failures() -> None:
+def test_span_of_a_refused_send_has_the_error() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         exporter, producer = watched(cluster), cluster.producer()
@@ -92,7 +92,7 @@ def test_refusals_are_failures() -> None:
 
 
 def shown(exporter: InMemorySpanExporter) -> list[tuple[str, str, list[str]]]:
-    """Names, parents and links of the spans."""
+    """Return names, parent traces and linked traces of the spans, and clear them."""
     found = []
     for span in exporter.get_finished_spans():
         assert span.parent is not None
@@ -117,7 +117,7 @@ def test_a_batch_has_one_span_with_links() -> None:
         assert shown(exporter) == [("store T", TRACE, [OTHER])]
 
 
-def test_what_a_consumer_is_given_and_acknowledges_has_spans() -> None:
+def test_delivery_and_acknowledgement_have_spans() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         exporter, producer = watched(cluster), cluster.producer()
@@ -138,7 +138,7 @@ def test_what_a_consumer_is_given_and_acknowledges_has_spans() -> None:
 
 
 class Deciding:
-    """Lets transactions come to what the argument says."""
+    """Transaction listener that returns its argument; a check leaves the transaction unknown."""
 
     def execute(self, message: Message, argument: TransactionState) -> TransactionState:
         return argument
@@ -181,7 +181,7 @@ def test_a_batch_of_acknowledgements_names_each_message() -> None:
     assert names == [("T", "3", "40"), ("T", "3", "42"), ("%RETRY%G_T", "0", "41")]
 
 
-def test_only_so_many_messages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_message_is_forgotten_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mqgateway.gateway.metrics.spans.REMEMBERED", 2)
     seen, about = SeenMessages(), About("store", "T", "0", [])
     for name in ("a", "b", "c"):
@@ -190,7 +190,7 @@ def test_only_so_many_messages_are_remembered(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Collector(trace_service_pb2_grpc.TraceServiceServicer):  # type: ignore[misc]
-    """Keeps what it is sent."""
+    """Trace collector that records its requests and their metadata."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -203,7 +203,7 @@ class Collector(trace_service_pb2_grpc.TraceServiceServicer):  # type: ignore[mi
 
 
 class Loop:
-    """What other threads hand over."""
+    """Event loop that queues the calls of other threads."""
 
     def __init__(self) -> None:
         self.calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
@@ -212,7 +212,7 @@ class Loop:
         self.calls.put(partial(callable, *args, **kw))
 
 
-def test_spans_go_to_the_collector_before_the_end() -> None:
+def test_stop_exports_the_spans_to_the_collector() -> None:
     stub = Collector()
     server = grpc.server(ThreadPoolExecutor(1))
     trace_service_pb2_grpc.add_TraceServiceServicer_to_server(stub, server)
@@ -226,7 +226,7 @@ def test_spans_go_to_the_collector_before_the_end() -> None:
         cluster.make_topic("T", queues=1)
         cluster.service.dispatcher.watch_with([spans])
         producer = cluster.producer()
-        cluster.run(producer.send(carrying(body="before")))  # nothing is made yet
+        cluster.run(producer.send(carrying(body="before")))  # there are no spans before the start
         spans.start()
         cluster.run(producer.send(carrying()))
         loop = Loop()
@@ -240,7 +240,7 @@ def test_spans_go_to_the_collector_before_the_end() -> None:
     assert stub.headers[0]["api-key"] == "x"
 
 
-def test_a_missing_sdk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_sdk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(ConfigError, match=r"pip install mqgateway\[otel\]"):
         MessageSpans(BrokerOptions()).start()

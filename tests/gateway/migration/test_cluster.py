@@ -1,4 +1,4 @@
-"""What is asked of a group, and what one broker lacks of another's tables."""
+"""Queries about a group, and the entries that one broker lacks of another's tables."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.gateway.migration.clusters import NEW, OLD, FakeCluster
 TABLES = TableContents({"T": {"perm": 6}}, {"G": {}}, {"T@G": {"0": 7}}, {"T": ["G"]})
 
 
-def test_who_is_who() -> None:
+def test_queries_return_members_master_and_log_range() -> None:
     servers = FakeCluster()
     assert cluster.members(servers, "a") == {0: OLD}  # type: ignore[arg-type]
     assert cluster.members(servers, "z") == {}  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def test_versions(text: str, version: tuple[int, ...]) -> None:
     assert cluster.version({"brokerVersionDesc": text}) == version
 
 
-def test_nothing_is_lacking_where_all_is_there_or_farther() -> None:
+def test_equal_or_newer_tables_lack_nothing() -> None:
     farther = TableContents(
         {**TABLES.topics, "more": {}}, TABLES.groups, {"T@G": {"0": 9, "1": 1}, "x@y": {"0": 1}}, TABLES.modes
     )
@@ -59,5 +59,5 @@ def test_nothing_is_lacking_where_all_is_there_or_farther() -> None:
         ),
     ],
 )
-def test_what_is_lacking(has: TableContents, said: str) -> None:
+def test_missing_or_stale_entries_are_named(has: TableContents, said: str) -> None:
     assert cluster.lacks(has, TABLES) == said

@@ -1,4 +1,4 @@
-"""A group whose controller elects: nothing is stopped, and the way back is another election."""
+"""Migration by a controller's election: no master is stopped, and the rollback is another election."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def back(world: FakeWorld) -> None:
     moves.roll_back(world, MigrationPlan(["n"], [GROUP], 35.0), [GROUP], world.progress)
 
 
-def test_there_and_back(world: FakeWorld) -> None:
+def test_group_moves_and_moves_back_by_election(world: FakeWorld) -> None:
     run(world)
     assert world.acts == [(ProcessAction.BEGIN_SLAVE, NEW)]
     assert world.cluster.asked == [
@@ -53,14 +53,14 @@ def test_there_and_back(world: FakeWorld) -> None:
     assert [(row["moved"], row["wrong"]) for row in rows] == [(False, "")]
 
 
-def test_who_is_not_in_sync_is_not_elected(world: FakeWorld) -> None:
+def test_slave_out_of_sync_is_not_elected(world: FakeWorld) -> None:
     world.replicates = False
     with pytest.raises(AssertionError, match=r"catch-up: waits: 10\.0\.0\.2:10911 is not in sync"):
         run(world)
     assert world.cluster.asked == []
 
 
-def test_before_the_election_all_can_be_undone(world: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_election_can_be_rolled_back(world: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: int) -> None:
         raise BrokerError(2012, "no master elected", LEADER)
 
@@ -74,7 +74,7 @@ def test_before_the_election_all_can_be_undone(world: FakeWorld, monkeypatch: py
     assert world.acts == [(ProcessAction.BEGIN_SLAVE, NEW), (ProcessAction.END, NEW)]
 
 
-def test_without_a_leader_nothing_goes_on(world: FakeWorld) -> None:
+def test_run_without_a_controller_leader_fails(world: FakeWorld) -> None:
     world.cluster.brokers[LEADER].is_up = False
     with pytest.raises(MigrationError, match=f"no controller of {IDLE};{LEADER} leads"):
         run(world)

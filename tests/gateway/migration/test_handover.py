@@ -1,4 +1,4 @@
-"""Single steps: what they wait for, what they change, and what undoing gives back."""
+"""Single steps of a handover: their conditions, their changes, and their undoing."""
 
 import pytest
 
@@ -37,8 +37,8 @@ def test_a_master_that_waits_already_is_left_as_it_is(world: FakeWorld) -> None:
     assert [where for where, _ in world.cluster.asked] == ["names"]
 
 
-def test_a_run_that_goes_on_makes_sure_again_before_it_stops_the_master(world: FakeWorld) -> None:
-    """Somebody may have started the master anew meanwhile, as it was."""
+def test_resumed_run_checks_again_before_it_stops_the_master(world: FakeWorld) -> None:
+    """The master may have been restarted meanwhile, with its original settings."""
     group = group_plan(drain=False)
     world.on_act = lambda act, address: (_ for _ in ()).throw(KeyboardInterrupt) if act == "end" else None
     with pytest.raises(KeyboardInterrupt):
@@ -61,7 +61,7 @@ def test_another_master_than_the_plans_is_refused(world: FakeWorld) -> None:
         hand_over(world).run()
 
 
-def test_a_slave_that_lost_something_is_not_made_master(world: FakeWorld) -> None:
+def test_slave_that_lost_messages_is_not_made_master(world: FakeWorld) -> None:
     world.on_act = lambda act, address: world.cluster.new.log.__setitem__(1, 5) if act == "end" else None
     world.replicates = True
     with pytest.raises(MigrationError, match=r"start 10\.0\.0\.1:10911 again"):
@@ -83,7 +83,7 @@ def test_undoing_gives_routes_and_settings_back(world: FakeWorld) -> None:
     assert world.cluster.members == {0: OLD}
 
 
-def test_routes_that_say_nothing_of_writing_are_told_again(world: FakeWorld) -> None:
+def test_routes_without_write_permission_are_registered_again(world: FakeWorld) -> None:
     move = hand_over(world)
     usual = world.cluster._announce
     world.cluster._announce = lambda broker: None  # type: ignore[method-assign]
@@ -98,7 +98,7 @@ def test_routes_that_say_nothing_of_writing_are_told_again(world: FakeWorld) -> 
     assert world.cluster.perms == {"T": 6, "R": 4}
 
 
-def test_what_a_broker_lacks(world: FakeWorld) -> None:
+def test_missing_offsets_are_named(world: FakeWorld) -> None:
     hand_over(world).run()
     kept = world.progress.of("a", "forward").kept
     assert missing_at(world.servers, NEW, kept) == ""

@@ -1,4 +1,4 @@
-"""Groups move there and back, from whatever moment a run was ended at; nothing is begun that is refused."""
+"""Groups move and move back, from any moment at which a run ended; a refused run changes nothing."""
 
 from contextlib import suppress
 from typing import Any
@@ -64,7 +64,7 @@ def test_a_group_moves_and_comes_back(world: FakeWorld) -> None:
     assert (found["moved"], found["wrong"], found["master"]) == (False, "", OLD)
 
 
-def test_what_is_done_is_not_done_again(world: FakeWorld) -> None:
+def test_finished_run_is_not_repeated(world: FakeWorld) -> None:
     run(world)
     world.acts.clear()
     run(world)
@@ -72,8 +72,8 @@ def test_what_is_done_is_not_done_again(world: FakeWorld) -> None:
 
 
 @pytest.mark.parametrize("end_at", range(1, 60))
-def test_a_run_that_was_ended_goes_on(world: FakeWorld, end_at: int) -> None:
-    """At whichever moment; and what was begun can be undone from there as well."""
+def test_interrupted_run_is_resumed(world: FakeWorld, end_at: int) -> None:
+    """The interruption may come at any moment; the steps done by then can be rolled back as well."""
 
     def once(ended: FakeWorld) -> None:
         left, usual = end_at, (ended.wait, ended.act, ended.keep)
@@ -119,7 +119,7 @@ def test_the_master_is_not_stopped_before_the_slave_has_everything(world: FakeWo
     run(world)
 
 
-def test_it_waits_as_long_as_something_is_missing(world: FakeWorld) -> None:
+def test_run_waits_while_the_slave_lags(world: FakeWorld) -> None:
     world.replicates = False
     world.cluster.old.log[1] = 100 << 20
     with pytest.raises(AssertionError, match="waits for ever: catch-up: waits: 104857600 bytes"):
@@ -133,7 +133,7 @@ def test_a_slave_that_has_not_the_whole_log_is_refused(world: FakeWorld) -> None
         run(world)
 
 
-def test_producers_with_nowhere_to_go_are_not_driven_away(world: FakeWorld) -> None:
+def test_run_without_drain_keeps_the_write_permission(world: FakeWorld) -> None:
     run(world, group_plan(drain=False))
     assert ("names", "WIPE_WRITE_PERM_OF_BROKER") not in world.cluster.asked
     assert world.now < 5
@@ -143,9 +143,7 @@ def test_producers_with_nowhere_to_go_are_not_driven_away(world: FakeWorld) -> N
     ("setting", "code"),
     [("enableDLegerCommitLog", ""), ("authenticationEnabled", "accounts")],
 )
-def test_what_would_be_lost_is_refused_before_anything_is_begun(
-    world: FakeWorld, setting: str, code: str
-) -> None:
+def test_lossy_move_is_refused_before_any_change(world: FakeWorld, setting: str, code: str) -> None:
     world.cluster.old.settings[setting] = "true"
     with pytest.raises(MigrationError, match=f"accept {code}" if code else setting):
         run(world)
@@ -171,7 +169,7 @@ def test_compaction_topics_move_in_place_only(world: FakeWorld) -> None:
     assert world.acts == [(ProcessAction.END, OLD), (ProcessAction.BEGIN_MASTER, OLD)]
 
 
-def test_verify_finds_what_is_missing(world: FakeWorld) -> None:
+def test_verify_reports_missing_data_and_a_missing_master(world: FakeWorld) -> None:
     run(world)
     world.cluster.new.log[1] = 10
     assert "log up to 10" in verified(world)["wrong"]
@@ -182,6 +180,6 @@ def test_verify_finds_what_is_missing(world: FakeWorld) -> None:
     assert "has no master" in verified(world)["wrong"]
 
 
-def test_a_group_that_the_plan_does_not_have() -> None:
+def test_group_missing_in_the_plan_is_refused() -> None:
     with pytest.raises(MigrationError, match="no group z"):
         moves.chosen(MigrationPlan(["n"], [group_plan()]), ["z"])

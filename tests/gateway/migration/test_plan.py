@@ -21,7 +21,7 @@ PLAN = MigrationPlan(
 )
 
 
-def test_what_is_written_is_read() -> None:
+def test_plan_round_trips() -> None:
     assert decode(PLAN.encode(), "plan") == PLAN
 
 
@@ -36,7 +36,7 @@ def test_what_is_written_is_read() -> None:
         '{"version":1,"groups":[],"x":1}',
     ],
 )
-def test_what_is_no_plan_is_told(text: str) -> None:
+def test_invalid_plan_is_rejected(text: str) -> None:
     with pytest.raises(MigrationError, match="plan"):
         decode(text.encode(), "plan")
 
@@ -54,7 +54,7 @@ def test_progress_is_kept_and_forgotten() -> None:
         Progress.decode(b"{", "file")
 
 
-def test_only_what_both_know_and_is_not_usual_is_shared() -> None:
+def test_shared_settings_are_known_to_both_and_not_defaults() -> None:
     defaults = {"flushDiskType": "ASYNC_FLUSH", "fileReservedTime": "72", "brokerId": "0", "brokerRole": "x"}
     told = {"flushDiskType": "SYNC_FLUSH", "fileReservedTime": "72", "brokerId": "3", "threads": "9"}
     assert shared_settings(told, defaults) == {"flushDiskType": "SYNC_FLUSH"}

@@ -1,4 +1,4 @@
-"""What is found in the way of a group before anything is changed."""
+"""Problems of a group, found before anything is changed."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def codes(found: SurveyedGroup) -> dict[str, bool]:
     return {one.code: one.fatal for one in found.problems}
 
 
-def test_nothing_is_in_the_way_of_a_plain_group() -> None:
+def test_plain_group_has_no_problems() -> None:
     found = look(FakeCluster())
     assert (found.master, found.new_id, found.only_here, found.problems) == (OLD, 1, [], [])
 
@@ -39,7 +39,7 @@ def test_topics_that_this_group_alone_has() -> None:
         ("aclEnable", "true", False),
     ],
 )
-def test_settings_in_the_way(setting: str, value: str, fatal: bool) -> None:
+def test_unsupported_setting_is_a_problem(setting: str, value: str, fatal: bool) -> None:
     cluster = FakeCluster()
     cluster.old.settings[setting] = value
     assert list(codes(look(cluster)).values()) == [fatal]

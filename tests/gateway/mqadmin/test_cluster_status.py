@@ -1,4 +1,4 @@
-"""What is asked for the state of a cluster, what is made of it, what is wrong; and how it is shown."""
+"""State of a cluster from its servers' answers: groups, problems, and the text that shows them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEERS = "n0:k:1;n1:k:2;"
 
 
 class World:
-    """A cluster by what its servers say; who is `gone` does not answer."""
+    """Cluster of servers with preset answers; a server in `gone` refuses connections."""
 
     def __init__(self, *, controlled: bool = True) -> None:
         self.gone: set[str] = set()
@@ -94,7 +94,7 @@ class World:
         return cluster_status(self.servers(), controllers, cluster)
 
 
-def test_a_group_with_a_controller_is_shown_with_epochs_and_who_is_in_sync() -> None:
+def test_group_with_a_controller_has_epochs_and_sync_states() -> None:
     status = World().status()
     assert status["controllers"] == [
         {"id": "n0", "address": "k:1", "leads": True},
@@ -126,7 +126,7 @@ def test_a_group_with_a_controller_is_shown_with_epochs_and_who_is_in_sync() -> 
     assert status["problems"] == ["broker-a: 2 at a:2 is not in sync"]
 
 
-def test_a_group_without_a_controller_has_what_its_brokers_say() -> None:
+def test_group_without_a_controller_has_the_state_of_its_brokers() -> None:
     status = World(controlled=False).status(cluster="C")
     assert (status["controllers"], status["problems"]) == ([], [])
     (group,) = status["groups"]
@@ -137,13 +137,13 @@ def test_a_group_without_a_controller_has_what_its_brokers_say() -> None:
     ]
 
 
-def test_all_is_well_when_everybody_is_in_sync() -> None:
+def test_no_problems_if_all_replicas_are_in_sync() -> None:
     world = World()
     world.in_sync = {1, 2}
     assert world.status()["problems"] == []
 
 
-def test_what_is_wrong_is_named() -> None:
+def test_problems_of_groups_are_named() -> None:
     world = World()
     world.alive, world.master, world.in_sync = {2}, 0, {1, 2}
     world.brokers = {"broker-a": {"2": "a:2", "3": "a:3"}, "broker-b": {"2": "a:2"}}
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_named() -> None:
     ]
 
 
-def test_controllers_that_do_not_agree_or_are_gone_are_named() -> None:
+def test_conflicting_or_unreachable_controllers_are_named() -> None:
     world = World()
     world.leaders = {"k:1", "k:2"}
     assert "several controllers claim to be the leader: k:1, k:2" in world.status()["problems"]
@@ -171,7 +171,7 @@ def test_controllers_that_do_not_agree_or_are_gone_are_named() -> None:
     assert [one["server"] for one in servers.errors] == ["k:1"]
 
 
-def test_who_cannot_be_asked_costs_the_others_nothing() -> None:
+def test_unreachable_broker_does_not_affect_the_others() -> None:
     world = World()
     world.gone = {"a:1"}
     servers = world.servers()
@@ -188,7 +188,7 @@ def test_who_cannot_be_asked_costs_the_others_nothing() -> None:
         world.status(cluster="D")
 
 
-def test_a_person_sees_it_at_a_glance() -> None:
+def test_text_shows_controllers_groups_and_problems() -> None:
     world = World()
     world.gone = {"k:2"}
     assert "\n".join(as_text(world.status())) == (

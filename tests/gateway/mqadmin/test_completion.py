@@ -1,4 +1,4 @@
-"""What may come next on a command line."""
+"""Candidates for the next word of a command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.gateway.mqadmin.tool import MemoryTool, ScriptedTool
 
 
 def words(typed: str, names: Sequence[str] = ()) -> list[str]:
-    """What is offered at the end of a line, which is the end of its last word."""
+    """Return the words offered at the end of a line, to complete its last word."""
     *before, current = typed.split(" ")
     return [one.word for one in offered(before, current, lambda kind, given: names).candidates]
 
@@ -62,7 +62,7 @@ def test_values_are_words_or_names() -> None:
     assert words("--batch --tl") == ["--tls", "--tls-ca"]
 
 
-def test_whom_to_ask_is_what_was_given_so_far() -> None:
+def test_names_are_queried_with_the_options_given_so_far() -> None:
     asked: list[tuple[NameKind, str | None]] = []
 
     def ask(kind: NameKind, given: GivenOptions) -> list[str]:
@@ -89,7 +89,7 @@ def test_names_are_those_of_the_name_server() -> None:
             assert tool.out == expected, typed
 
 
-def test_without_an_answer_there_are_no_names() -> None:
+def test_no_names_are_offered_without_an_answer() -> None:
     tool = ScriptedTool(ManualClock(), lambda address, request: RemotingCommand.response(1, remark="no"))
     assert (tool.run("--complete fish topicRoute -t ", "x"), tool.out, tool.err) == (0, "", "")
     tool.environment = {}
@@ -111,6 +111,6 @@ def test_without_an_answer_there_are_no_names() -> None:
 @pytest.mark.parametrize(
     "long", ["topic", "topicName", "consumerGroup", "groupName", "clusterName", "brokerAddr"]
 )
-def test_what_is_a_name_is_declared_as_one(long: str) -> None:
+def test_option_for_a_name_is_declared_as_one(long: str) -> None:
     options = [(command.name, one) for command in every() for one in command.options if one.long == long]
     assert [name for name, one in options if one.takes_value and not isinstance(one.values, NameKind)] == []

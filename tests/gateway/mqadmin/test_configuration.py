@@ -1,4 +1,4 @@
-"""From where a call takes who it is and whom it asks."""
+"""Sources of a call's credentials, name servers and other settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _configured(given: dict[str, str], environment: dict[str, str], **files: str
     return configured(GivenOptions(given), environment, lambda path: files.get(path.rsplit("/", 1)[1][:-4]))
 
 
-def test_what_is_given_counts_before_the_environment() -> None:
+def test_options_take_precedence_over_the_environment() -> None:
     found = _configured({"n": "a:1; b:2"}, {"NAMESRV_ADDR": "c:3"})
     assert found.name_servers == ("a:1", "b:2")
     assert _configured({}, {"NAMESRV_ADDR": "c:3"}).name_servers == ("c:3",)

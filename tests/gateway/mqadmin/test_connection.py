@@ -15,7 +15,7 @@ from mqgateway.gateway.mqadmin.connection import Connections, ServerConnection, 
 
 
 class Stream:
-    """Gives pieces; one that is an error is raised."""
+    """Stream that returns pieces; a piece that is an exception is raised."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self.pieces = list(pieces)
@@ -69,12 +69,12 @@ def test_failures_are_errors_of_the_client(piece: bytes | Exception, kind: type[
 
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:x"])
-def test_what_is_no_address_is_told(address: str) -> None:
+def test_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(ClientError, match="write HOST:PORT"):
         ServerConnection(address, plain, ManualClock())
 
 
-def test_nobody_listening_is_told() -> None:
+def test_closed_port_is_unreachable() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -82,7 +82,7 @@ def test_nobody_listening_is_told() -> None:
         ServerConnection(f"127.0.0.1:{port}", plain, ManualClock())
 
 
-def test_a_broken_connection_is_opened_anew() -> None:
+def test_broken_connection_is_opened_again() -> None:
     streams = [Stream(b""), Stream(answer(1, "again"))]
     opened = list(streams)
     connections = Connections(lambda *where: opened.pop(0), ManualClock(), Credentials("a", "s"))
@@ -95,7 +95,7 @@ def test_a_broken_connection_is_opened_anew() -> None:
     assert streams[1].closed
 
 
-def test_over_a_real_socket() -> None:
+def test_request_over_a_real_socket_is_answered() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -113,7 +113,7 @@ def test_over_a_real_socket() -> None:
         thread.join()
 
 
-def test_tls_without_a_server_that_speaks_it_is_told() -> None:
+def test_tls_to_a_plain_server_is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

@@ -1,4 +1,4 @@
-"""What all declarations have in common."""
+"""Properties of every command declaration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.usage import help_of
 
 
-def test_every_command_is_where_the_table_says() -> None:
+def test_commands_are_those_of_the_table() -> None:
     assert [one.name for one in every()] == list(PLACES)
     assert find("noSuchCommand") is None
 
@@ -43,7 +43,7 @@ def test_values_are_read_as_java_reads_them() -> None:
     assert given.text("missing") is None
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_missing_or_invalid_value_is_refused() -> None:
     with pytest.raises(UsageError, match="not a whole number: 'four'"):
         GivenOptions({"r": "four"}).number("r", 8)
     with pytest.raises(UsageError, match="missing: -t"):

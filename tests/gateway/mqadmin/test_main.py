@@ -1,4 +1,4 @@
-"""The way of a call: what is printed where, and how it ends."""
+"""Calls of the tool: output, error output and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.gateway.client.cluster import Cluster
 from tests.support.gateway.mqadmin.tool import MemoryTool, ScriptedTool
 
 
-def test_how_calls_end() -> None:
+def test_exit_code_reports_the_outcome() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("topicList") == main.DONE and "TBW102\n" in tool.out
@@ -30,7 +30,7 @@ def test_how_calls_end() -> None:
         assert tool.run("topicList -n 10.0.0.1:9876") == main.DONE
 
 
-def test_what_some_servers_do_not_do_is_partly_done() -> None:
+def test_failure_of_some_servers_is_a_partial_success() -> None:
     def answer(address: str, request: RemotingCommand) -> RemotingCommand:
         return RemotingCommand.response(
             0 if address == "a:1" else 1, remark="no", ext={"wipeTopicCount": "3"}
@@ -88,7 +88,7 @@ def test_a_batch_is_a_call_a_line_over_the_same_connections() -> None:
     assert "No closing quotation" in tool.err
 
 
-def test_a_dry_run_tells_what_would_be_asked() -> None:
+def test_dry_run_prints_its_requests() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         tool = MemoryTool(cluster)
@@ -100,7 +100,7 @@ def test_a_dry_run_tells_what_would_be_asked() -> None:
         assert tool.run("topicRoute -t T -l --dry-run") == main.DONE and "broker-a" in tool.out
 
 
-def test_watching_goes_on_until_it_is_interrupted() -> None:
+def test_watch_repeats_until_it_is_interrupted() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         waits: list[float] = []

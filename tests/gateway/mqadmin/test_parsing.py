@@ -1,4 +1,4 @@
-"""How a command line is read."""
+"""Parsing of command lines."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_attributes_may_begin_with_a_dash() -> None:
         ("-t T --broker x", r"the option --broker is ambiguous: .* or "),
     ],
 )
-def test_what_is_wrong_is_told(line: str, why: str) -> None:
+def test_invalid_command_line_is_refused(line: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         parse(line.split(), OPTIONS)
 

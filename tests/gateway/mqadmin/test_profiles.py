@@ -27,12 +27,12 @@ def _configured(given: dict[str, str], **environment: str) -> AdminConfiguration
     return configured(GivenOptions(given), {"HOME": "/home/me", **environment}, files.get)
 
 
-def test_where_they_lie() -> None:
+def test_path_follows_home_and_xdg_config_home() -> None:
     assert path_of({"HOME": "/home/me"}) == PATH
     assert path_of({"HOME": "/home/me", "XDG_CONFIG_HOME": "/x"}) == "/x/mqgateway/profiles.toml"
 
 
-def test_what_counts_first() -> None:
+def test_precedence_of_options_profiles_and_environment() -> None:
     assert _configured({}).name_servers == ("a:1", "b:1") and _configured({}).timeout == 2
     assert _configured({}, NAMESRV_ADDR="e:1").name_servers == ("e:1",), "the current profile comes last"
     live = _configured({"profile": "live"}, NAMESRV_ADDR="e:1", ROCKETMQ_ACCESS_KEY="env")
@@ -44,7 +44,7 @@ def test_what_counts_first() -> None:
     assert given.credentials is not None and given.credentials.access_key == "you"
 
 
-def test_a_profile_that_is_not_there() -> None:
+def test_missing_profile_is_refused() -> None:
     with pytest.raises(UsageError, match=f"{PATH} has no profile 'tset'; there are: live, test"):
         _configured({"profile": "tset"})
     with pytest.raises(UsageError, match="there are: none"):
@@ -67,6 +67,6 @@ def test_a_profile_that_is_not_there() -> None:
         ("[profiles.x]\nsecret-key = 1234", r"secret-key = \.\.\.: must be a text in quotes"),
     ],
 )
-def test_what_is_wrong_in_a_file(text: str, why: str) -> None:
+def test_invalid_file_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         parsed(text, "p")

@@ -1,4 +1,4 @@
-"""What `--json` prints is what its schema says, of every command."""
+"""The `--json` output of every command matches the schema."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VALUES = {
     "configType": "topics",
     "engineType": "F",
 }
-"""What options are given; others get a 1."""
+"""Values of options by long name; other options get a 1."""
 MORE = {
     "cleanBrokerMetadata": ["-c", "DefaultCluster"],
     "consumerProgress": ["-g", "billing"],
@@ -68,12 +68,12 @@ MORE = {
     "updateStaticTopic": ["-t", "Static"],
     "remappingStaticTopic": ["-t", "Static"],
 }
-"""Options that a command does not demand of itself, or with other values."""
+"""Options that a command does not require by itself, or that need other values."""
 
 
 @pytest.fixture(scope="module")
 def tool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryTool]:
-    """The tool beside a broker with a topic, a group and a message; it writes into a folder of the test."""
+    """Yield a tool for a broker; its files go to a folder of the test."""
     with pytest.MonkeyPatch.context() as patch, Cluster() as cluster:
         folder = tmp_path_factory.mktemp("files")
         patch.chdir(folder)
@@ -87,7 +87,7 @@ def tool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryTool]:
 
 
 def _line(command: Command) -> list[str]:
-    """A usual call of a command: with what it demands, of each group of options the first, and a broker."""
+    """Return a usual call: required options, the first of each option group, a broker and a file path."""
     words = [command.name, *MORE.get(command.name, ())]
     groups: set[str] = set()
     for one in command.options:
@@ -107,7 +107,7 @@ def _given(option: CommandOption) -> list[str]:
 
 @pytest.mark.parametrize("extra", [[], ["--dry-run"]], ids=["done", "dry"])
 @pytest.mark.parametrize("command", every(), ids=lambda one: one.name)
-def test_every_command_prints_what_the_schema_says(
+def test_output_of_every_command_matches_the_schema(
     command: Command, extra: list[str], tool: MemoryTool
 ) -> None:
     for line in (
@@ -122,20 +122,20 @@ def test_every_command_prints_what_the_schema_says(
     try:
         ended = tool.run("", *_line(command), "--json", "--timeout", "1", *extra)
     except KeyboardInterrupt:
-        ended = 0  # of a command that would go on
+        ended = 0  # of a command that runs until it is interrupted
     assert ended != USAGE, (_line(command), tool.err)
     jsonschema.validate(json.loads(tool.out), schema())
     assert tool.out.count("\n") == 1
 
 
-def test_the_schema_is_one_and_is_kept_where_people_find_it() -> None:
+def test_schema_is_valid_and_its_published_copy_is_current() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
     kept = json.loads((ROOT / "docs" / "mqadmin.schema.json").read_text())
     assert kept == schema(), "python -m mqgateway.gateway.mqadmin.schema > docs/mqadmin.schema.json"
 
 
 @pytest.mark.parametrize(
-    "told",
+    "document",
     [
         {"command": "topicList", "rows": [], "summary": {}},
         {"command": "bogus", "rows": [], "summary": {}, "errors": []},
@@ -144,6 +144,6 @@ def test_the_schema_is_one_and_is_kept_where_people_find_it() -> None:
         {"command": "topicList", "rows": [], "summary": {}, "errors": [], "more": 1},
     ],
 )
-def test_the_schema_refuses_what_is_something_else(told: object) -> None:
+def test_schema_refuses_other_documents(document: object) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(told, schema())
+        jsonschema.validate(document, schema())

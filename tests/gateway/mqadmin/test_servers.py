@@ -24,7 +24,7 @@ def _servers(cluster: Cluster, *name_servers: str, is_dry: bool = False) -> Serv
 def test_the_first_name_server_that_answers_is_believed() -> None:
     with Cluster() as cluster:
         servers = _servers(cluster, "10.0.0.1:1", NAMESRV)
-        assert servers.masters("DefaultCluster") == servers.everybody("DefaultCluster") == [BROKER]
+        assert servers.masters("DefaultCluster") == servers.all_brokers("DefaultCluster") == [BROKER]
         assert servers.named("broker-a").broker_addrs == {0: BROKER}
         with pytest.raises(NoBroker, match="no cluster Other"):
             servers.masters("Other")
@@ -36,7 +36,7 @@ def test_the_first_name_server_that_answers_is_believed() -> None:
             _servers(cluster, "10.0.0.1:1").clusters()
 
 
-def test_without_name_servers_that_is_told() -> None:
+def test_missing_name_servers_are_reported() -> None:
     servers = Servers((), Connections(lambda *where: None, ManualClock()), 5.0)  # type: ignore[arg-type]
     for ask in (servers.clusters, lambda: servers.change_names(topics.delete("T"))):
         with pytest.raises(ClientError, match="NAMESRV_ADDR"):

@@ -1,4 +1,4 @@
-"""Completion in real shells, behind a terminal; and what each of them is answered."""
+"""Completion in real shells at a terminal, and the answer format of each shell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ case "$1" in
 esac
 printf '<%s>' "$@"
 """
-"""The real one when a shell asks; otherwise it shows what it was called with."""
+"""Runs the real program for a completion; otherwise it prints its arguments."""
 
 
 def test_words_of_a_line() -> None:
@@ -49,7 +49,7 @@ def test_words_of_a_line() -> None:
     assert typed("bash", []) == ([], "")
 
 
-def test_what_shells_are_answered() -> None:
+def test_answer_has_the_format_of_its_shell() -> None:
     offer = Offer([Candidate("127.0.0.1:10911"), Candidate("-t", "the topic")])
     assert laid_out("bash", offer, "") == "127.0.0.1:10911\n-t\n"
     assert laid_out("bash", Offer([Candidate("127.0.0.1:10911")]), "127.0.0.1:1") == "10911\n"
@@ -65,7 +65,7 @@ def test_names_that_a_shell_would_read_are_left_out(name: str) -> None:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The environment of a shell beside a server with a topic and a group; the shell's home has a file."""
+    """Yield a shell's environment for a server with a topic and a group; the shell's home has a file."""
     (tmp_path / "topics-of-today.json").write_text("[]")
     with Server() as server:
         server.create_topic("OrdersOfToday", 1)
@@ -82,7 +82,7 @@ def shop(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def ready(shell: str, environment: dict[str, str], name: str, module: str) -> Iterator[Terminal]:
-    """A shell that completes the words of a program."""
+    """Run a shell that completes the words of a program."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed; scripts/test does that")
     program = Path(environment["HOME"]) / name
@@ -106,7 +106,7 @@ def test_a_real_shell_completes_commands_options_and_names(shell: str, shop: dic
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_real_shell_completes_nouns_too(shell: str, shop: dict[str, str]) -> None:
+def test_a_real_shell_completes_resource_commands(shell: str, shop: dict[str, str]) -> None:
     with ready(shell, shop, "mqgateway", "cli.entry") as terminal:
         terminal.type("mqgateway offs\tres\tbilling\tOrders\t--dry\t\n")
         terminal.shows("<offset><reset><billing-of-today><OrdersOfToday><--dry-run>")
@@ -116,6 +116,6 @@ def test_a_real_shell_completes_nouns_too(shell: str, shop: dict[str, str]) -> N
         terminal.shows("<message><tail><T><--follow>")
 
 
-def test_each_shell_is_told_something() -> None:
+def test_each_shell_has_a_script() -> None:
     assert set(shells.SHELLS) == SHELLS.keys()
     assert all("mqgateway" in script(one, "mqgateway") for one in SHELLS)

@@ -1,4 +1,4 @@
-"""Where queues of static topics are put, and what is refused."""
+"""Placement of the queues of static topics, and refused plans."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ import pytest
 
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.static_plan import MOVED, Placed, StaticTopicPlan, created, moved, round_up
+from mqgateway.gateway.mqadmin.static_plan import (
+    MOVED,
+    BrokerShare,
+    StaticTopicPlan,
+    created,
+    moved,
+    round_up,
+)
 
 NOW = 1_700_000_000_000
 
 
-def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
-    """Who leads which queue."""
+def leaders(brokers: dict[str, BrokerShare]) -> dict[int, str]:
+    """Return the leader of each queue."""
     found = {
         number: name
         for name, one in brokers.items()
@@ -26,8 +33,8 @@ def leaders(brokers: dict[str, Placed]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, Placed]:
-    """The brokers after a move, when each queue ended there."""
+def settled(plan: StaticTopicPlan, end: int = 0) -> dict[str, BrokerShare]:
+    """Settle every moving queue at the offset `end`, and return the brokers."""
     for broker in sorted(plan.out_of):
         for number, _, _ in list(plan.moving(broker)):
             plan.settle(number, broker, end)
@@ -43,7 +50,7 @@ def test_a_new_topic_is_spread_evenly() -> None:
     assert plan.brokers["a"].mapping.queues[4] == [Piece(0, 2, "a", 0)]
 
 
-def test_more_queues_go_where_few_are() -> None:
+def test_added_queues_balance_the_brokers() -> None:
     before = created("T", 2, ["a"], {}, NOW)
     plan = created("T", 5, ["b"], before.brokers, NOW)
     assert leaders(plan.brokers) == {0: "a", 1: "a", 2: "b", 3: "b", 4: "a"}
@@ -59,7 +66,7 @@ def test_queues_are_neither_lost_nor_made_twice() -> None:
         created("T", 2, ["a"], brokers, NOW)
 
 
-def test_as_few_queues_move_as_may_be() -> None:
+def test_minimum_of_queues_moves() -> None:
     before = created("T", 6, ["a"], {}, NOW).brokers
     plan = moved("T", ["a", "b", "c"], before, NOW)
     assert Counter(leaders(plan.brokers).values()) == {"a": 2, "b": 2, "c": 2}
@@ -103,78 +110,78 @@ def test_offsets_begin_well_after_the_old_ones() -> None:
     ]
 
 
-def test_what_a_broker_once_had_is_not_settled_anew() -> None:
+def test_queue_that_left_a_broker_before_is_not_settled_again() -> None:
     first = moved("T", ["b"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
     brokers = settled(first, 5)
     plan = moved("T", ["c"], brokers, NOW)
     assert list(plan.moving("a")) == [] and len(list(plan.moving("b"))) == 2
 
 
-def test_a_plan_is_read_as_it_is_written() -> None:
+def test_plan_round_trips() -> None:
     plan = moved("T", ["b", "c"], created("T", 2, ["a"], {}, NOW).brokers, NOW)
-    told = json.loads(json.dumps(plan.to_json()))
-    assert told["brokerToMapIn"] == ["b", "c"] and told["brokerToMapOut"] == ["a"]
-    assert told["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
-    assert StaticTopicPlan.from_json(told) == plan
+    document = json.loads(json.dumps(plan.to_json()))
+    assert document["brokerToMapIn"] == ["b", "c"] and document["brokerToMapOut"] == ["a"]
+    assert document["brokerConfigMap"]["a"]["mappingDetail"]["hostedQueues"]["0"][0]["bname"] == "a"
+    assert StaticTopicPlan.from_json(document) == plan
 
 
 @pytest.mark.parametrize(
-    "told", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
+    "document", [[], {}, {"brokerConfigMap": {"a": {}}}, {"brokerConfigMap": {"a": {"mappingDetail": 1}}}]
 )
-def test_what_is_no_plan_is_refused(told: Any) -> None:
+def test_invalid_plan_is_refused(document: Any) -> None:
     with pytest.raises(ClientError, match="not a mapping file"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
-def test_a_plan_names_brokers_that_it_describes() -> None:
-    told = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
+def test_plan_naming_an_undescribed_broker_is_refused() -> None:
+    document = created("T", 1, ["a"], {}, NOW).to_json() | {"brokerToMapIn": ["x"]}
     with pytest.raises(ClientError, match="missing in the mapping: x"):
-        StaticTopicPlan.from_json(told)
+        StaticTopicPlan.from_json(document)
 
 
-def test_all_brokers_of_the_cluster_know_of_the_topic() -> None:
+def test_complete_adds_the_other_brokers_of_the_cluster() -> None:
     plan = created("T", 2, ["a"], {}, NOW)
     plan.complete(["a", "b"])
-    assert plan.brokers["b"] == Placed.empty("T", "b", 2, plan.epoch)
+    assert plan.brokers["b"] == BrokerShare.empty("T", "b", 2, plan.epoch)
 
 
-def _spoil_epoch(brokers: dict[str, Placed]) -> None:
+def _spoil_epoch(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.epoch += 1
 
 
-def _spoil_total(brokers: dict[str, Placed]) -> None:
+def _spoil_total(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.total_queues = 9
 
 
-def _spoil_leader(brokers: dict[str, Placed]) -> None:
+def _spoil_leader(brokers: dict[str, BrokerShare]) -> None:
     brokers["b"].mapping.queues[0] = [Piece(0, 0, "b", 0)]
 
 
-def _spoil_missing(brokers: dict[str, Placed]) -> None:
+def _spoil_missing(brokers: dict[str, BrokerShare]) -> None:
     del brokers["a"].mapping.queues[0]
 
 
-def _spoil_place(brokers: dict[str, Placed]) -> None:
+def _spoil_place(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[2] = brokers["a"].mapping.queues[0]
 
 
-def _spoil_queue(brokers: dict[str, Placed]) -> None:
+def _spoil_queue(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].config.write_queue_nums = 0
 
 
-def _spoil_reading(brokers: dict[str, Placed]) -> None:
+def _spoil_reading(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].config.read_queue_nums = 0
 
 
-def _spoil_name(brokers: dict[str, Placed]) -> None:
+def _spoil_name(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.broker_name = "z"
 
 
-def _spoil_broker(brokers: dict[str, Placed]) -> None:
+def _spoil_broker(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[0] = [Piece(0, 0, "z", 0)]
 
 
-def _spoil_gen(brokers: dict[str, Placed]) -> None:
+def _spoil_gen(brokers: dict[str, BrokerShare]) -> None:
     brokers["a"].mapping.queues[0] = [Piece(1, 0, "a", 0), Piece(0, 1, "a", 5)]
 
 
@@ -193,7 +200,7 @@ def _spoil_gen(brokers: dict[str, Placed]) -> None:
         (_spoil_gen, "queue 0 at broker a: The gen does not increase"),
     ],
 )
-def test_brokers_that_contradict_each_other_are_not_built_on(spoil: Any, why: str) -> None:
+def test_contradictory_mappings_are_refused(spoil: Any, why: str) -> None:
     brokers = created("T", 4, ["a", "b"], {}, NOW).brokers
     spoil(brokers)
     for make in (lambda: created("T", 8, ["a"], brokers, NOW), lambda: moved("T", ["a"], brokers, NOW)):

@@ -92,14 +92,14 @@ def test_a_broker_not_heard_of_is_dropped_and_its_connection_given_back() -> Non
     assert bench.brokers == set()
 
 
-def test_a_wall_clock_that_jumps_drops_nobody() -> None:
+def test_wall_clock_that_jumps_drops_no_broker() -> None:
     bench = Bench()
     bench.namesrv.tables.register(says(), bench.namesrv.now())
     bench.clock.set_wall(NOW + 86_400_000)
     assert bench.namesrv.drop_expired() == []
 
 
-def test_a_loss_is_told() -> None:
+def test_loss_is_reported() -> None:
     bench = Bench(notify_min_broker_id_changed=True)
     for number, address in ((0, MASTER), (1, SLAVE)):
         bench.namesrv.tables.register(

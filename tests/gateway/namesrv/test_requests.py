@@ -373,7 +373,7 @@ def query_version(client: Client, body: bytes, oneway: bool = False) -> list[Rem
     header = headers.QueryDataVersionRequestHeader(
         broker_name="b1", broker_addr=MASTER, cluster_name="c1", broker_id=0
     )
-    return client.tell(RequestCode.QUERY_DATA_VERSION, header, body, oneway=oneway)
+    return client.send(RequestCode.QUERY_DATA_VERSION, header, body, oneway=oneway)
 
 
 def test_data_version_is_compared_with_registered_one(client: Client) -> None:

@@ -94,6 +94,21 @@ def test_by_itself_a_letter_goes_to_its_group_only(tool: Nouns) -> None:
     assert (mine, others) == ([b"letter 0"], [])
 
 
+@pytest.mark.parametrize("line", ["", "--to group", "--to %RETRY%G", "--dry-run"])
+def test_replay_to_an_ordered_group_is_refused(tool: Nouns, line: str) -> None:
+    connect(tool.cluster, "G", "Orders", is_ordered=True)
+    assert tool.run(f"dlq replay G --yes {line}") == 2
+    assert "G consumes in order, without retries: send them to their topic (--to origin)" in tool.err
+    assert tool.cluster.everything("%RETRY%G", 1) == []
+
+
+def test_replay_of_an_ordered_group_to_the_origin_is_sent(tool: Nouns) -> None:
+    _, mine = connect(tool.cluster, "G", "Orders", is_ordered=True)
+    assert tool.run("dlq replay G --tag Tag0 --to origin --yes") == 0, tool.err
+    tool.cluster.settle(30.0)
+    assert mine == [b"letter 0"]
+
+
 def test_copy_to_another_topic_has_no_property_of_earlier_deliveries(tool: Nouns) -> None:
     assert tool.run("dlq replay G --tag Tag0 --to Bills --yes") == 0, tool.err
     (copy,) = tool.json("message find Bills k0")["rows"]

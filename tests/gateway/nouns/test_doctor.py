@@ -48,7 +48,7 @@ def test_a_group_that_consumes_is_well() -> None:
         assert tool.out == "group G: 0 messages wait; members: 1, topics: 1\nnothing is the matter with it\n"
 
 
-def test_a_group_that_nobody_knows() -> None:
+def test_unknown_group() -> None:
     with Cluster() as cluster:
         tool = Nouns(cluster)
         assert _checks(tool, "typo") == ["unknown-group"]
@@ -126,7 +126,7 @@ def test_members_that_want_different_things(count: int) -> None:
         assert len(found) == count - 1
 
 
-def test_a_broker_that_does_not_answer_is_told_of() -> None:
+def test_broker_that_does_not_answer_is_reported() -> None:
     with Cluster() as cluster:
         cluster.add_broker("broker-b", 20911)
         cluster.make_topic("T", 1)

@@ -1,4 +1,4 @@
-"""What a noun's words call, and what is kept from one call to the next."""
+"""Calls of the resource commands, and the notes stored between two calls."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_commands_of_mqadmin_are_none_of_these() -> None:
     assert find("topic list") is None
 
 
-def test_notes_outlive_the_call_and_are_nobody_elses(tmp_path: Path) -> None:
+def test_notes_persist_and_are_private(tmp_path: Path) -> None:
     path = tmp_path / "new" / "notes.jsonl"
     assert FileNotebook(path).read() == ""
     FileNotebook(path).write("first\n")

@@ -30,7 +30,7 @@ def test_messages_are_found_by_key_and_by_id(tool: Nouns) -> None:
     assert tool.json(f"message get T {found[0]['offsetId']}")["rows"][0]["body"] == "book\x1b0"
 
 
-def test_what_is_not_there_ends_with_three(tool: Nouns) -> None:
+def test_missing_messages_exit_with_three(tool: Nouns) -> None:
     assert tool.run("message find T typo") == 3
     assert tool.run("message find T k0 --until 1") == 3
     assert tool.run(f"message get T {'0' * 32}") == 3

@@ -1,4 +1,4 @@
-"""`mqgateway offset`: moving a group shows what it means, and has a way back."""
+"""`mqgateway offset`: a reset shows its effect first, and can be undone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.gateway.mqadmin.tool import Nouns
 
 @pytest.fixture
 def tool() -> Iterator[Nouns]:
-    """A topic of two queues with three messages each, and a group."""
+    """Return the tool with a topic of two queues with three messages each, and a group."""
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         producer = cluster.producer()
@@ -63,7 +63,7 @@ def test_a_dry_run_shows_each_queue_from_where_to_where(tool: Nouns) -> None:
         pytest.param("--to 1700000000000", [0, 0], id="ms since the epoch"),
     ],
 )
-def test_a_group_goes_on_where_it_is_told_to(tool: Nouns, where: str, offsets: list[int]) -> None:
+def test_reset_moves_the_group(tool: Nouns, where: str, offsets: list[int]) -> None:
     assert tool.run(f"offset reset G T {where} --yes") == 0, tool.err
     connect(tool.cluster, "Other", "T")  # time passes
     found = tool.json(f"offset reset G T {where} --dry-run")["rows"]
@@ -83,7 +83,7 @@ def test_it_can_be_undone_and_that_too(tool: Nouns) -> None:
     assert "no reset of the group G in the topic Other" in tool.err
 
 
-def test_where_the_group_was_is_noted_before_it_is_moved(tool: Nouns) -> None:
+def test_reset_fails_if_the_old_offsets_cannot_be_noted(tool: Nouns) -> None:
     class Full(type(tool.notebook)):  # type: ignore[misc]
         def write(self, text: str) -> None:
             from mqgateway.gateway.client.errors import ClientError
@@ -96,7 +96,7 @@ def test_where_the_group_was_is_noted_before_it_is_moved(tool: Nouns) -> None:
     assert _offsets(tool) == [0, 0]
 
 
-def test_so_many_resets_are_remembered(tool: Nouns) -> None:
+def test_number_of_noted_resets_is_limited(tool: Nouns) -> None:
     old = {"time": 0, "group": "X", "topic": "T", "offsets": []}
     tool.notebook.text = (orjson.dumps(old).decode() + "\n") * NOTES_MAX
     tool.run("offset reset G T --to 1 --yes")
@@ -128,13 +128,13 @@ def test_nothing_is_moved_without_consent(tool: Nouns) -> None:
         ("--to 1 -q typo", 3),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tool: Nouns, where: str, ended: int) -> None:
+def test_invalid_reset_positions_are_refused(tool: Nouns, where: str, ended: int) -> None:
     assert tool.run(f"offset reset G T {where} --yes") == ended
     assert tool.err.startswith("mqgateway: error: ")
     assert _offsets(tool) == [0, 0]
 
 
-def test_members_go_on_there_too(tool: Nouns) -> None:
+def test_members_resume_from_the_reset_offset(tool: Nouns) -> None:
     _, bodies = connect(tool.cluster, "G", "T")
     assert len(bodies) == 6
     assert tool.run("offset reset G T --to first --yes") == 0

@@ -16,13 +16,13 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The user's file, which is not there yet."""
+    """Return the path of the user's file, which does not exist yet."""
     return tmp_path / "mqgateway" / "profiles.toml"
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A call for a user with an empty folder of settings."""
+    """Return a function that runs a command for a user with an empty folder of settings."""
 
     def call(line: str, code: int = 0, typed: str | None = None) -> Result:
         environment = {"XDG_CONFIG_HOME": str(tmp_path)}
@@ -64,7 +64,7 @@ def test_a_dry_run_and_a_profile_that_is_gone(run: Run, path: Path) -> None:
     assert "gone" not in run("use test").output, "the way out of it"
 
 
-def test_what_people_wrote_stays(run: Run, path: Path) -> None:
+def test_comments_of_the_user_are_kept(run: Run, path: Path) -> None:
     path.parent.mkdir()
     path.write_text("# mine\n[profiles.test] # the small one\nname-servers = 'a:1'\n")
     run("set test --timeout 7")
@@ -73,7 +73,7 @@ def test_what_people_wrote_stays(run: Run, path: Path) -> None:
     )
 
 
-def test_what_is_wrong_changes_nothing(run: Run, path: Path) -> None:
+def test_invalid_commands_change_nothing(run: Run, path: Path) -> None:
     assert "has no profile 'x'; there are: none" in run("use x", 3).output
     run("show x", 3)
     run("remove x", 3)

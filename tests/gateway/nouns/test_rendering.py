@@ -17,7 +17,7 @@ def test_columns_are_as_wide_as_what_stands_in_them_and_numbers_stand_at_their_r
     )
 
 
-def test_without_rows_it_is_told_what_there_is_none_of() -> None:
+def test_without_rows_the_missing_kind_is_named() -> None:
     assert text(table("topic", nothing="no topics")) == "no topics\n"
     assert text(table("topic")) == ""
 

@@ -1,4 +1,4 @@
-"""What `--json` prints of a noun is what the schema says, of every command."""
+"""The JSON output of every resource command matches the schema."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ MORE = {
     "config set": ["-b", BROKER],
     "transaction resume": ["-b", BROKER],
 }
-"""What a command is given beside its operands; others get a 1 for what they demand."""
+"""Arguments of a command beside its operands; other required options are 1."""
 
 
 @pytest.fixture(scope="module")
 def tool() -> Iterator[Nouns]:
-    """The tool beside a broker."""
+    """Return the tool with a broker."""
     with Cluster() as cluster:
         yield Nouns(cluster)
 
@@ -65,7 +65,7 @@ def _line(command: Command) -> list[str]:
 
 @pytest.mark.parametrize("extra", [[], ["--dry-run"]], ids=["done", "dry"])
 @pytest.mark.parametrize("command", every(CATALOGUE), ids=lambda one: one.name)
-def test_every_command_prints_what_the_schema_says(command: Command, extra: list[str], tool: Nouns) -> None:
+def test_output_of_every_command_matches_the_schema(command: Command, extra: list[str], tool: Nouns) -> None:
     for line in (f"topic create Orders -b {BROKER} -r 2 -w 2", f"group create billing -b {BROKER}"):
         assert tool.run(line) == 0, tool.err  # commands before this one may have deleted them
     tool.profiles.write("[profiles.test]\n")

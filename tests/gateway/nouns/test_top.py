@@ -8,7 +8,7 @@ from tests.support.gateway.mqadmin.members import connect
 from tests.support.gateway.mqadmin.tool import Nouns
 
 
-def test_groups_are_shown_by_what_waits_with_what_moved_meanwhile() -> None:
+def test_groups_are_sorted_by_lag_and_shown_with_rates() -> None:
     with Cluster() as cluster:
         for topic in ("Busy", "Quiet"):
             cluster.make_topic(topic, 1)
@@ -44,5 +44,5 @@ def test_groups_are_shown_by_what_waits_with_what_moved_meanwhile() -> None:
     ("behind", "rate", "shown"),
     [(0, 1.0, "-"), (10, 0.0, "never"), (10, -1.0, "never"), (90, 1.0, "1m30s"), (7260, 1.0, "2h01m")],
 )
-def test_how_long_it_takes_to_catch_up(behind: int, rate: float, shown: str) -> None:
+def test_duration_to_catch_up(behind: int, rate: float, shown: str) -> None:
     assert _duration(behind, rate) == shown

@@ -44,7 +44,7 @@ def test_topic_create_rejects_a_topic_that_cannot_be_used(wrong: str) -> None:
         assert tool.json("topic list")["rows"] == []
 
 
-def test_what_belongs_to_servers_is_shown_when_asked_for() -> None:
+def test_system_topics_are_listed_with_all() -> None:
     with Cluster() as cluster:
         cluster.make_topic("%DLQ%G", 1)
         tool = Nouns(cluster)

@@ -9,7 +9,7 @@ from tests.support.gateway.mqadmin.tool import Nouns
 
 
 class _Undecided:
-    """Says of its first message nothing, of others that they count."""
+    """Listener without a decision for its first message; the others are committed."""
 
     def __init__(self) -> None:
         self.executed = 0
@@ -22,7 +22,7 @@ class _Undecided:
         return TransactionState.UNKNOWN
 
 
-def test_what_is_open_is_listed_without_what_ended() -> None:
+def test_only_open_transactions_are_listed() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 1)
         tool = Nouns(cluster)
@@ -39,7 +39,7 @@ def test_what_is_open_is_listed_without_what_ended() -> None:
         assert len(tool.json("transaction list T -c DefaultCluster")["rows"]) == 1
 
 
-def test_a_producer_is_asked_again_about_what_was_given_up() -> None:
+def test_transaction_resume_requests_another_check() -> None:
     with Cluster() as cluster:
         tool = Nouns(cluster)
         line = f"transaction resume {'0' * 32} -b 10.0.0.1:10911"

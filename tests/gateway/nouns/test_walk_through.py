@@ -1,4 +1,4 @@
-"""The walk-through of docs/stuck-groups.md, command by command, beside a whole broker in memory."""
+"""The walk-through of docs/stuck-groups.md, command by command, with a whole broker in memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _VARIES = re.compile(
 
 
 def same(text: str) -> str:
-    """What is the same in each run: without times and ids, and without the blanks that make up for them."""
+    """Return the text without times and ids, which vary between runs, and without padding blanks."""
     return re.sub(r" +", " ", _VARIES.sub("*", text)).strip()
 
 
-def told() -> list[tuple[str, str]]:
+def shown() -> list[tuple[str, str]]:
     """Return the commands of the page's `console` blocks, each with the output shown there."""
     console = [block.text for block in blocks(PAGE.read_text()) if block.language == "console"]
     shown = [call for text in console for call in calls(text)]
@@ -37,7 +37,7 @@ def told() -> list[tuple[str, str]]:
 
 
 class Shop:
-    """Orders, and a service that bills them, the worse for a night without its database."""
+    """Orders and a billing service, after a night without the service's database."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -52,7 +52,7 @@ class Shop:
             self.cluster.run(self._producer.send(Message("Orders", name)))
 
     def start(self, listen: Callable[[Sequence[ReceivedMessage], Context], Any]) -> None:
-        """Start the service anew; what ran before is gone without a word."""
+        """Start the service again; the one before ends without unregistering."""
         self.stop()
         chosen = {"consume_from_where": "CONSUME_FROM_FIRST_OFFSET", "max_reconsume_times": 0}
         given = self.cluster.settings(chosen)
@@ -78,7 +78,7 @@ class Shop:
 
 
 def stuck(cluster: Cluster) -> Shop:
-    """In the morning: four orders were given up in the night, the service hangs, four test orders wait."""
+    """Return the state in the morning: four dead letters of the night, a hung service, four test orders."""
     shop = Shop(cluster)
     shop.start(shop.fails)
     shop.order("book 1", "book 2", "lamp 1", "lamp 2")
@@ -89,14 +89,14 @@ def stuck(cluster: Cluster) -> Shop:
     return shop
 
 
-def test_the_walk_through_is_what_happens() -> None:
+def test_walk_through_has_the_real_output() -> None:
     with Cluster() as cluster:
         shop, tool = stuck(cluster), Nouns(cluster)
         between = {
             "offset reset billing Orders --to last --dry-run": shop.stop,
             "offset undo billing Orders --dry-run": lambda: shop.start(shop.bills),
         }
-        commands = told()
+        commands = shown()
         assert len(commands) == 8
         for command, output in commands:
             between.get(command, lambda: None)()

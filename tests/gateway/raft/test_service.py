@@ -67,7 +67,7 @@ class World:
         return answer
 
 
-def test_a_group_elects_and_replicates_and_goes_on_after_a_restart() -> None:
+def test_group_elects_and_replicates_and_continues_after_a_restart() -> None:
     world = World()
     world.pass_time(10)
     leader = world.leader
@@ -92,7 +92,7 @@ def test_a_group_elects_and_replicates_and_goes_on_after_a_restart() -> None:
     }
 
 
-def test_a_connection_that_is_dead_on_one_side_is_made_anew() -> None:
+def test_connection_that_is_dead_on_one_side_is_opened_again() -> None:
     world = World()
     world.pass_time(10)
     leader, term = world.leader, world.services["n0"].member.term

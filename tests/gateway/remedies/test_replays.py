@@ -1,7 +1,13 @@
 import pytest
 
 from mqgateway.engine.message import SYSTEM_PROPERTIES
-from mqgateway.gateway.remedies.replays import DELIVERY_PROPERTIES, copied_properties, origin_of
+from mqgateway.gateway.remedies.replays import (
+    DELIVERY_PROPERTIES,
+    ReplayRefused,
+    check_target,
+    copied_properties,
+    origin_of,
+)
 
 LETTER = {
     "KEYS": "k",
@@ -34,11 +40,35 @@ def test_origin_is_named_by_either_property(properties: dict[str, str], origin: 
 
 
 @pytest.mark.parametrize("target", ["Orders", "Other"])
-def test_copy_for_a_topic_has_no_property_of_a_delivery(target: str) -> None:
-    assert copied_properties(LETTER, target) == {"KEYS": "k", "own": "1"}
+def test_copy_for_a_topic_names_its_dead_letter_and_has_no_property_of_a_delivery(target: str) -> None:
+    assert copied_properties(LETTER, target, "ID") == {"KEYS": "k", "own": "1", "REPLAY_OF": "ID"}
 
 
-def test_copy_for_a_retry_topic_names_its_origin() -> None:
-    assert copied_properties(LETTER, "%RETRY%G") == {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}
-    assert copied_properties({"DLQ_ORIGIN_TOPIC": "O"}, "%RETRY%G") == {"RETRY_TOPIC": "O"}
-    assert copied_properties({"own": "1"}, "%RETRY%G") == {"own": "1"}
+def test_copy_of_a_copy_names_its_own_dead_letter() -> None:
+    assert copied_properties({"REPLAY_OF": "OLD"}, "Orders", "NEW") == {"REPLAY_OF": "NEW"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "copied"),
+    [
+        (LETTER, {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}),
+        ({"DLQ_ORIGIN_TOPIC": "O"}, {"RETRY_TOPIC": "O"}),
+        ({"own": "1"}, {"own": "1"}),
+    ],
+)
+def test_copy_for_a_retry_topic_names_its_origin(properties: dict[str, str], copied: dict[str, str]) -> None:
+    assert copied_properties(properties, "%RETRY%G", "ID") == {**copied, "REPLAY_OF": "ID"}
+
+
+def test_retry_topic_of_an_ordered_group_is_refused() -> None:
+    with pytest.raises(ReplayRefused, match="G consumes in order, without retries"):
+        check_target("%RETRY%G", "G", {"G"}.__contains__)
+    check_target("%RETRY%G", "G", set().__contains__)
+
+
+@pytest.mark.parametrize("target", ["Orders", "%RETRY%Other"])
+def test_other_targets_are_accepted_without_a_query(target: str) -> None:
+    def query(group: str) -> bool:
+        raise AssertionError
+
+    check_target(target, "G", query)

@@ -122,6 +122,15 @@ def test_client_without_functions_refuses_requests() -> None:
     assert Scene().asked(ASK_BACK).remark == "3"
 
 
+def test_end_of_released_connection_does_not_affect_its_successor() -> None:
+    scene = Scene()
+    scene.asked()
+    scene.client.release(HERE)
+    for _ in range(2):
+        scene.asked()
+    assert scene.net.attempts == 2
+
+
 def test_refused_connection_fails_request_and_next_one_reconnects() -> None:
     scene = Scene()
     outcomes = scene.ask(address="10.0.0.1:1")

@@ -1,17 +1,19 @@
 """From a command to the bytes of its answer: every way a function can end has its reply."""
 
 import logging
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.codec.codes import V5_3_1, RequestCode, ResponseCode, SerializeType
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command
 from mqgateway.gateway.codec.fields import Header, Int, request_header
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.dispatch import AT_ONCE_STEPS, Dispatcher
 from tests.support.gateway.remoting.pair import StillPeer
 
 CODE = 987_001
@@ -144,6 +146,25 @@ def test_a_reply_that_comes_later_is_a_deferred_of_the_frame() -> None:
     assert decode_command(frames[0][4:]).remark == "at last"
 
 
+@pytest.mark.parametrize("step_count", [1, AT_ONCE_STEPS + 1])
+def test_steps_that_end_in_deferred_are_answered_with_its_reply(step_count: int) -> None:
+    waiting: Deferred[Reply] = Deferred()
+
+    def function(context: None, call: Call) -> Steps[Reply | Deferred[Reply]]:
+        for _ in range(step_count):
+            yield
+        return waiting
+
+    answer: Any = dispatcher(function).dispatch(probe(), PEER)
+    if isinstance(answer, Generator):
+        answer = run(answer)
+    frames: list[bytes] = []
+    answer.addCallback(frames.append)
+    assert frames == []
+    waiting.callback(Reply(remark="at last"))
+    assert decode_command(frames[0][4:]).remark == "at last"
+
+
 def test_a_refusal_that_comes_later_is_a_refusal() -> None:
     waiting: Deferred[Reply] = Deferred()
     answer = dispatcher(lambda context, call: waiting).dispatch(probe(), PEER)
@@ -215,7 +236,7 @@ def test_a_stopping_server_sends_those_away_who_understand_it() -> None:
     assert answer_to(served, command).code == 0
 
 
-def test_a_refused_request_is_told_the_server_is_busy() -> None:
+def test_refused_request_is_answered_with_system_busy() -> None:
     told: list[tuple[RemotingCommand, Peer]] = []
     served = dispatcher(
         lambda context, call: Reply(), on_refused=lambda command, peer: told.append((command, peer))

@@ -97,6 +97,14 @@ def test_opaque_wraps_and_skips_requests_in_flight() -> None:
     assert exchange.next_opaque() == 1
 
 
+def test_opaque_wraps_if_largest_is_in_flight() -> None:
+    exchange = Exchange(10, 10)
+    exchange._next_opaque = OPAQUE_LIMIT - 1
+    assert exchange.open(0.0, 3.0, lambda outcome: None) == OPAQUE_LIMIT - 1
+    exchange._next_opaque = OPAQUE_LIMIT - 1
+    assert exchange.next_opaque() == 0
+
+
 def test_held_requests_count_until_released() -> None:
     exchange = Exchange(10, 2)
     exchange.hold()

@@ -6,11 +6,11 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.testing import MemoryReactorClock
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.link import Link, connects_to
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 
@@ -43,7 +43,7 @@ def new_link(net: Net, gone: list[Link]) -> Link:
     return Link(
         net,
         "10.0.0.1:9876",
-        terms=ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22),
+        settings=ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22),
         dispatcher=Dispatcher(None, {}, {}, clock=ManualClock()),
         tls=None,
         connect_timeout=3.0,
@@ -109,8 +109,8 @@ def test_connection_is_retired_once() -> None:
 def test_connection_of_other_link_is_not_retired() -> None:
     net = Net()
     link = new_link(net, [])
-    terms = ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)
-    stranger = RemotingConnection(terms, Dispatcher(None, {}, {}, clock=ManualClock()), print, print)
+    settings = ConnectionSettings(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)
+    stranger = RemotingConnection(settings, Dispatcher(None, {}, {}, clock=ManualClock()), print, print)
     Pair(Talker(), stranger)
     link.retire(stranger)
     assert stranger.is_open

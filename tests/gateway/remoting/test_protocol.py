@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply
-from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
+from mqgateway.gateway.remoting.dispatch import AT_ONCE_STEPS, Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.terms import ConnectionSettings
 from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.remoting.pair import Pair, Talker
 
@@ -40,7 +42,7 @@ class Scene:
             "high_water_mark": 256 * 1024,
             "unsent_limit": 4 << 20,
         } | limits
-        self.terms = ConnectionSettings(reactor=self.clock, turn=self.turn, **sizes)
+        self.settings = ConnectionSettings(reactor=self.clock, turn=self.turn, **sizes)
         table = {
             ECHO: lambda scene, call: Reply(body=call.body),
             HOLD: Scene.hold,
@@ -56,7 +58,7 @@ class Scene:
 
     def connect(self) -> tuple[RemotingConnection, Talker, Pair]:
         connection = RemotingConnection(
-            self.terms,
+            self.settings,
             self.dispatcher,
             lambda peer: self.events.append("made"),
             lambda peer: self.events.append("gone"),
@@ -288,6 +290,29 @@ def test_reply_after_disconnect_is_dropped() -> None:
     assert pair.server.writes == 0
 
 
+@pytest.mark.parametrize("is_aborted", [False, True])
+def test_reply_of_long_request_that_outlives_its_connection_is_cancelled(is_aborted: bool) -> None:
+    scene = Scene()
+
+    def work(scene: Scene, call: Call) -> Steps[Deferred[Reply]]:
+        for _ in range(AT_ONCE_STEPS + 1):
+            yield
+        return scene.hold(call)
+
+    scene.dispatcher = Dispatcher(scene, {HOLD: work}, {}, clock=ManualClock())
+    connection, talker, pair = scene.connect()
+    talker.transport.write(encode_command(command(HOLD, 1)))
+    pair.pump()
+    if is_aborted:
+        connection.abort()
+    else:
+        pair.server.lose(ConnectionDone())
+    assert (scene.held, connection.is_open) == ([], False)
+    for _ in range(2):
+        scene.clock.advance(0)
+    assert (len(scene.held), scene.events.count("dropped")) == (1, 1)
+
+
 def test_on_lost_after_disconnect_calls_at_once() -> None:
     scene = Scene()
     scene.talker.transport.loseConnection()
@@ -330,8 +355,8 @@ def test_cancelled_request_frees_its_slot() -> None:
 def test_both_sides_request_at_once() -> None:
     """Two real ends, each with functions and requests: their opaque numbers do not mix."""
     scene = Scene()
-    other = RemotingConnection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
-    mine = RemotingConnection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
+    other = RemotingConnection(scene.settings, scene.dispatcher, lambda peer: None, lambda peer: None)
+    mine = RemotingConnection(scene.settings, scene.dispatcher, lambda peer: None, lambda peer: None)
     pair = Pair(other, mine)
     outcomes = [outcome_of(mine.request(echo(0, b"%d" % n), 3.0)) for n in range(5)]
     answers = [outcome_of(other.request(echo(0, b"%d" % -n), 3.0)) for n in range(5)]
@@ -513,10 +538,10 @@ def test_peer_that_does_not_read_is_not_read_and_unsent_is_bounded() -> None:
     server.stuck = True
     scene.say(*[bulk(opaque) for opaque in range(200)])
     assert not server.reading
-    assert scene.terms.high_water_mark < server.pending_size <= scene.terms.high_water_mark + 101_000
+    assert scene.settings.high_water_mark < server.pending_size <= scene.settings.high_water_mark + 101_000
     scene.talker.transport.write(encode_command(echo(1000)))
     scene.pair.pump()
-    assert server.pending_size <= scene.terms.high_water_mark + 101_000
+    assert server.pending_size <= scene.settings.high_water_mark + 101_000
 
     server.stuck = False
     for _ in range(300):
@@ -537,7 +562,7 @@ def test_slow_reader_gets_all_answers_in_order() -> None:
         scene.pair.server.carry()
         scene.pair.server.stuck = True
         scene.clock.advance(0)
-        assert scene.pair.server.pending_size < scene.terms.high_water_mark + 40_000
+        assert scene.pair.server.pending_size < scene.settings.high_water_mark + 40_000
     assert [answer.opaque for answer in scene.talker.take()] == list(range(50))
 
 
@@ -558,7 +583,7 @@ def test_backlog_is_served_in_next_turn_if_transport_never_fills() -> None:
 def test_reads_always_continues_while_peer_does_not_read() -> None:
     """Two ends that stopped reading would deadlock, so a client never stops."""
     scene = Scene()
-    scene.terms.reads_always = True
+    scene.settings.reads_always = True
     scene.connection, scene.talker, scene.pair = scene.connect()
     scene.pair.server.stuck = True
     scene.connection.send_reply(command(SILENT), Reply(body=bytes(1_000_000)))

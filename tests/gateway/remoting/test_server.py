@@ -1,18 +1,20 @@
 """Servers in memory: ports, limits, idle connections, and the graceful stop."""
 
+import logging
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
 from mqgateway.gateway.codec.codes import V4_9_8
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
+from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, identity
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
@@ -34,7 +36,7 @@ class Scene:
             Dispatcher(None, table, {}, clock=clock),
             given,
             tls=tls,
-            terms=server_terms(given, self.net, lambda: self.events.append("after read")),
+            settings=server_settings(given, self.net, lambda: self.events.append("after read")),
             on_connect=lambda peer: self.events.append(f"connect {peer.address}"),
             on_lost=lambda peer: self.events.append(f"lost {peer.address}"),
         )
@@ -89,6 +91,31 @@ def test_port_0_listens_on_any_free_port() -> None:
     scene = Scene()
     port = scene.server.listen("0.0.0.0", 0)
     assert [answer.code for answer in scene.come(port=port.getHost().port).ask(ECHO)] == [0]
+
+
+def test_other_protocol_listens_on_its_own_port(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    met: Any = Talker()
+    with caplog.at_level(logging.INFO):
+        port = scene.server.listen_for(lambda: met, "0.0.0.0", 7007, title="echo", setting="echoPort")
+    assert port == 7007 and "echo is served at 0.0.0.0:7007" in caplog.text
+    talker = Talker()
+    scene.net.meet(port, talker, ("192.168.1.1", 1))
+    talker.transport.write(encode_command(RemotingCommand.request(ECHO)))
+    scene.net.settle()
+    assert [command.code for command in met.take()] == [ECHO]
+
+
+def test_taken_port_of_another_protocol_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    unused: Any = None
+
+    def taken(*_: Any) -> Any:
+        raise CannotListenError("", 7007, OSError("taken"))
+
+    scene.net.listenTCP = taken  # type: ignore[method-assign]
+    assert scene.server.listen_for(lambda: unused, "0.0.0.0", 7007, title="echo", setting="echoPort") == 0
+    assert "the echo port cannot be opened" in caplog.text and "echoPort sets another one" in caplog.text
 
 
 def test_connections_above_limit_are_refused_with_one_log_line(caplog: pytest.LogCaptureFixture) -> None:

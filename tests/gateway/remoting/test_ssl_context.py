@@ -41,7 +41,7 @@ def test_context_shows_its_client_certificate(tmp_path: Path) -> None:
     assert Handshake(ServerTls(options, shelf), ContextTls(context)).succeeded
 
 
-def test_context_may_believe_everybody() -> None:
+def test_context_may_accept_all_certificates() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     handshake = Handshake(ServerTls(TlsOptions(), FileShelf()), ContextTls(context), "")

@@ -1,4 +1,4 @@
-"""What we ask of reactors and transports is what Twisted's own, and our doubles, have."""
+"""Twisted's reactors and transports, and our doubles, have the methods that our protocols declare."""
 
 import inspect
 from typing import Any
@@ -17,7 +17,7 @@ from tests.support.gateway.remoting.pair import Net, NetPort, Wire
 
 
 def methods(shape: type) -> dict[str, Any]:
-    """The functions that a structural type names, inherited ones included."""
+    """Return the public functions of a structural type, inherited ones included."""
     found = inspect.getmembers(shape, inspect.isfunction)
     return {name: function for name, function in found if not name.startswith("_")}
 
@@ -37,7 +37,7 @@ def methods(shape: type) -> dict[str, Any]:
     ],
 )
 def test_the_real_thing_can_be_called_as_the_shape_says(shape: type, real: type) -> None:
-    """Every parameter we may pass by position fits, and none is missing."""
+    """Every parameter that we may pass by position fits, and none is missing."""
     assert methods(shape)
     for name, ours in methods(shape).items():
         function = getattr(real, name)
@@ -54,13 +54,13 @@ def test_the_real_thing_can_be_called_as_the_shape_says(shape: type, real: type)
 
 
 def test_the_tls_layer_is_a_transport_too() -> None:
-    """What it lacks itself it takes from the transport beneath."""
+    """It takes the methods that it lacks from the transport beneath."""
     lacking = {name for name in methods(loop.Transport) if not hasattr(TLSMemoryBIOProtocol, name)}
     assert lacking == {"pauseProducing", "resumeProducing", "setTcpNoDelay"}
     assert hasattr(TLSMemoryBIOProtocol, "__getattr__")
 
 
-def test_a_reactor_goes_by_the_monotonic_clock_and_keeps_what_is_to_come(
+def test_reactor_takes_the_monotonic_clock_and_keeps_pending_calls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reactor: Any = SelectReactor()

@@ -1,4 +1,4 @@
-"""Name servers: who they are, and one asked after the other."""
+"""Name servers: their addresses, and queries of one after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mqgateway.gateway.runtime.name_servers import address_fault, ask_in_turn, s
 
 
 class Servers:
-    """Those that answer, and how."""
+    """Name servers with their answers, by address."""
 
     def __init__(self, **answers: str | Exception) -> None:
         self.answers = answers
@@ -41,7 +41,7 @@ def test_the_first_that_answers_is_heard() -> None:
     assert (servers.begin(), servers.asked) == ("one", ["a"])
 
 
-def test_who_fails_is_passed_over() -> None:
+def test_failed_name_server_is_skipped() -> None:
     servers = Servers(a=OSError("gone"), b="two", c="three")
     assert (servers.begin(), servers.asked) == ("two", ["a", "b"])
 
@@ -52,7 +52,7 @@ def test_when_none_answers_the_last_says_why() -> None:
 
 
 def test_another_kind_of_failure_is_the_answer() -> None:
-    """As where the request cannot be made at all."""
+    """A request that cannot be made at all is an example."""
     wrong = TypeError("no request")
     servers = Servers(a=wrong, b="two")
     assert (servers.begin(OSError), servers.asked) == (wrong, ["a"])
@@ -72,6 +72,6 @@ def test_another_kind_of_failure_is_the_answer() -> None:
         ("127.0.0.1:70000", "between 1 and 65535"),
     ],
 )
-def test_address_fault_names_the_address_and_what_is_right(address: str, fault: str | None) -> None:
+def test_address_fault_names_the_address_and_the_right_form(address: str, fault: str | None) -> None:
     told = address_fault(address)
     assert told is None if fault is None else told is not None and repr(address) in told and fault in told

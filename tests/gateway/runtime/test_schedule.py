@@ -1,4 +1,4 @@
-"""Timers: once, again and again, cancelled, over; a failure is logged and ends nothing."""
+"""Timers: once, repeated, cancelled, stopped; a failure is logged and ends nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_once_and_again_and_again() -> None:
     assert schedule.seconds() == 8
 
 
-def test_what_was_cancelled_or_stopped_is_not_called() -> None:
+def test_cancelled_and_stopped_timers_are_not_called() -> None:
     clock = Clock()
     schedule = Schedule(clock)
     seen: list[int] = []

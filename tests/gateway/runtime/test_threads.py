@@ -11,7 +11,7 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 
 
 class Loop:
-    """A reactor's thread, performed by the test: what is called from a thread waits in a queue."""
+    """A reactor's thread, run by the test: calls from other threads wait in a queue."""
 
     def __init__(self) -> None:
         self.calls: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
@@ -37,7 +37,7 @@ def worker(loop: Loop) -> Iterator[ThreadWorker]:
     worker.stop()
 
 
-def test_work_is_done_elsewhere_and_told_of_here(loop: Loop, worker: ThreadWorker) -> None:
+def test_work_runs_on_a_thread_and_its_result_arrives_on_the_loop(loop: Loop, worker: ThreadWorker) -> None:
     here = threading.get_ident()
     told: list[object] = []
     worker.run(threading.get_ident, lambda there: told.extend((there, threading.get_ident())))
@@ -67,7 +67,7 @@ def test_work_is_done_in_the_order_given(loop: Loop, worker: ThreadWorker) -> No
     assert told == list(range(50))
 
 
-def test_stopping_finishes_what_was_handed_over(loop: Loop) -> None:
+def test_stop_finishes_pending_work(loop: Loop) -> None:
     worker = ThreadWorker(loop)
     told: list[object] = []
     for number in range(5):
@@ -78,7 +78,7 @@ def test_stopping_finishes_what_was_handed_over(loop: Loop) -> None:
     assert told == list(range(5))
 
 
-def test_what_is_handed_over_after_the_end_is_not_run(loop: Loop) -> None:
+def test_work_after_the_stop_is_not_run(loop: Loop) -> None:
     worker = ThreadWorker(loop)
     worker.run(lambda: 1, print)
     worker.stop()
@@ -99,7 +99,7 @@ def test_as_many_work_at_once_as_there_are_threads(loop: Loop) -> None:
     assert told == [True] * 3
 
 
-def test_settles_when_results_were_taken_and_what_they_led_to_too(loop: Loop, worker: ThreadWorker) -> None:
+def test_settles_after_all_work_and_work_that_follows_it(loop: Loop, worker: ThreadWorker) -> None:
     notes: list[str] = []
     settled = worker.settle()
     assert settled.called, "it has no work"

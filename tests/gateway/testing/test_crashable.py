@@ -1,4 +1,4 @@
-"""A service that was killed does nothing more."""
+"""A killed service has no effects any more."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_timers_of_the_dead_do_not_come() -> None:
     reactor.callFromThread(came.append, "now")
     assert reactor.seconds() == 1 and came == ["one", "now"]
     reactor.kill()
-    assert later.active()  # the dead may still cancel theirs
+    assert later.active()  # a killed service may still cancel its timers
     reactor.callLater(0, came.append, "three")
     reactor.callFromThread(came.append, "four")
     net.advance(5)
@@ -81,7 +81,7 @@ def test_connections_of_its_own_break_too() -> None:
     assert made[0].is_lost
 
 
-def test_who_refuses_takes_nobody() -> None:
+def test_refusing_service_accepts_no_connection() -> None:
     net, reactor = served()
     reactor.refuses = True
     assert net.ports[1000].factory.buildProtocol(None) is None

@@ -41,7 +41,7 @@ class Port:
         table = {ASKED: answer, RequestCode.SEND_MESSAGE_V2: answer}
         self.dispatcher = Dispatcher(None, table, {}, clock=ManualClock())
         self.faults = Faults(self.pause, self.count, lambda: self.ahead)
-        self.faults.stand_before(self.dispatcher)
+        self.faults.attach(self.dispatcher)
 
     def pause(self, seconds: float) -> Deferred[None]:
         self.pauses.append(Deferred())

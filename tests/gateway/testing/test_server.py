@@ -1,4 +1,4 @@
-"""A server for tests: what lies in it, its time, its faults, its death."""
+"""A server for tests: its messages, time, faults and crashes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Inbox:
         return self.fails < 0
 
 
-def test_what_was_sent_lies_there() -> None:
+def test_sent_messages_are_stored() -> None:
     with hands() as held:
         topic = held.server.create_topic()
         producer = held.producer()
@@ -54,7 +54,7 @@ ACCESS: dict[str, Any] = {
 }
 
 
-def test_users_may_do_what_they_are_allowed() -> None:
+def test_users_are_limited_by_their_policies() -> None:
     with hands(**ACCESS) as held:
         topic, other = held.server.create_topic(), held.server.create_topic()
         held.server.create_user("alice", "alice's", {f"Topic:{topic}": ["Pub"]})
@@ -90,7 +90,7 @@ def test_topics_and_groups_have_names_and_fields() -> None:
         assert found[1] is not None and found[1].retry_max_times == 1
 
 
-def test_how_far_a_group_is() -> None:
+def test_lag_of_a_group() -> None:
     with hands() as held:
         topic, inbox = held.server.create_topic(), Inbox()
         producer = held.producer()
@@ -105,7 +105,7 @@ def test_how_far_a_group_is() -> None:
 
 
 def test_a_service_that_starts_meanwhile_is_waited_for_until_its_first_commit() -> None:
-    """The next pull goes out while the listener is at work, so only the beat after 10 s commits."""
+    """The next pull is sent while the listener is busy, so only the periodic commit after 10 s counts."""
     with hands() as held:
         topic, done = held.server.create_topic(queues=1), Deferred[None]()
         held.send(held.producer(), Message(topic, "book"))
@@ -122,7 +122,7 @@ def test_a_service_that_starts_meanwhile_is_waited_for_until_its_first_commit() 
         held.loop.call(service.close)
 
 
-def test_what_was_popped_is_consumed_when_it_is_acknowledged() -> None:
+def test_popped_message_is_consumed_once_acknowledged() -> None:
     with hands() as held:
         topic, done = held.server.create_topic(queues=1), Deferred[None]()
         mode = admin_groups.set_mode("G", topic, "POP")
@@ -277,7 +277,7 @@ def test_connections_break_and_are_refused() -> None:
         assert len(server.messages(topic)) == 3
 
 
-def test_a_killed_broker_keeps_what_was_written() -> None:
+def test_killed_broker_keeps_written_messages() -> None:
     with hands() as held:
         topic, server = held.server.create_topic(), held.server
         producer = held.producer(retry_times_when_send_failed=0)
@@ -297,7 +297,7 @@ def test_a_killed_broker_keeps_what_was_written() -> None:
         assert bodies(server.messages(topic)) == [b"before", b"after"]
 
 
-def test_a_killed_name_server_forgets_and_is_told_again() -> None:
+def test_broker_registers_again_with_a_restarted_name_server() -> None:
     with hands() as held:
         topic, server = held.server.create_topic(), held.server
         server.kill_name_server()

@@ -1,4 +1,4 @@
-"""Disks of a server for tests: full on request, and taken over from whoever was killed."""
+"""Disks of a server for tests: full on request, and taken over from a killed server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
 
 class Loop:
-    """Calls at once."""
+    """A loop that makes each call at once."""
 
     def callFromThread(self, callable: Any, /, *args: Any, **kw: Any) -> None:
         callable(*args, **kw)
@@ -21,7 +21,7 @@ def storages(tmp_path: Path) -> list[Storage]:
     return [InMemory(lambda: 0), InFolder(str(tmp_path))]
 
 
-def test_a_disk_is_full_when_it_is_told_so(tmp_path: Path) -> None:
+def test_disk_is_full_on_request(tmp_path: Path) -> None:
     for storage in storages(tmp_path):
         storage.disk.makedirs(storage.root)
         storage.set_full(True)

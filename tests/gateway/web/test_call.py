@@ -3,7 +3,7 @@ from mqgateway.gateway.web.call import Caller, WebCall
 from mqgateway.gateway.web.route import Role
 
 
-def test_what_is_named_in_a_call() -> None:
+def test_values_are_read_from_path_query_and_body() -> None:
     call = WebCall(
         Caller("a", Role.ADMIN, "::1"), 5, path={"topic": "P"}, query={"x": 1}, body={"group": "B"}
     )

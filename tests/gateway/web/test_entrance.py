@@ -40,7 +40,7 @@ def test_users_log_in_by_their_secrets() -> None:
         entrance.enter("")
 
 
-def test_who_guesses_waits_even_with_the_right_password() -> None:
+def test_backoff_applies_to_the_right_password_too() -> None:
     world = ConsoleWorld(users=("alice",))
     for _ in range(3):
         with pytest.raises(ApiError):
@@ -53,7 +53,7 @@ def test_who_guesses_waits_even_with_the_right_password() -> None:
     world.entrance.log_in("alice", "alice", "::1")
 
 
-def test_a_user_who_is_disabled_is_out_at_once() -> None:
+def test_disabling_a_user_ends_the_session() -> None:
     world = ConsoleWorld(users=("alice",))
     session = world.entrance.log_in("alice", "alice", "::1")
     assert world.broker.access is not None

@@ -3,7 +3,7 @@ import hashlib
 import json
 import re
 
-from mqgateway.gateway.doctor.checks import TOLD
+from mqgateway.gateway.doctor.checks import TEXTS
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
 
 STATIC = FOLDER
@@ -17,7 +17,7 @@ def test_all_files_are_served_and_nothing_else() -> None:
     assert "vendor/LICENSE.preact" not in files
 
 
-def test_what_came_from_npm_is_as_it_came() -> None:
+def test_vendor_files_match_their_manifest() -> None:
     manifest = json.loads((STATIC / "vendor" / "manifest.json").read_text())
     named = set()
     for package in manifest["packages"]:
@@ -60,13 +60,13 @@ def test_all_of_it_is_small() -> None:
     assert sum(len(gzip.compress(file.body)) for file in static_files().values()) < 250_000
 
 
-def test_every_finding_of_the_doctor_is_told_in_chinese_with_its_values() -> None:
+def test_every_finding_of_the_doctor_has_a_chinese_text_with_its_values() -> None:
     table = (STATIC / "pages" / "findings.js").read_text()
     chinese = {
         check: sentences
         for check, *sentences in re.findall(r'^  "([a-z-]+)": \["(.+)", "(.+)"\],$', table, re.MULTILINE)
     }
-    assert chinese.keys() == TOLD.keys()
-    for check, english in TOLD.items():
+    assert chinese.keys() == TEXTS.keys()
+    for check, english in TEXTS.items():
         for mine, theirs in zip(chinese[check], english, strict=True):
             assert set(re.findall(r"{.*?}", mine)) == set(re.findall(r"{.*?}", theirs)), check

@@ -19,7 +19,7 @@ def test_pages_follow_one_another(descending: bool) -> None:
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_what_comes_and_goes_in_between_moves_no_page(descending: bool) -> None:
+def test_deleted_rows_do_not_shift_later_pages(descending: bool) -> None:
     page = page_of(ROWS, 4, "", descending=descending)
     left = [row for row in ROWS if row[1] not in page.names]
     again = page_of(left, 4, page.cursor, descending=descending)

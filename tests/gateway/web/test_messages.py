@@ -27,12 +27,12 @@ def stored(body: bytes, sys_flag: int = 0, **properties: str) -> StoredMessage:
         (b"[" * 100_000, "[" * 65_536, "text"),
     ],
 )
-def test_bodies_are_shown_as_what_they_are(body: bytes, text: str, form: str) -> None:
+def test_form_of_a_body_is_detected(body: bytes, text: str, form: str) -> None:
     shown = messages.whole(stored(body))
     assert (shown["body"], shown["form"], shown["bytes"]) == (text, form, len(body))
 
 
-def test_what_is_too_long_is_cut_between_letters() -> None:
+def test_long_text_is_truncated_between_characters() -> None:
     shown = messages.whole(stored("ä".encode() * 40_000 + b"x"))
     assert (len(shown["body"]), shown["form"], shown["isWhole"]) == (32_768, "text", False)
     odd = messages.whole(stored(b"x" + "ä".encode() * 40_000))

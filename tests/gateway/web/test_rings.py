@@ -1,7 +1,7 @@
 from mqgateway.gateway.web.rings import Rings
 
 
-def test_what_was_noted_is_given_from_a_time_on() -> None:
+def test_values_are_returned_since_a_time() -> None:
     rings = Rings(("a", "b"))
     for second in range(5):
         rings.add(second * 10, {"a": second, "b": -second})

@@ -56,7 +56,7 @@ def test_messages_come_in_the_order_of_time_from_all_queues(world: ConsoleWorld,
 
 @pytest.mark.parametrize("newest_first", [True, False])
 @pytest.mark.parametrize(("limit", "budget"), [(7, 1000), (1000, 7), (1, 1)])
-def test_it_goes_on_where_it_stopped(
+def test_it_continues_where_it_stopped(
     world: ConsoleWorld, newest_first: bool, limit: int, budget: int
 ) -> None:
     wanted = SearchCriteria("T", newest_first=newest_first, tag="even")

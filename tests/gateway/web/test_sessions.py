@@ -3,7 +3,7 @@ from mqgateway.gateway.web import sessions
 from mqgateway.gateway.web.sessions import Attempts, LoginSessions
 
 
-def test_a_session_ends_when_nobody_uses_it() -> None:
+def test_idle_session_ends() -> None:
     clock = ManualClock()
     made = LoginSessions(clock)
     session = made.open("alice", 60)
@@ -31,7 +31,7 @@ def test_ids_cannot_be_guessed() -> None:
     assert len(ids) == 100 and all(len(one) >= 43 for one in ids)
 
 
-def test_there_are_never_very_many() -> None:
+def test_oldest_session_is_evicted_at_the_limit() -> None:
     clock = ManualClock()
     made = LoginSessions(clock)
     first = made.open("first", None)
@@ -41,7 +41,7 @@ def test_there_are_never_very_many() -> None:
     assert len(made) == sessions.SESSIONS_MAX and made.find(first.id) is None
 
 
-def test_who_guesses_waits_longer_each_time() -> None:
+def test_failed_logins_back_off_longer_each_time() -> None:
     clock = ManualClock()
     attempts = Attempts(clock)
     waits = []

@@ -1,4 +1,4 @@
-"""The door: who is refused by what, whatever the route; and what answers look like."""
+"""The console's entry checks: refusals by reason for every route, and the form of answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def path_of(route: Route) -> str:
 
 @pytest.fixture(scope="module")
 def users() -> ConsoleWorld:
-    """A broker with a user of every role, and one whom policies allow nothing."""
+    """A broker with a user of every role, and policies without entries."""
     return ConsoleWorld(
         users=("viewer", "reader", "operator"),
         policies={},
@@ -37,7 +37,7 @@ def users() -> ConsoleWorld:
 
 @pytest.fixture(scope="module")
 def opened() -> ConsoleBrowser:
-    """Somebody who may do everything."""
+    """A browser with all permissions."""
     return console()
 
 
@@ -45,7 +45,7 @@ def opened() -> ConsoleBrowser:
 
 
 @pytest.mark.parametrize("route", PROTECTED, ids=name_of)
-def test_nobody_gets_in_without_a_login(users: ConsoleWorld, route: Route) -> None:
+def test_request_without_a_login_is_refused(users: ConsoleWorld, route: Route) -> None:
     nobody = ConsoleBrowser(users)
     for cookie in ("", "mqgateway-8088=guess", "mqgateway-8088="):
         nobody.cookie = cookie
@@ -53,14 +53,14 @@ def test_nobody_gets_in_without_a_login(users: ConsoleWorld, route: Route) -> No
 
 
 @pytest.mark.parametrize("route", [route for route in PROTECTED if route.role > Role.VIEWER], ids=name_of)
-def test_nobody_does_what_the_role_forbids(users: ConsoleWorld, route: Route) -> None:
+def test_request_beyond_the_role_is_refused(users: ConsoleWorld, route: Route) -> None:
     lower = Role(route.role - 1).name.lower()
     code, why = ConsoleBrowser(users).log_in(lower).refused(route.method, path_of(route))
     assert (code, why) == (403, f"your role is {lower}; it takes {route.role.name.lower()}")
 
 
 def example(route: Route) -> dict[str, object]:
-    """A body with all that has to be there."""
+    """Return a body with all required fields."""
     values: dict[type, object] = {str: "x", int: 1, bool: True, dict: {"a": "b"}, list: ["x"]}
     return {field.name: values[field.kind] for field in route.body if not field.choices}
 
@@ -75,7 +75,7 @@ def with_query(route: Route) -> str:
     [route for route in PROTECTED if route.role <= Role.OPERATOR and "{id}" not in route.path],
     ids=name_of,
 )
-def test_nobody_does_what_policies_do_not_allow(users: ConsoleWorld, route: Route) -> None:
+def test_request_without_a_policy_is_refused(users: ConsoleWorld, route: Route) -> None:
     code, why = (
         ConsoleBrowser(users).log_in("operator").refused(route.method, with_query(route), example(route))
     )
@@ -187,7 +187,7 @@ def test_lists_that_did_not_change_are_not_sent_again(opened: ConsoleBrowser) ->
     assert (first.code, again.code) == (200, 304)
 
 
-def test_what_there_is_not(opened: ConsoleBrowser) -> None:
+def test_unknown_routes_methods_and_parameters_are_rejected(opened: ConsoleBrowser) -> None:
     assert opened.refused("GET", "/nothing")[0] == 404
     assert opened.refused("GET", "/openapi.json/")[0] == 404
     response = opened.ask("PATCH", "/topics")
@@ -201,7 +201,7 @@ def test_the_document(opened: ConsoleBrowser) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"[" * 10_000])
-def test_bodies_that_are_none(opened: ConsoleBrowser, body: bytes) -> None:
+def test_malformed_bodies_are_rejected(opened: ConsoleBrowser, body: bytes) -> None:
     head = (
         f"POST /api/v1/topics HTTP/1.1\r\nHost: localhost\r\nCookie: {opened.cookie}\r\n"
         f"x-console-token: {opened.csrf}\r\nContent-Type: application/json\r\n"
@@ -225,7 +225,7 @@ def test_long_bodies_are_cut_off(opened: ConsoleBrowser, is_chunked: bool) -> No
     assert one.transport.value().startswith(b"HTTP/1.1 413 ") and one.transport.disconnecting
 
 
-def test_what_fails_is_told_in_the_log_only(
+def test_failure_is_described_in_the_log_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     browser = console()
@@ -239,7 +239,7 @@ def test_what_fails_is_told_in_the_log_only(
     assert (code, "secret" in why) == (500, False) and "secret" in caplog.text
 
 
-def test_who_went_away_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_connection_gets_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     browser = console()
     monkeypatch.setattr("mqgateway.gateway.web.console.TURN_SECONDS", -1)
     one = browser.open()

@@ -30,7 +30,7 @@ class Asked:
 
 
 class World:
-    """A stream of what is put into `events`."""
+    """A stream of the entries of `events`."""
 
     def __init__(self) -> None:
         self.clock, self.request, self.events = Clock(), Asked(), [("a", 1)]
@@ -50,7 +50,7 @@ class World:
         return list(events)
 
 
-def test_events_are_told_as_they_come() -> None:
+def test_events_are_written_as_they_arrive() -> None:
     world = World()
     assert world.request.written == [b"event: a\ndata: 1\n\n"]
     world.events = [("b", {"x": "\n"}), ("c", None)]
@@ -64,7 +64,7 @@ def test_silence_is_broken_now_and_then() -> None:
     assert world.request.written[1:] == [b":\n\n"]
 
 
-def test_who_does_not_read_misses_events() -> None:
+def test_slow_reader_misses_events() -> None:
     world = World()
     world.stream.pauseProducing()
     world.events = [("b", 1), ("b", 2)]

@@ -42,7 +42,7 @@ def test_a_line_says_rows_time_rate_and_lag() -> None:
     assert line_of({"batchId": 0}) == "batch 0: 0 rows in 0 ms, 0 rows/s, 0 messages behind"
 
 
-def test_batches_are_told_once_and_added_up() -> None:
+def test_batches_are_reported_once_and_added_up() -> None:
     lines: list[str] = []
     query = Query([progress(0, 5)], [progress(0, 5), progress(1, 7)], [progress(1, 7)])
     report = follow(query, "archive", lines.append, ManualClock())

@@ -31,7 +31,7 @@ def test_places_are_names_on_the_path_or_files(tmp_path: Path) -> None:
     assert exists(str(tmp_path)) and not exists(str(tmp_path / "header.h"))
 
 
-def test_user_without_rights_is_told_which_packages_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_rights_is_shown_which_packages_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(machine.shutil, "which", lambda name: None)
     with pytest.raises(NotInstallable, match="missing: maven nodejs; install them, or use --no-peers"):

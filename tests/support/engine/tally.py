@@ -1,4 +1,4 @@
-"""What the broker's own work was counted as."""
+"""Counts of the broker's own work."""
 
 from collections import Counter
 

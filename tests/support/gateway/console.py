@@ -1,4 +1,4 @@
-"""A console on a broker in memory, and browsers that ask it."""
+"""A console on a broker in memory, and browsers that send it requests."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ from tests.support.gateway.web import Browser, Response
 
 HOST = "localhost:8088"
 PORT = 10911
-"""Of the broker, in memory."""
+"""Port of the broker, in memory."""
 HOST_BYTES = pack_host("10.0.0.1", 4001)
 
 
 class ConsoleWorld:
-    """A broker with a console. With `users` they log in, by their names as passwords; `root` is a super user.
+    """A broker with a console. With `users` a login is required, with the name as password; `root` is a super
+    user.
 
-    `memory` makes the broker. `policies`: of each user pairs of a resource and an action; with them policies
-    count.
+    `memory` makes the broker. `policies` has pairs of a resource and an action for each user; with it
+    requests are authorized.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class ConsoleBrowser:
         self.cookie = self.csrf = ""
 
     def log_in(self, user: str = "") -> ConsoleBrowser:
-        """Get in: by password, or by the link."""
+        """Log in by password, or by the link."""
         given = {"user": user, "password": user} if user else {"token": self.world.entrance.link_token}
         response = self.ask("POST", "/session", given)
         assert response.code == 200, response.body
@@ -119,7 +120,7 @@ class ConsoleBrowser:
         headers: dict[str, str] | None = None,
         prefix: str = PREFIX,
     ) -> Response:
-        """A request; a header that is empty is left out."""
+        """Send a request and return its response; empty headers are left out."""
         data = b"" if body is None else json.dumps(body).encode()
         sent = {
             "Host": HOST,
@@ -143,28 +144,28 @@ class ConsoleBrowser:
         return browser.responses[-1]
 
     def open(self) -> Browser:
-        """A connection."""
+        """Open a connection."""
         return Browser(self.world.site)
 
     def get(self, path: str) -> Any:
-        """What a GET gives, which must go well."""
+        """Return the body of a GET, which must succeed."""
         response = self.ask("GET", path)
         assert response.code == 200, (path, response)
         return json.loads(response.body)
 
     def do(self, method: str, path: str, body: Any = None) -> Any:
-        """The same of any other."""
+        """Return the body of a request with another method, which must succeed."""
         response = self.ask(method, path, {} if body is None and method != "DELETE" else body)
         assert response.code == 200, (path, response)
         return json.loads(response.body)
 
     def refused(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
-        """The status and the sentence of a refusal."""
+        """Return the status and the text of a refusal."""
         response = self.ask(method, path, {} if body is None and method == "POST" else body)
         assert response.code >= 400, (path, response)
         return response.code, json.loads(response.body)["error"]
 
 
 def console(**given: Any) -> ConsoleBrowser:
-    """A browser that is logged in by the link, to a broker of its own."""
+    """Return a browser that is logged in by the link, with a broker of its own."""
     return ConsoleBrowser(ConsoleWorld(**given)).log_in()

@@ -9,7 +9,7 @@ from twisted.internet.testing import StringTransport
 
 
 class Response(NamedTuple):
-    """What came back."""
+    """A response of the site."""
 
     code: int
     headers: dict[str, str]
@@ -35,7 +35,7 @@ class Browser:
 
     @property
     def responses(self) -> list[Response]:
-        """All answers so far, whole ones only."""
+        """All complete responses so far."""
         data, found = self.transport.value(), []
         while b"\r\n\r\n" in data:
             head, _, data = data.partition(b"\r\n\r\n")
@@ -47,6 +47,6 @@ class Browser:
         return found
 
     def get(self, path: str, method: str = "GET") -> Response:
-        """Ask, and the answer."""
+        """Send a request and return its response."""
         self.ask(path, method)
         return self.responses[-1]

@@ -24,7 +24,7 @@ BLOCK = 10_000
 
 
 class Moving:
-    """The topic. Its queue is the second one of broker-a at first, and has the number 0."""
+    """The topic. Its queue, with the number 0, is first the second queue of broker-a."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -32,18 +32,18 @@ class Moving:
         self.services["broker-b"] = cluster.add_broker("broker-b", PORTS["broker-b"])
         self.pieces = [Piece(0, 1, "broker-a", 0)]
         self._epoch = 1
-        self._tell()
+        self._report()
 
     def move(self, to: str) -> None:
-        """The queue goes on at another broker, at the next block of offsets."""
+        """Move the queue to another broker, where it continues at the next block of offsets."""
         last = self.pieces[-1]
         most = self.services[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
         begin = (last.logical(most) // BLOCK + 1) * BLOCK
         self.pieces = [*self.pieces, Piece(last.gen + 1, last.queue_id + 1, to, begin)]
-        self._tell()
+        self._report()
 
     def send(self, *bodies: str) -> None:
-        """Messages, to the broker that leads."""
+        """Send messages to the broker that leads."""
         for body in bodies:
             header = SendMessageRequestHeader(
                 producer_group="Fillers",
@@ -59,7 +59,7 @@ class Moving:
             assert answer.ext_fields["queueId"] == "0"
             self.cluster.net.advance(1.0)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._epoch += 1
         for name in PORTS:
             mapping = TopicQueueMappingDetail(TOPIC, name, 1, self._epoch)

@@ -1,4 +1,7 @@
-"""Drives transactional producers and readers of librdkafka through `confluent_kafka`: a JSON object a line."""
+"""Drives transactional producers and readers of librdkafka through `confluent_kafka`.
+
+Requests and answers are JSON objects, one a line.
+"""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_a_leaders_entry_must_be_the_next() -> None:
         assert log.disk.read_bytes(f"{FOLDER}/{name}") == leader.disk.read_bytes(f"{FOLDER}/{name}")
 
 
-def test_cut_and_go_on() -> None:
+def test_cut_and_continue() -> None:
     log = synced(filled(20))
     log.note_committed(19)
     log.cut(12)
@@ -150,9 +150,9 @@ def test_opened_log_is_synced_except_the_last_two_files() -> None:
 
 
 @pytest.mark.parametrize("position", [2048, 2048 + 100])
-def test_begin_anew(position: int) -> None:
+def test_reset(position: int) -> None:
     log = filled(20)
-    log.begin_anew(7, position)
+    log.reset(7, position)
     assert state(log) == (7, position, 6, -1, position)
     log.append_entry(Entry(7, 4, position, body_of(7)))
     log.append(4, body_of(8))
@@ -199,7 +199,7 @@ def test_a_write_that_fails_moves_nothing(path: str, call: str) -> None:
     assert bodies(log) == bodies(opened(log.disk)) == [body_of(number) for number in range(13)]
 
 
-def test_damage_is_told_where_it_is_read() -> None:
+def test_damage_is_reported_where_it_is_read() -> None:
     log = filled(6)
     log.disk.open(f"{FOLDER}/data/{0:020d}").write(82, b"\xff")
     with pytest.raises(CorruptFile, match="entry 1 is not there"):

@@ -40,7 +40,7 @@ def test_an_entry_that_the_index_lacks_is_there() -> None:
 
 
 @pytest.mark.parametrize("lost", [[0], [128], [512], [0, 128, 256, 384, 512]])
-def test_an_index_is_made_anew(lost: list[int]) -> None:
+def test_index_is_rebuilt(lost: list[int]) -> None:
     log = filled(20)
     before = {start: log.disk.read_bytes(f"{FOLDER}/index/{start:020d}") for start in log.index.starts}
     for start in lost:
@@ -74,12 +74,12 @@ def test_a_missing_file_is_refused() -> None:
 def test_a_file_without_an_entry_begins_where_it_does() -> None:
     """As where a broker's older log ends at this offset."""
     log = filled(0)
-    log.begin_anew(0, 1024)
+    log.reset(0, 1024)
     assert state(opened(log.disk)) == (0, 1024, -1, -1, 1024)
 
 
 @pytest.mark.parametrize("noted", [-1, 3, 12, 19, 99])
-def test_the_end_of_a_log_that_somebody_else_has_open(noted: int) -> None:
+def test_end_of_a_log_that_another_process_has_open(noted: int) -> None:
     log = filled(20)
     written(log.disk, 1536 + 164, b"x" * 20 + encode(22, 1, 1536 + 184, body_of(20)))
     before = log.disk.operations

@@ -107,6 +107,15 @@ def test_truncation_brings_older_batches_back() -> None:
     assert (check(bench.store, 0), check(bench.store, 4), check(bench.store, 6)) == (0, 4, None)
 
 
+def test_batch_that_is_cut_off_before_its_dispatch_is_not_known() -> None:
+    bench = Bench(flush_disk_type=FlushDiskType.SYNC_FLUSH)
+    end = put_whole(bench.store, ProducerBatch(7, 0, 0, 2)).end_offset
+    put_whole(bench.store, ProducerBatch(7, 0, 2, 2))
+    assert check(bench.store, 2) == 2
+    assert bench.store.cut(end)
+    assert (check(bench.store, 0), check(bench.store, 2)) == (0, None)
+
+
 def test_expired_producer_is_forgotten() -> None:
     bench = Bench()
     put_whole(bench.store, ProducerBatch(7, 0, 0, 2))

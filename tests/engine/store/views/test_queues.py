@@ -24,7 +24,7 @@ def test_truncation_returns_the_newest_record_with_a_unit() -> None:
     assert bench.store._views[0].truncate(0) == NOTHING
 
 
-def test_files_on_disk_tell_the_newest_record_before_they_are_loaded() -> None:
+def test_files_on_disk_report_the_newest_record_before_they_are_loaded() -> None:
     bench = Bench()
     bench.put(*[message() for _ in range(3)])
     assert bench.store._views[0].newest_on_disk() == NOTHING

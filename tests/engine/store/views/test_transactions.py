@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.producers.batch import ProducerBatch
-from mqgateway.engine.producers.markers import Marker
+from mqgateway.engine.producers.markers import Marker, marker_of
 from mqgateway.engine.producers.state import BatchRefusal
 from mqgateway.engine.producers.transactions import MarkerRefusal
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL, Batch
 from mqgateway.engine.store.message_store import GetStatus, MessageStore
-from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka, read_all
+from tests.support.engine.store.kafka_batches import fetched, kafka_batch, put_kafka, read_all, values
 from tests.support.engine.store.producing import put_marker, put_whole
-from tests.support.engine.store.stores import Bench, records
+from tests.support.engine.store.stores import Bench, message, records
 
 DAY = 86_400_000
 TOPIC = "batched"
@@ -215,3 +220,109 @@ def test_producers_of_a_topic_are_listed_until_they_expire() -> None:
     bench.clock.advance(DAY)
     bench.store.tick()
     assert list(bench.store.transactions.of_topic(TOPIC)[0]) == [1]
+
+
+class Consumers:
+    """A queue with transactions, the records that were committed, and readers of both kinds."""
+
+    def __init__(self) -> None:
+        self.bench = Bench(mapped_file_size_commit_log=1 << 16)
+        self.sequences: dict[int, int] = {}
+        self.open: dict[int, list[tuple[int, bytes]]] = {}
+        self.committed: list[tuple[int, bytes]] = []
+        self.count = 0
+
+    @property
+    def store(self) -> MessageStore:
+        """The store as it is now."""
+        return self.bench.store
+
+    def do(self, kind: str, producer_id: int, count: int) -> None:
+        """Do one step of a history."""
+        if kind == "batch":
+            self._batch(producer_id, count)
+        elif kind == "send":
+            self.count += 1
+            [offset] = self.bench.put(message(TOPIC, 0, b"m%d" % self.count))
+            self.committed.append((offset, b"m%d" % self.count))
+        elif kind == "kill":
+            self.bench = self.bench.kill()
+        else:
+            put_marker(self.store, producer_id, kind == "commit")
+            self.store.dispatch()
+            records = self.open.pop(producer_id, [])
+            self.committed += records if kind == "commit" else []
+
+    def _batch(self, producer_id: int, count: int) -> None:
+        given = [b"%d-%d" % (self.count, index) for index in range(count)]
+        sequence = self.sequences.get(producer_id, 0)
+        named = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+        offset = put_kafka(self.store, kafka_batch(*given, flags=TRANSACTIONAL, **named)).queue_offset
+        self.sequences[producer_id] = sequence + count
+        self.count += 1
+        self.open.setdefault(producer_id, []).extend(enumerate(given, offset))
+
+    def expected(self) -> list[tuple[int, bytes]]:
+        """Return the committed records before the oldest open transaction, in order."""
+        limit = min((records[0][0] for records in self.open.values()), default=1 << 62)
+        return sorted(one for one in self.committed if one[0] < limit)
+
+    def kafka(self, size: int) -> list[tuple[int, bytes]]:
+        """Return what Kafka's consumer of committed records delivers, which reads so many bytes at a time."""
+        found: list[tuple[int, bytes]] = []
+        offset = 0
+        while True:
+            result = self.store.batches.get(TOPIC, 0, offset, size)
+            if not result.spans:
+                return found
+            aborted = self.store.transactions.aborted(TOPIC, 0, offset, result.next_offset)
+            found += delivered(fetched(result), [(one.first_offset, one.producer_id) for one in aborted])
+            offset = result.next_offset
+
+    def rocketmq(self, count: int) -> list[tuple[int, bytes]]:
+        """Return what a client of RocketMQ pulls, so many messages at a time."""
+        found: list[tuple[int, bytes]] = []
+        offset = 0
+        while True:
+            result = self.store.get(TOPIC, 0, offset, count)
+            if result.next_offset <= offset:
+                return found
+            found += [(one.queue_offset, one.body) for one in records(result)]
+            offset = result.next_offset
+
+
+def delivered(batches: list[Batch], aborted: list[tuple[int, int]]) -> list[tuple[int, bytes]]:
+    """Return the records that Kafka's consumer delivers of an answer (`CompletedFetch.nextFetchedRecord`)."""
+    waiting, skipped = sorted(aborted), set[int]()
+    found: list[tuple[int, bytes]] = []
+    for batch in batches:
+        while waiting and waiting[0][0] <= batch.last_offset:
+            skipped.add(waiting.pop(0)[1])
+        marker = marker_of(bytes(batch.data))
+        if marker is not None:
+            if not marker.commit:
+                skipped.discard(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in skipped):
+            found += [
+                (batch.base_offset + index, value or b"") for index, value in enumerate(values([batch]))
+            ]
+    return found
+
+
+_steps = st.one_of(
+    st.tuples(st.sampled_from(["batch", "batch", "commit", "abort"]), st.integers(1, 4), st.integers(1, 3)),
+    st.tuples(st.sampled_from(["send", "send", "kill"]), st.just(0), st.just(0)),
+)
+
+
+@given(st.lists(_steps, max_size=40), st.sampled_from([1, 300, 1 << 20]), st.sampled_from([1, 3, 32]))
+def test_readers_get_each_committed_record_once_and_no_other(
+    history: list[tuple[Any, ...]], size: int, count: int
+) -> None:
+    consumers = Consumers()
+    for step in history:
+        consumers.do(*step)
+    for producer_id in (0, *list(consumers.open)):
+        assert consumers.kafka(size) == consumers.rocketmq(count) == consumers.expected()
+        consumers.do("abort" if producer_id % 2 else "commit", producer_id, 0)
+    assert consumers.kafka(size) == consumers.rocketmq(count) == sorted(consumers.committed)

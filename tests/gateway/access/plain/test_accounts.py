@@ -96,7 +96,7 @@ def test_a_request_must_spell_permissions() -> None:
         check_given(config(group_perms=[""]))
 
 
-def test_words_that_are_no_permissions_are_told() -> None:
+def test_words_that_are_no_permissions_are_reported() -> None:
     one = config(topic_perms=["a=PUB", "b=pub"], group_perms=["g=ALL"], default_topic_perm="no")
     assert unknown_permissions(one) == ["no", "pub", "ALL"]
 

@@ -16,14 +16,14 @@ from mqgateway.engine.steps import run
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.policies import Action, topic
 from mqgateway.gateway.access.signature import Credentials
-from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
+from mqgateway.gateway.access.throttling import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.codec.codes import V4_9_8, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
 from mqgateway.gateway.codec.version_4 import AclRequestCode
@@ -311,7 +311,7 @@ def test_one_way_requests_are_refused_in_silence(served: Served) -> None:
     assert served.begin(command) is None and served.calls == 0
 
 
-def test_the_audit_log_tells_who_was_refused_and_why(caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_log_reports_who_was_refused_and_why(caplog: pytest.LogCaptureFixture) -> None:
     served = Served(audit_log_format=AuditFormat.JSON)
     with caplog.at_level(logging.DEBUG, "mqgateway.audit"):
         served.ask(send("td"))
@@ -358,7 +358,7 @@ def test_admission_of_a_front_end_without_commands(
 ) -> None:
     control, said = Served().control, ""
     try:
-        control.admit(Asker(name, secret.__eq__, address, "Request"), lambda: [needed])
+        control.admit(FrontEndCaller(name, secret.__eq__, address, "Request"), lambda: [needed])
     except NotAdmitted as refusal:
         said = refusal.message
     assert said == why

@@ -85,7 +85,7 @@ def test_only_what_has_changed_is_read_again() -> None:
     assert list(place.read(after)[0]) == [MAIN]
 
 
-def test_a_file_that_cannot_be_read_goes_on_saying_what_it_said() -> None:
+def test_file_that_cannot_be_read_keeps_its_last_answer() -> None:
     place = Place()
     files, _ = place.read()
     for text, problem in ((b"accounts: [", f"{MAIN}:2: did not find"), (b"", f"{MAIN} is empty")):

@@ -105,7 +105,7 @@ def test_a_file_that_becomes_unreadable_keeps_its_rules_and_says_so(
     assert kept.names() == ["account-2"]
 
 
-def test_a_disk_that_fails_for_a_while_is_told_once(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+def test_disk_that_fails_for_a_while_is_reported_once(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
     kept.write(TWO)
     for _ in range(3):
         kept.disk.fail_next("read", MAIN, errno.EIO)
@@ -184,7 +184,7 @@ def test_white_addresses_are_put_into_known_files_only(kept: Kept) -> None:
         assert kept.keeper.put_addresses(["*"], path) is None
 
 
-def test_all_that_is_in_force_is_told_with_versions(kept: Kept) -> None:
+def test_all_values_in_force_are_reported_with_versions(kept: Kept) -> None:
     other = "/rmq/conf/acl/other.yml"
     kept.write(
         TWO + b"globalWhiteRemoteAddresses: ['*']\n" + b"dataVersion: [{counter: 7, timestamp: 9}]\n", other
@@ -202,7 +202,7 @@ def test_all_that_is_in_force_is_told_with_versions(kept: Kept) -> None:
     assert Kept(None).keeper.versions() == (AclDataVersion(0, ManualClock().millis()), {})
 
 
-def test_a_key_that_is_in_two_files_is_told(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
+def test_key_that_is_in_two_files_is_reported(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
     kept.write(ONE, "/rmq/conf/acl/other.yml")
     kept.look()
     assert f"{MAIN}: accessKey account-1 is in /rmq/conf/acl/other.yml already" in caplog.text

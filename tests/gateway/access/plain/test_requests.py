@@ -155,7 +155,7 @@ def test_versions_count_changes(served: Served) -> None:
     assert json.loads(served.ask(52).ext_fields["version"]) == {"counter": 1, "timestamp": began + 1000}
 
 
-def test_a_disk_that_takes_nothing_is_told(served: Served) -> None:
+def test_disk_that_takes_nothing_is_reported(served: Served) -> None:
     for code, refusal in ((50, 209), (51, 210), (53, 211)):
         served.disk.fail_next("write", MAIN, errno.ENOSPC)
         fields = {

@@ -153,23 +153,23 @@ def test_announced_address_is_taken_live_and_the_listeners_stay(
     broker: AdminBroker, body: bytes, address: str, ha_address: str
 ) -> None:
     broker.options.broker_ip1 = broker.options.broker_ip2 = "10.0.0.1"
-    told: list[int] = []
-    broker.broker.cluster.registration.soon = lambda topic=None: told.append(1)  # type: ignore[method-assign]
+    reported: list[int] = []
+    broker.broker.cluster.registration.soon = lambda topic=None: reported.append(1)  # type: ignore[method-assign]
     assert broker.ask(UPDATE, body=body).code == 0
     environment = broker.broker.environment
     assert (environment.address, environment.ha_address) == (address, ha_address)
     assert (environment.port, environment.ha_port) == (10911, 10912)
-    assert told == [1]
+    assert reported == [1]
 
 
 def test_changed_permission_is_announced(broker: AdminBroker) -> None:
-    told: list[int] = []
-    broker.broker.cluster.registration.soon = lambda: told.append(1)
+    reported: list[int] = []
+    broker.broker.cluster.registration.soon = lambda: reported.append(1)
     before = broker.broker.tables.topics.data_version.counter
     broker.ask(UPDATE, body=b"traceOn=false")
-    assert told == [] and broker.broker.tables.topics.data_version.counter == before
+    assert reported == [] and broker.broker.tables.topics.data_version.counter == before
     broker.ask(UPDATE, body=b"brokerPermission=4")
-    assert told == [1] and broker.broker.tables.topics.data_version.counter == before + 1
+    assert reported == [1] and broker.broker.tables.topics.data_version.counter == before + 1
 
 
 def test_a_count_is_shown_over_a_minute_an_hour_and_a_day(broker: AdminBroker) -> None:

@@ -145,8 +145,8 @@ def test_offline_or_old_consumer_is_refused(broker: AdminBroker) -> None:
         SYSTEM,
         "The Consumer <g> <me> not online",
     )
-    told = HeartbeatData(client_id="me", consumer_data_set=[consumer("g", "T")]).encode()
-    broker.ask(RequestCode.HEART_BEAT, body=told, peer=FakePeer(ONE), version=26)
+    reported = HeartbeatData(client_id="me", consumer_data_set=[consumer("g", "T")]).encode()
+    broker.ask(RequestCode.HEART_BEAT, body=reported, peer=FakePeer(ONE), version=26)
     assert broker.refusal(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING) == (
         SYSTEM,
         "The Consumer <me> Version <V3_0_6_SNAPSHOT> too low to finish, please upgrade it to V3_1_8_SNAPSHOT",

@@ -26,7 +26,7 @@ QUEUE = MessageQueue("T", "broker-a", 0)
 DONE = ClientAnswer(0, b"done", None, {})
 
 
-class Told:
+class Notifications:
     """A client of any protocol that keeps its notifications, and answers when the test does."""
 
     is_open = True
@@ -82,7 +82,7 @@ def test_connected_clients_of_groups(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         consumers.consumer_group(memory.broker, "g")
     assert refused.value.reason is Reason.CONSUMER_NOT_ONLINE
-    join(memory, Told())
+    join(memory, Notifications())
     group = consumers.consumer_group(memory.broker, "g")
     assert [client.client_id for client in group.clients.values()] == ["me"]
     found = consumers.subscription_of_consumer(memory.broker, "g", "T")
@@ -94,7 +94,7 @@ def test_connected_clients_of_groups(memory: AdminBroker) -> None:
 
 
 def test_running_info_is_requested(memory: AdminBroker) -> None:
-    client = Told()
+    client = Notifications()
     join(memory, client)
     answers: list[ClientAnswer] = []
     consumers.running_info(memory.broker, "g", "me", jstack=True, fields={"x": "1"}).addCallback(
@@ -115,7 +115,7 @@ def test_running_info_is_requested(memory: AdminBroker) -> None:
 def test_client_without_an_answer_is_named(
     memory: AdminBroker, error: NotAnswered, reason: Reason, message: str
 ) -> None:
-    client = Told()
+    client = Notifications()
     join(memory, client)
     asked = consumers.running_info(memory.broker, "g", "me")
     client.answer.errback(error)
@@ -126,7 +126,7 @@ def test_client_without_an_answer_is_named(
 def test_message_is_consumed_directly_with_its_topics_flags(memory: AdminBroker) -> None:
     memory.add_topic("T", topic_sys_flag=1)
     message_id = memory.send("T", body=b"again").ext["msgId"]
-    client = Told()
+    client = Notifications()
     join(memory, client)
     consumers.consume_directly(memory.broker, "g", "me", "T", message_id, may_use=None)
     (message,) = client.heard
@@ -139,7 +139,7 @@ def test_message_is_consumed_directly_with_its_topics_flags(memory: AdminBroker)
 
 
 def test_offsets_of_members_without_those_that_do_not_answer(memory: AdminBroker) -> None:
-    join(memory, Told(), "one", 1)
+    join(memory, Notifications(), "one", 1)
     join(memory, UNREACHABLE, "two", 2)
     found: list[dict[str, dict[MessageQueue, int]]] = []
     consumers.consumer_status(memory.broker, "g", "T").addCallback(found.append)

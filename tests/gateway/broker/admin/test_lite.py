@@ -5,7 +5,7 @@ import pytest
 from mqgateway.gateway.broker.admin import lite
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import GetLiteTopicInfoResponseBody
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.codec.lenient_json import loads
 from tests.support.gateway.broker.helpers import Answer
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 @pytest.fixture

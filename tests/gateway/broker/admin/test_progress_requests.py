@@ -161,10 +161,10 @@ class TestInTheClients:
     def test_members_are_notified_of_offsets(self, broker: AdminBroker) -> None:
         broker.subscribe("g", "T")
         assert offsets_of(broker.json(RESET, reset(timestamp=-1))) == {0: 4, 1: 2}
-        (told,) = broker.consumer.sent
-        assert told.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET and told.is_oneway
-        assert (told.ext_fields["topic"], told.ext_fields["group"]) == ("T", "g")
-        assert offsets_of(loads(told.body)) == {0: 4, 1: 2}
+        (reported,) = broker.consumer.sent
+        assert reported.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET and reported.is_oneway
+        assert (reported.ext_fields["topic"], reported.ext_fields["group"]) == ("T", "g")
+        assert offsets_of(loads(reported.body)) == {0: 4, 1: 2}
         assert not broker.broker.tables.offsets.has_reset("g", "T", 0)
 
     def test_reset_without_force_never_moves_forward(self, broker: AdminBroker) -> None:
@@ -177,8 +177,8 @@ class TestInTheClients:
         command = RemotingCommand.request(RESET, reset())
         command.language = LanguageCode.CPP
         broker.dispatcher.dispatch(decode_command(encode_command(command)[4:]), broker.producer)
-        (told,) = broker.consumer.sent
-        assert loads(told.body)["offsetTable"] == [
+        (reported,) = broker.consumer.sent
+        assert loads(reported.body)["offsetTable"] == [
             {"topic": "T", "brokerName": "broker-a", "queueId": queue_id, "offset": 0} for queue_id in (0, 1)
         ]
 

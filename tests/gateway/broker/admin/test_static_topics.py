@@ -24,11 +24,11 @@ GOOD = TopicQueueMappingDetail(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)
 
 def test_topic_and_mapping_are_stored_together() -> None:
     brokers = Cluster("a")
-    told: list[Any] = []
-    brokers["a"].broker.tables.topics.on_change = told.append
+    reported: list[Any] = []
+    brokers["a"].broker.tables.topics.on_change = reported.append
     for _ in range(2):
         assert brokers.update("a", GOOD).code == 0
-    assert len(told) == 2
+    assert len(reported) == 2
     broker = brokers["a"].broker
     config = broker.tables.topics.get(TOPIC)
     assert config is not None and (config.read_queue_nums, config.perm) == (8, 6)
@@ -112,9 +112,9 @@ def test_slaves_receive_the_mappings() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
     body = brokers["a"].ask(RequestCode.GET_ALL_TOPIC_CONFIG).arrived.body
-    told = TopicConfigAndMappingSerializeWrapper.decode(body)
-    assert list(told.topic_queue_mapping_detail_map) == [TOPIC]
-    assert told.mapping_data_version == brokers["a"].broker.tables.mappings.data_version.to_json()
+    reported = TopicConfigAndMappingSerializeWrapper.decode(body)
+    assert list(reported.topic_queue_mapping_detail_map) == [TOPIC]
+    assert reported.mapping_data_version == brokers["a"].broker.tables.mappings.data_version.to_json()
 
 
 def test_a_deleted_topic_has_no_mapping() -> None:

@@ -41,8 +41,8 @@ def config(broker: AdminBroker, topic: str) -> Any:
 
 
 def test_topic_is_created_as_requested(broker: AdminBroker) -> None:
-    told: list[str] = []
-    broker.broker.tables.topics.on_change = lambda configs: told.extend(one.topic_name for one in configs)
+    reported: list[str] = []
+    broker.broker.tables.topics.on_change = lambda configs: reported.extend(one.topic_name for one in configs)
     answer = broker.ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC,
         create("T", order=True, topic_sys_flag=1, attributes="+message.type=FIFO"),
@@ -58,7 +58,7 @@ def test_topic_is_created_as_requested(broker: AdminBroker) -> None:
         "topicSysFlag": 1,
         "writeQueueNums": 3,
     }
-    assert told == ["T"]
+    assert reported == ["T"]
 
 
 def test_new_topic_is_answered_once_it_is_registered(broker: AdminBroker) -> None:

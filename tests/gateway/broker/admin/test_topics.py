@@ -10,7 +10,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.codec.bodies import MessageQueue
 from tests.support.gateway.broker.admin import AdminBroker
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def test_the_brokers_own_topics(memory: AdminBroker) -> None:
 
 
 @pytest.fixture
-def popping() -> PopBroker:
+def pops() -> PopBroker:
     return PopBroker()
 
 
-def make_anew(broker: PopBroker, name: str = "T") -> None:
+def recreate(broker: PopBroker, name: str = "T") -> None:
     topics.delete_topic(broker.broker, name)
     broker.add_topic(name)
 
@@ -90,135 +90,135 @@ def bodies(broker: PopBroker, name: str = "T", queues: int = 4) -> list[bytes]:
     return [each.body for queue_id in range(queues) for each in broker.stored(name, queue_id)]
 
 
-def test_pop_of_deleted_topic_brings_back_no_message_of_the_new_topic(popping: PopBroker) -> None:
+def test_pop_of_deleted_topic_brings_back_no_message_of_the_new_topic(pops: PopBroker) -> None:
     for body in (b"old 1", b"old 2"):
-        popping.send("T", body)
-    assert len(popping.pop(invisible_time=3000)) == 2
-    make_anew(popping)
+        pops.send("T", body)
+    assert len(pops.pop(invisible_time=3000)) == 2
+    recreate(pops)
     for body in (b"new 1", b"new 2"):
-        popping.send("T", body)
-    assert len(popping.pop(invisible_time=60_000)) == 2
-    popping.pass_time(12_000)
-    assert popping.pop() == []
-    popping.pass_time(60_000)
-    assert [one.body for one in popping.pop()] == [b"new 1", b"new 2"], "their own time is over"
-    assert popping.broker.tables.topics.left_out == {"T": 1}
+        pops.send("T", body)
+    assert len(pops.pop(invisible_time=60_000)) == 2
+    pops.pass_time(12_000)
+    assert pops.pop() == []
+    pops.pass_time(60_000)
+    assert [one.body for one in pops.pop()] == [b"new 1", b"new 2"], "their own time is over"
+    assert pops.broker.tables.topics.left_out == {"T": 1}
 
 
-def test_changed_time_of_deleted_topic_brings_back_nothing(popping: PopBroker) -> None:
-    popping.send("T", b"old")
-    (message,) = popping.pop()
-    popping.changed(message, 5000)
-    make_anew(popping)
-    popping.send("T", b"new")
-    popping.pop(invisible_time=60_000)
-    popping.pass_time(20_000)
-    assert popping.pop() == []
+def test_changed_time_of_deleted_topic_brings_back_nothing(pops: PopBroker) -> None:
+    pops.send("T", b"old")
+    (message,) = pops.pop()
+    pops.changed(message, 5000)
+    recreate(pops)
+    pops.send("T", b"new")
+    pops.pop(invisible_time=60_000)
+    pops.pass_time(20_000)
+    assert pops.pop() == []
 
 
-def test_kill_after_deletion_skips_no_message_of_the_new_topic(popping: PopBroker) -> None:
+def test_kill_after_deletion_skips_no_message_of_the_new_topic(pops: PopBroker) -> None:
     """The checkpoint of a pop gives the next offset of its group at a start; not in another topic."""
     for _ in range(3):
-        popping.send("T", b"old")
-    popping.pop()
-    make_anew(popping)
-    again = popping.kill()
+        pops.send("T", b"old")
+    pops.pop()
+    recreate(pops)
+    again = pops.kill()
     for _ in range(2):
         again.send("T", b"new")
     assert [one.body for one in again.pop()] == [b"new", b"new"]
 
 
-def test_offsets_written_before_deletion_do_not_come_back_after_kill(popping: PopBroker) -> None:
-    popping.send("T", b"old")
-    popping.pop()
-    popping.persist()
-    popping.broker.pop.persist = lambda: None  # type: ignore[method-assign]
-    topics.delete_topic(popping.broker, "T")
-    again = popping.kill()
+def test_offsets_written_before_deletion_do_not_come_back_after_kill(pops: PopBroker) -> None:
+    pops.send("T", b"old")
+    pops.pop()
+    pops.persist()
+    pops.broker.pop.persist = lambda: None  # type: ignore[method-assign]
+    topics.delete_topic(pops.broker, "T")
+    again = pops.kill()
     del again.broker.tables.topics._table["T"]  # which the bench makes
     again.broker.tables.forget_deleted()
     assert again.broker.tables.offsets.query("G", "T", 0) == -1
 
 
-def test_order_of_deleted_topic_blocks_no_client(popping: PopBroker) -> None:
-    popping.send("T", b"old")
-    popping.pop(order=True)
-    make_anew(popping)
-    popping.send("T", b"new")
-    assert [one.body for one in popping.pop(order=True)] == [b"new"]
+def test_order_of_deleted_topic_blocks_no_client(pops: PopBroker) -> None:
+    pops.send("T", b"old")
+    pops.pop(order=True)
+    recreate(pops)
+    pops.send("T", b"new")
+    assert [one.body for one in pops.pop(order=True)] == [b"new"]
 
 
 @pytest.mark.parametrize("is_made_again", [False, True])
 @pytest.mark.parametrize("properties", [{"TIMER_DELAY_MS": "2000"}, {"DELAY": "1"}], ids=["timer", "level"])
 def test_delayed_message_of_deleted_topic_is_discarded(
-    popping: PopBroker, properties: dict[str, str], *, is_made_again: bool
+    pops: PopBroker, properties: dict[str, str], *, is_made_again: bool
 ) -> None:
-    popping.send("T", b"old", properties=properties)
-    topics.delete_topic(popping.broker, "T")
+    pops.send("T", b"old", properties=properties)
+    topics.delete_topic(pops.broker, "T")
     if is_made_again:
-        popping.add_topic("T")
-        popping.send("T", b"new", properties=properties)
-    popping.pass_time(6000)
-    assert bodies(popping) == ([b"new"] if is_made_again else [])
-    assert popping.broker.tables.topics.left_out == {"T": 1}
+        pops.add_topic("T")
+        pops.send("T", b"new", properties=properties)
+    pops.pass_time(6000)
+    assert bodies(pops) == ([b"new"] if is_made_again else [])
+    assert pops.broker.tables.topics.left_out == {"T": 1}
 
 
-def test_timer_that_is_rolled_after_deletion_is_discarded(popping: PopBroker) -> None:
-    popping.broker.timers.enqueue.window = 4000
-    popping.send("T", b"old", properties={"TIMER_DELAY_MS": "9000"})
-    popping.pass_time(1000)
-    make_anew(popping)
-    popping.pass_time(15_000)
-    assert bodies(popping) == []
+def test_timer_that_is_rolled_after_deletion_is_discarded(pops: PopBroker) -> None:
+    pops.broker.timers.enqueue.window = 4000
+    pops.send("T", b"old", properties={"TIMER_DELAY_MS": "9000"})
+    pops.pass_time(1000)
+    recreate(pops)
+    pops.pass_time(15_000)
+    assert bodies(pops) == []
 
 
-def test_delayed_message_survives_an_unknown_topic(popping: PopBroker) -> None:
+def test_delayed_message_survives_an_unknown_topic(pops: PopBroker) -> None:
     """A topic that was never deleted, but is in no table, is not gone: a slave may not have heard of it."""
-    popping.send("T", b"x", properties={"DELAY": "1"})
-    del popping.broker.tables.topics._table["T"]
-    popping.pass_time(3000)
-    assert bodies(popping) == [b"x"]
+    pops.send("T", b"x", properties={"DELAY": "1"})
+    del pops.broker.tables.topics._table["T"]
+    pops.pass_time(3000)
+    assert bodies(pops) == [b"x"]
 
 
-def test_retry_of_deleted_topic_is_discarded(popping: PopBroker) -> None:
-    popping.send("T", b"old")
-    (old,) = popping.stored("T")
-    send_back(popping.broker, SendBack("G", old.physical_offset, 1), None)
-    make_anew(popping)
-    send_back(popping.broker, SendBack("G", old.physical_offset, 1), None)
-    send_back(popping.broker, SendBack("G", old.physical_offset, -1), None)
-    popping.pass_time(3000)
-    assert bodies(popping, "%RETRY%G", 1) == bodies(popping, "%DLQ%G", 1) == []
-    assert popping.broker.tables.topics.left_out == {"T": 3}
+def test_retry_of_deleted_topic_is_discarded(pops: PopBroker) -> None:
+    pops.send("T", b"old")
+    (old,) = pops.stored("T")
+    send_back(pops.broker, SendBack("G", old.physical_offset, 1), None)
+    recreate(pops)
+    send_back(pops.broker, SendBack("G", old.physical_offset, 1), None)
+    send_back(pops.broker, SendBack("G", old.physical_offset, -1), None)
+    pops.pass_time(3000)
+    assert bodies(pops, "%RETRY%G", 1) == bodies(pops, "%DLQ%G", 1) == []
+    assert pops.broker.tables.topics.left_out == {"T": 3}
 
 
-def test_half_message_of_deleted_topic_is_neither_committed_nor_checked(popping: PopBroker) -> None:
-    log = popping.broker.transactions
-    popping.send("T", b"old", properties={"TRAN_MSG": "true", "PGROUP": "P"}, sys_flag=4)
-    (half,) = popping.stored("RMQ_SYS_TRANS_HALF_TOPIC")
+def test_half_message_of_deleted_topic_is_neither_committed_nor_checked(pops: PopBroker) -> None:
+    log = pops.broker.transactions
+    pops.send("T", b"old", properties={"TRAN_MSG": "true", "PGROUP": "P"}, sys_flag=4)
+    (half,) = pops.stored("RMQ_SYS_TRANS_HALF_TOPIC")
     assert log.find(half.physical_offset) is not None
-    make_anew(popping)
+    recreate(pops)
     assert log.find(half.physical_offset) is None
     assert log.open_halves(10) == []
-    popping.clock.advance(3_600_000)
+    pops.clock.advance(3_600_000)
     for _ in range(3):
-        assert log.tick(popping.broker.store.steady.now(), lambda _: True) == []
-    assert popping.broker.tables.topics.left_out == {"T": 1}
+        assert log.tick(pops.broker.store.steady.now(), lambda _: True) == []
+    assert pops.broker.tables.topics.left_out == {"T": 1}
 
 
-def test_long_polls_are_answered_when_their_topic_is_deleted(popping: PopBroker) -> None:
-    popping.send("T", b"old")
-    popping.pop()
-    pop = popping.ask_pop(poll_time=15_000)
-    pull = popping.pull("T", queue_id=0, offset=1, suspend_timeout_millis=15_000, sys_flag=2 | 4)
+def test_long_polls_are_answered_when_their_topic_is_deleted(pops: PopBroker) -> None:
+    pops.send("T", b"old")
+    pops.pop()
+    pop = pops.ask_pop(poll_time=15_000)
+    pull = pops.pull("T", queue_id=0, offset=1, suspend_timeout_millis=15_000, sys_flag=2 | 4)
     assert pop.waits and pull.waits
-    topics.delete_topic(popping.broker, "T")
+    topics.delete_topic(pops.broker, "T")
     assert (pop.code, pull.code) == (210, 17)
 
 
-def test_deleted_topics_survive_kill_and_restart(popping: PopBroker) -> None:
-    popping.send("T", b"old", properties={"TIMER_DELAY_MS": "5000"})
-    make_anew(popping)
-    again = popping.kill().restart()
+def test_deleted_topics_survive_kill_and_restart(pops: PopBroker) -> None:
+    pops.send("T", b"old", properties={"TIMER_DELAY_MS": "5000"})
+    recreate(pops)
+    again = pops.kill().restart()
     again.pass_time(9000)
     assert bodies(again) == []

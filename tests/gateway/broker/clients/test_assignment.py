@@ -32,14 +32,14 @@ def world() -> AdminBroker:
 
 def ask(world: AdminBroker, client: str = CLIENTS[0], **members: Any) -> Any:
     """The member of the answer that holds the assignments."""
-    told: dict[str, Any] = {
+    given: dict[str, Any] = {
         "topic": "T",
         "consumerGroup": "G",
         "clientId": client,
         "strategyName": "AVG",
         "messageModel": "CLUSTERING",
     }
-    body = world.json(QUERY, body=json.dumps(told | members).encode())
+    body = world.json(QUERY, body=json.dumps(given | members).encode())
     return body.get("messageQueueAssignments")
 
 
@@ -48,8 +48,8 @@ def queue_ids(assignments: Any) -> list[int]:
 
 
 def choose(world: AdminBroker, mode: str, share: int = 0, topic: str = "T") -> None:
-    told = SetMessageRequestModeRequestBody(topic, "G", mode, share)
-    assert world.ask(SET, body=told.encode()).code == ResponseCode.SUCCESS
+    given = SetMessageRequestModeRequestBody(topic, "G", mode, share)
+    assert world.ask(SET, body=given.encode()).code == ResponseCode.SUCCESS
 
 
 def test_clients_share_the_queues(world: AdminBroker) -> None:
@@ -136,7 +136,7 @@ def test_chosen_mode_is_shown_and_deleted_with_its_topic_or_group(world: AdminBr
 
 
 @pytest.mark.parametrize(
-    ("told", "refusal"),
+    ("given", "refusal"),
     [
         (("%RETRY%G", "G"), (ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode")),
         (("U", "G"), (ResponseCode.TOPIC_NOT_EXIST, "topic[U] not exist")),
@@ -145,9 +145,9 @@ def test_chosen_mode_is_shown_and_deleted_with_its_topic_or_group(world: AdminBr
     ],
 )
 def test_refusals_of_modes_have_rocketmqs_texts(
-    world: AdminBroker, told: tuple[str, ...], refusal: tuple[int, str]
+    world: AdminBroker, given: tuple[str, ...], refusal: tuple[int, str]
 ) -> None:
-    body = SetMessageRequestModeRequestBody(told[0], told[1], *told[2:])  # type: ignore[arg-type]
+    body = SetMessageRequestModeRequestBody(given[0], given[1], *given[2:])  # type: ignore[arg-type]
     assert world.refusal(SET, body=body.encode()) == refusal
 
 

@@ -165,8 +165,8 @@ def test_registrations_of_a_client_are_limited(options: dict[str, int], words: s
 def test_tags_of_a_subscription_are_limited() -> None:
     broker = AdminBroker(options={"max_tags_per_subscription": 2})
     for expression, code in (("a || b", 0), ("a || b || c", ResponseCode.SYSTEM_ERROR)):
-        told = ConsumerData("g", subscription_data_set=[subscription("t", expression)])
-        assert broker.heart_beat(FakePeer(ONE), told).code == code
+        reported = ConsumerData("g", subscription_data_set=[subscription("t", expression)])
+        assert broker.heart_beat(FakePeer(ONE), reported).code == code
 
 
 def test_malformed_heartbeat_is_refused(broker: AdminBroker) -> None:

@@ -42,8 +42,11 @@ def outgoing(peer: FakePeer, version: int = CURRENT_VERSION) -> RemotingOutgoing
 def test_client_is_notified_of_changed_members() -> None:
     peer = FakePeer(ONE)
     outgoing(peer).members_changed("g")
-    (told,) = peer.sent
-    assert (told.code, told.ext_fields["consumerGroup"]) == (RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, "g")
+    (reported,) = peer.sent
+    assert (reported.code, reported.ext_fields["consumerGroup"]) == (
+        RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
+        "g",
+    )
     outgoing(Gone(ONE)).members_changed("g")
 
 
@@ -57,9 +60,9 @@ def test_client_is_notified_of_changed_members() -> None:
 def test_client_is_notified_of_reset_offsets(as_list: bool, body: bytes) -> None:
     peer = FakePeer(ONE)
     outgoing(peer).reset_offsets(OffsetReset("g", "T", 7, {QUEUE: 5}, as_list))
-    (told,) = peer.sent
-    assert (told.code, told.body) == (RequestCode.RESET_CONSUMER_CLIENT_OFFSET, body)
-    assert (told.ext_fields["timestamp"], told.ext_fields["isForce"]) == ("7", "false")
+    (reported,) = peer.sent
+    assert (reported.code, reported.body) == (RequestCode.RESET_CONSUMER_CLIENT_OFFSET, body)
+    assert (reported.ext_fields["timestamp"], reported.ext_fields["isForce"]) == ("7", "false")
 
 
 def test_client_returns_its_offsets() -> None:

@@ -53,8 +53,8 @@ class Tables:
             on_notice=lambda: self.calls.append(1),
         )
 
-    def consumer(self, peer: FakePeer, told: ConsumerData, **how: object) -> bool:
-        return self.table.register_consumer(told, client(peer), **how)  # type: ignore[arg-type]
+    def consumer(self, peer: FakePeer, data: ConsumerData, **how: object) -> bool:
+        return self.table.register_consumer(data, client(peer), **how)  # type: ignore[arg-type]
 
     def notices(self) -> list[tuple[str, str]]:
         return [(client.peer.address, group) for client, group in self.table.take_notices()]

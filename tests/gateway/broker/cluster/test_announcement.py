@@ -39,9 +39,9 @@ def test_static_topics_are_announced_with_queues_led_here(compressed: bool) -> N
     world.mappings.update(TopicQueueMappingDetail("static", "b", 2, 7, queues=queues))
     world.started()
     world.change("static", "plain")
-    (told,) = world.one().told.topic_queue_mapping_info_map.values()
-    assert (told["topic"], told["totalQueues"], told["epoch"]) == ("static", 2, 7)
-    assert {int(number): queue for number, queue in told["currIdMap"].items()} == {0: 1}
+    (reported,) = world.one().reported.topic_queue_mapping_info_map.values()
+    assert (reported["topic"], reported["totalQueues"], reported["epoch"]) == ("static", 2, 7)
+    assert {int(number): queue for number, queue in reported["currIdMap"].items()} == {0: 1}
 
 
 def test_body_can_be_compressed() -> None:
@@ -73,8 +73,8 @@ def test_very_many_topics_are_announced_in_parts(monkeypatch: pytest.MonkeyPatch
     world.topics.put(TopicConfig("later", 4, 4))
     first.agree()
     others = world.agreed()
-    told = {name for one in (first, *others) for name in one.topics}
-    assert told == set(world.topics.names()) - {"later"}
+    reported = {name for one in (first, *others) for name in one.topics}
+    assert reported == set(world.topics.names()) - {"later"}
     assert others[-1].version != world.topics.data_version
 
 

@@ -88,13 +88,13 @@ class TestVeryManyTopics:
 
     def test_version_query_has_the_announced_version(self, world: World) -> None:
         """Not about the current change, which is sent next: that is no reason to send all topics."""
-        told = world.topics.data_version.encode()
+        reported = world.topics.data_version.encode()
         world.time.advance(29.995)
         world.topics.put(TopicConfig("A", 4, 4))
         world.registration.soon("A")
         world.time.advance(0.006)
         asked = world.one(QUERY)
-        assert asked.command.body == told != world.topics.data_version.encode()
+        assert asked.command.body == reported != world.topics.data_version.encode()
         asked.answer.callback(TestWithoutForce.said(False))
         world.time.advance(0.01)
         assert list(world.one().topics) == ["A"]

@@ -189,9 +189,9 @@ def test_new_role_is_announced_at_once() -> None:
     world = World(broker_id=1).started()
     world.role.become(RoleKind.MASTER, epoch=1)
     world.time.advance(0.01)
-    told = world.one()
-    assert told.fields["brokerId"] == "0"
-    told.agree()
+    reported = world.one()
+    assert reported.fields["brokerId"] == "0"
+    reported.agree()
     world.role.become(RoleKind.SLAVE, broker_id=2)
     world.time.advance(0.01)
     assert world.one().fields["brokerId"] == "2"
@@ -208,15 +208,15 @@ def test_acting_slave_is_not_announced() -> None:
 
 def test_fenced_broker_unregisters_and_registers_in_its_next_role() -> None:
     world = World().started()
-    told: list[None] = []
+    reported: list[None] = []
     world.change("T")
     world.one().agree()
     world.role.become(RoleKind.FENCED)
     assert world.one(UNREGISTER).fields["brokerId"] == "0"
     world.change("T2")
-    world.registration.heard().addCallback(told.append)
+    world.registration.heard().addCallback(reported.append)
     world.time.advance(120)
-    assert (world.take(), told) == ([], [None])
+    assert (world.take(), reported) == ([], [None])
     world.role.become(RoleKind.MASTER)
     world.time.advance(0.01)
     assert {"T", "T2"} <= world.one().topics.keys()

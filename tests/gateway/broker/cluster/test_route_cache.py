@@ -46,9 +46,9 @@ class Cluster:
 
     def of(self, topic: str) -> list[Found]:
         """Return a list that will have the answer of the cache."""
-        told: list[Found] = []
-        self.queues.of(topic).addCallback(told.append)
-        return told
+        reported: list[Found] = []
+        self.queues.of(topic).addCallback(reported.append)
+        return reported
 
     def answer(self, route: TopicRouteData | None = ROUTE, code: int = 0) -> None:
         """The oldest question is answered."""
@@ -62,10 +62,10 @@ class Cluster:
 
 def test_readable_queues_of_all_brokers_are_found() -> None:
     cluster = Cluster()
-    told = cluster.of("T")
-    assert told == []
+    reported = cluster.of("T")
+    assert reported == []
     cluster.answer()
-    assert told == [QUEUES]
+    assert reported == [QUEUES]
 
 
 def test_concurrent_callers_share_one_request() -> None:
@@ -78,9 +78,9 @@ def test_concurrent_callers_share_one_request() -> None:
 
 def test_unknown_topic_is_queried_each_time() -> None:
     cluster = Cluster()
-    told = cluster.of("T")
+    reported = cluster.of("T")
     cluster.answer(None, ResponseCode.TOPIC_NOT_EXIST)
-    assert told == [None]
+    assert reported == [None]
     assert len(cluster.queues) == 0
     again = cluster.of("T")
     cluster.answer()
@@ -89,10 +89,10 @@ def test_unknown_topic_is_queried_each_time() -> None:
 
 def test_next_name_server_is_queried_if_one_fails() -> None:
     cluster = Cluster(f"{ONE};{TWO}")
-    told = cluster.of("T")
+    reported = cluster.of("T")
     cluster.fail()
     cluster.answer()
-    assert told == [QUEUES]
+    assert reported == [QUEUES]
     assert cluster.asked == [(ONE, "T"), (TWO, "T")]
 
 
@@ -100,9 +100,9 @@ def test_next_name_server_is_queried_if_one_fails() -> None:
 def test_refused_or_malformed_answer_counts_as_no_route(code: int) -> None:
     """A refusal, or a body that is no route."""
     cluster = Cluster()
-    told = cluster.of("T")
+    reported = cluster.of("T")
     cluster.answer(None, code)
-    assert told == [None]
+    assert reported == [None]
 
 
 def test_requested_route_is_refreshed() -> None:
@@ -120,8 +120,8 @@ def test_cached_queues_are_used_without_answers() -> None:
     cluster.of("T")
     cluster.answer()
     cluster.queues.refresh()
-    told = cluster.of("T")
-    assert told == [QUEUES], "without waiting"
+    reported = cluster.of("T")
+    assert reported == [QUEUES], "without waiting"
     cluster.fail()
     assert cluster.of("T") == [QUEUES]
 

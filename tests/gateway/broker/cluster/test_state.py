@@ -48,8 +48,8 @@ def test_changed_topic_is_registered_soon() -> None:
     scene.tables.topics.put(TopicConfig("T"))
     assert scene.asked == []
     scene.time.advance(1)
-    [told] = scene.asked
-    assert (told.code, b'"T"' in told.body) == (RequestCode.REGISTER_BROKER, True)
+    [reported] = scene.asked
+    assert (reported.code, b'"T"' in reported.body) == (RequestCode.REGISTER_BROKER, True)
 
 
 def test_readable_and_writable_queues_are_looked_up_separately() -> None:

@@ -43,7 +43,7 @@ def moved_to(answer: Answer) -> int:
     return int(answer.ext["nextBeginOffset"])
 
 
-def test_a_client_that_moves_to_a_proxy_goes_on_where_it_was(memory: MemoryBroker) -> None:
+def test_client_that_moves_to_a_proxy_continues_where_it_was(memory: MemoryBroker) -> None:
     assert memory.pull(offset=4).code == FOUND
     assert moved_to(by_proxy(memory, -1)) == 4
     assert by_proxy(memory, 4).code == FOUND
@@ -89,10 +89,10 @@ def test_deleted_topic_or_group_loses_offsets_of_broadcasting_clients(memory: Me
 
 
 @pytest.mark.parametrize(
-    "told", [{"message_model": "CLUSTERING"}, {"consume_type": "CONSUME_ACTIVELY"}], ids=str
+    "changed", [{"message_model": "CLUSTERING"}, {"consume_type": "CONSUME_ACTIVELY"}], ids=str
 )
-def test_other_consumers_are_not_watched(memory: MemoryBroker, told: dict[str, str]) -> None:
-    memory.subscribe("H", "T", **{"message_model": "BROADCASTING"} | told)
+def test_other_consumers_are_not_watched(memory: MemoryBroker, changed: dict[str, str]) -> None:
+    memory.subscribe("H", "T", **{"message_model": "BROADCASTING"} | changed)
     memory.pull(offset=4, group="H")
     assert len(memory.broker.consume.broadcasts) == 0
 

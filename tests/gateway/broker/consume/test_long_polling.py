@@ -205,7 +205,7 @@ def test_every_pull_leaves_the_table_once(steps: list[tuple[str, int, int, int]]
     assert (len(held_pulls), held_pulls._places, held_pulls._slots) == (0, {}, {})
 
 
-def test_a_pull_that_nobody_waits_for_is_forgotten() -> None:
+def test_pull_without_waiting_client_is_forgotten() -> None:
     held_pulls = HeldPulls(BrokerOptions())
     one, other = held(), held()
     assert held_pulls.hold(one) and held_pulls.hold(other)

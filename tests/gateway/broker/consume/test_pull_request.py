@@ -37,7 +37,7 @@ def test_a_forbidden_pull_says_what_forbids_it() -> None:
     assert [int(kind) for kind in ForbiddenType] == [1, 2, 3, 4, 5]
 
 
-def test_an_outcome_says_where_to_go_on() -> None:
+def test_outcome_says_where_to_continue() -> None:
     outcome = PullOutcome(PullOutcomeStatus.FOUND, GetStatus.FOUND, b"x", 1, 0, 9, 0, 0, 0)
     outcome.next_offset = 2
     assert outcome.offsets == (2, 0, 9)

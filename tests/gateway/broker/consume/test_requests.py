@@ -122,7 +122,7 @@ def test_offset_requests_of_a_queue_become_arguments(elsewhere: Elsewhere, is_la
     ]
 
 
-def test_an_offset_that_is_not_taken_is_told_so(elsewhere: Elsewhere) -> None:
+def test_offset_that_is_not_taken_is_reported(elsewhere: Elsewhere) -> None:
     header = UpdateConsumerOffsetRequestHeader(commit_offset=6, **OF_G)
     for is_taken, remark in ((True, None), (False, "Offset has been previously reset")):
         elsewhere.outcome = succeed(is_taken)

@@ -90,9 +90,9 @@ def test_succession_is_notified_to_consumers() -> None:
     master.kill()
     brokers.wait(2)
     assert slave.leads
-    (told,) = consumer.take()
-    assert told.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
-    assert told.ext_fields == {"consumerGroup": "g"}
+    (reported_epoch,) = consumer.take()
+    assert reported_epoch.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+    assert reported_epoch.ext_fields == {"consumerGroup": "g"}
 
 
 def test_dead_master_is_replaced_and_follows_on_return() -> None:
@@ -259,7 +259,7 @@ def test_frozen_slave_is_removed_from_the_set() -> None:
     assert same_logs(master, slave)
 
 
-def told(replica: Replica) -> int:
+def reported_epoch(replica: Replica) -> int:
     """Return the time that the controller waits for a replica."""
     liveness = replica.brokers.controller.controller._liveness
     number = replica.controlled.number
@@ -269,7 +269,7 @@ def told(replica: Replica) -> int:
 def test_frozen_master_is_replaced_soon() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
-    assert (told(master), told(slave)) == (2500, 2500)
+    assert (reported_epoch(master), reported_epoch(slave)) == (2500, 2500)
     with master.host.frozen():
         brokers.wait(1.5)
         assert slave.kind is SLAVE
@@ -296,7 +296,7 @@ def test_master_of_rocketmq_replicas_has_a_longer_timeout(monkeypatch: pytest.Mo
     monkeypatch.setattr(epoch_feed, "PROMPT_MILLIS", -1)
     brokers = BrokerSet()
     master, slave = brokers.pair()
-    assert (told(master), told(slave)) == (10_000, 2500)
+    assert (reported_epoch(master), reported_epoch(slave)) == (10_000, 2500)
     brokers.stop_controller()
     for _ in range(30):
         brokers.wait(1)
@@ -312,7 +312,7 @@ def test_master_of_rocketmq_replicas_has_a_longer_timeout(monkeypatch: pytest.Mo
 def test_rocketmqs_timeout_can_be_configured() -> None:
     brokers = BrokerSet(prompt_heart_beat_timeout_mills=10_000)
     master, _ = brokers.pair()
-    assert told(master) == 10_000
+    assert reported_epoch(master) == 10_000
 
 
 @pytest.mark.parametrize("is_first", [True, False])

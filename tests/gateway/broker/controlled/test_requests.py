@@ -24,11 +24,11 @@ def test_epochs_are_returned() -> None:
     master.send(2)
     answer = master.ask(RequestCode.GET_BROKER_EPOCH_CACHE)
     assert answer is not None
-    told = EpochEntryCache.decode(answer.body)
-    assert (told.cluster_name, told.broker_name, told.broker_id) == ("DefaultCluster", "b1", 0)
-    (entry,) = told.epoch_list
+    reported = EpochEntryCache.decode(answer.body)
+    assert (reported.cluster_name, reported.broker_name, reported.broker_id) == ("DefaultCluster", "b1", 0)
+    (entry,) = reported.epoch_list
     assert (entry.epoch, entry.start_offset, entry.end_offset) == (1, 0, 2**63 - 1)
-    assert told.max_offset == master.store.max_physical_offset
+    assert reported.max_offset == master.store.max_physical_offset
     answer = slave.ask(RequestCode.GET_BROKER_EPOCH_CACHE)
     assert answer is not None
     assert EpochEntryCache.decode(answer.body).broker_id == 2

@@ -109,7 +109,7 @@ def test_message_of_only_a_leader_is_truncated_and_its_offset_reused() -> None:
     assert third.bodies()[3:] == [b"new"] * 2 + [b"next"]
 
 
-def test_files_that_are_full_and_starts_in_good_order() -> None:
+def test_files_that_are_full_and_starts_cleanly() -> None:
     group = LedgerGroup()
     leader = group.wait_for_leader()
     leader.create("T")

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.engine.message import StoredMessage
 from tests.support.gateway.broker.helpers import Answer
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 def popped(*bodies: bytes) -> tuple[LiteBroker, Answer, list[StoredMessage]]:

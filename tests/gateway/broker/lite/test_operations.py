@@ -15,7 +15,7 @@ from mqgateway.gateway.broker.lite.subscriptions import (
 )
 from mqgateway.gateway.broker.polling import PollingStatus
 from tests.support.gateway.broker.helpers import split_records
-from tests.support.gateway.broker.liting import INVISIBLE, PARENT, LiteBroker, queue
+from tests.support.gateway.broker.lite import INVISIBLE, PARENT, LiteBroker, queue
 from tests.support.gateway.broker.pop_requests import RECEIVE_LITE, delivery, receive_lite
 
 ALL = SubscriptionStart("POLICY", 1)

@@ -6,7 +6,7 @@ import pytest
 
 from mqgateway.gateway.broker.errors import FAQ
 from tests.support.gateway.broker.cold import ColdStore
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 def subscribed(*names: str, **given: Any) -> LiteBroker:

@@ -4,7 +4,7 @@ from mqgateway.engine.lite.subscriptions import Subscriber
 from mqgateway.gateway.broker.lite.requests import REQUESTS, RemotingLiteClient
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.helpers import FakePeer
-from tests.support.gateway.broker.liting import LiteBroker
+from tests.support.gateway.broker.lite import LiteBroker
 
 
 def test_the_codes_of_lite_topics_are_answered() -> None:

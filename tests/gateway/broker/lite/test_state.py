@@ -5,7 +5,7 @@ from dataclasses import replace
 from mqgateway.engine.pop import OrderKey
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import DeleteSubscriptionGroupRequestHeader, DeleteTopicRequestHeader
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 def started() -> LiteBroker:

@@ -7,7 +7,7 @@ import pytest
 from mqgateway.gateway.codec.bodies.lite import LiteSubscriptionCtlRequestBody
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.helpers import FakePeer
-from tests.support.gateway.broker.liting import LiteBroker, queue
+from tests.support.gateway.broker.lite import LiteBroker, queue
 
 
 def read_by(broker: LiteBroker, client_id: str) -> set[str]:

@@ -41,7 +41,7 @@ def batch(sequence: int = 0, *, producer_id: int = 7, epoch: int = 0, plain: boo
     )
 
 
-class Transacting(Scene):
+class TransactionalBroker(Scene):
     """A broker with a topic of Kafka, and a coordinator beside it."""
 
     def mark(self, is_commit: bool = True, topic: str = "K", **fields: Any) -> int:
@@ -78,7 +78,7 @@ class Transacting(Scene):
 
 
 def test_reader_of_committed_records_gets_them_once_the_marker_is_written() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     (committed,) = outcome_of(scene.read())
     (uncommitted,) = outcome_of(scene.read(is_committed=False))
@@ -91,7 +91,7 @@ def test_reader_of_committed_records_gets_them_once_the_marker_is_written() -> N
 
 
 def test_waiting_reader_of_committed_records_is_answered_by_the_marker() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     committed = later(scene.read(wait=DEADLINE))
     uncommitted = later(scene.read(wait=DEADLINE, is_committed=False))
     scene.append(batch())
@@ -101,8 +101,8 @@ def test_waiting_reader_of_committed_records_is_answered_by_the_marker() -> None
     assert len(found.spans) == 2 and [one[:3] for one in found.aborted] == [(7, 0, 1)]
 
 
-def test_aborted_transactions_are_told_for_what_was_read() -> None:
-    scene = Transacting()
+def test_aborted_transactions_are_reported_for_what_was_read() -> None:
+    scene = TransactionalBroker()
     for producer_id in (1, 2):
         scene.append(batch(producer_id=producer_id))
         scene.mark(False, producer_id=producer_id)
@@ -116,7 +116,7 @@ def test_aborted_transactions_are_told_for_what_was_read() -> None:
 
 
 def test_producers_with_transactions_are_listed() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     scene.append(batch(producer_id=8))
     scene.mark(producer_id=8, producer_epoch=1, coordinator_epoch=4)
@@ -127,7 +127,7 @@ def test_producers_with_transactions_are_listed() -> None:
 
 
 def test_marker_of_an_older_epoch_or_coordinator_is_refused() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch(epoch=2))
     scene.mark(producer_epoch=2, coordinator_epoch=5)
     assert isinstance(scene.refusal(producer_epoch=1, coordinator_epoch=5), OldEpoch)
@@ -136,7 +136,7 @@ def test_marker_of_an_older_epoch_or_coordinator_is_refused() -> None:
 
 
 def test_marker_fences_the_producers_older_epochs() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     scene.mark(False, producer_epoch=1)
     for sequence in (0, 1):
@@ -150,7 +150,7 @@ def test_marker_fences_the_producers_older_epochs() -> None:
 
 
 def test_plain_batch_of_a_producer_in_a_transaction_is_refused() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     with pytest.raises(NotInTransaction, match="transactional write"):
         scene.append(batch(1, plain=True))
@@ -161,7 +161,7 @@ def test_plain_batch_of_a_producer_in_a_transaction_is_refused() -> None:
 
 
 def test_topic_of_rocketmq_has_no_transactions() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     with pytest.raises(NotInTransaction, match="Kafka client"):
         scene.append(batch(), "T")
     assert isinstance(scene.refusal(topic="T"), NotInTransaction)
@@ -169,12 +169,12 @@ def test_topic_of_rocketmq_has_no_transactions() -> None:
 
 
 def test_marker_for_an_unknown_topic_is_refused() -> None:
-    error = Transacting().refusal(topic="Gone")
+    error = TransactionalBroker().refusal(topic="Gone")
     assert isinstance(error, OperationError) and error.reason is Reason.TOPIC_NOT_EXIST
 
 
 def test_marker_is_written_to_a_topic_that_clients_may_not_write() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     config = scene.broker.tables.topics.get("K")
     assert config is not None
@@ -184,7 +184,7 @@ def test_marker_is_written_to_a_topic_that_clients_may_not_write() -> None:
 
 @pytest.mark.parametrize("flush", list(FlushDiskType))
 def test_marker_is_as_durable_as_a_send(flush: FlushDiskType) -> None:
-    scene = Transacting(store_options={"flush_disk_type": flush})
+    scene = TransactionalBroker(store_options={"flush_disk_type": flush})
     scene.mark()
     store = scene.broker.store
     is_durable = store.flushed_offset == store.max_physical_offset
@@ -192,7 +192,7 @@ def test_marker_is_as_durable_as_a_send(flush: FlushDiskType) -> None:
 
 
 def test_marker_needs_as_many_replicas_as_the_topic_asks_for() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     config = scene.broker.tables.topics.get("K")
     assert config is not None
     config.attributes["kafka.min.insync.replicas"] = "2"
@@ -201,7 +201,7 @@ def test_marker_needs_as_many_replicas_as_the_topic_asks_for() -> None:
 
 
 def test_records_of_an_open_transaction_can_be_deleted() -> None:
-    scene = Transacting()
+    scene = TransactionalBroker()
     scene.append(batch())
     permit = scene.permit(Use.DELETE_RECORDS)
     assert outcome_of(scene.operations.batches.delete_before(permit, "K", 0, TO_END)) == 1

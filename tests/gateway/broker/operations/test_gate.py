@@ -9,7 +9,7 @@ import pytest
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import BrokerRole
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import PUB, Need
 from mqgateway.gateway.access.policies import topic
 from mqgateway.gateway.broker.operations import Gate, NotAdmitted, OperationError, Principal, Reason, Use
@@ -37,10 +37,10 @@ class Scene:
             self.memory.broker.controlled = self  # type: ignore[assignment]  # a lease that is noted
         self.gate = Gate(self.memory.broker, admission=self, turn=self.turn, end_turn=self._end_turn)
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """As `Admission`."""
-        self.steps.append(f"admit {asker.name} {[str(need.resource) for need in needs()]}")
-        if asker.name != "alice":
+        self.steps.append(f"admit {caller.name} {[str(need.resource) for need in needs()]}")
+        if caller.name != "alice":
             raise NotAdmitted("unknown user")
 
     def is_authorized(self) -> bool:
@@ -50,7 +50,7 @@ class Scene:
 
     def principal(self, name: str = "alice") -> Principal:
         """A principal that signs."""
-        return Principal(FakePeer(), lambda: Asker(name, str.isascii, "10.0.0.1:1", "Request"))
+        return Principal(FakePeer(), lambda: FrontEndCaller(name, str.isascii, "10.0.0.1:1", "Request"))
 
     def _end_turn(self) -> None:
         self.turns += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.broker.operations import LiteGroup, LiteParent, LiteReader, Operations
-from tests.support.gateway.broker.liting import PARENT, LiteBroker, queue
+from tests.support.gateway.broker.lite import PARENT, LiteBroker, queue
 from tests.support.gateway.broker.operating import InlineRunner
 
 

@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.pop import acks
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, Popped
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker, Popped
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
 
@@ -143,9 +143,10 @@ def test_in_order_batch_is_acknowledged(broker: PopBroker) -> None:
 
 def test_in_order_a_pending_reset_is_not_overwritten(broker: PopBroker) -> None:
     (one,) = pop_some(broker, 1, order=True)
-    broker.broker.tables.offsets.assign_reset("G", "T", 0, 0)
+    offsets = broker.broker.tables.offsets
+    offsets.assign_reset("G", "T", 0, 0)
     broker.ack(one)
-    assert broker.broker.tables.offsets.query("G", "T", 0) == 0
+    assert (offsets.query("G", "T", 0), offsets.queues_of("G", "T")[0]) == (0, 0)
 
 
 @pytest.mark.parametrize(

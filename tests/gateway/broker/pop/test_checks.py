@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 
 def test_filter_of_an_expression() -> None:

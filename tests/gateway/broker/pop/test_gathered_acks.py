@@ -11,7 +11,7 @@ from mqgateway.engine.pop import MESSAGES_MAX, Ack, PointKey
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.pop.gathered_acks import GatheredAcks
 from mqgateway.gateway.codec.codes import ResponseCode
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker
 
 TIMERS = "rmq_sys_wheel_timer"
 
@@ -36,19 +36,19 @@ class Shelf:
 
     def add(self, offset: int, start: int = 0, queue_id: int = 3) -> list[PutResult | type[BaseException]]:
         """Acknowledge a message; the list will contain the result."""
-        told: list[PutResult | type[BaseException]] = []
+        reported: list[PutResult | type[BaseException]] = []
         added = self.gathered.add(key(start), offset, queue_id, 61_000)
-        added.addCallbacks(told.append, lambda failure: told.append(failure.type))
-        return told
+        added.addCallbacks(reported.append, lambda failure: reported.append(failure.type))
+        return reported
 
 
 def test_acks_of_a_checkpoint_are_stored_as_one_record() -> None:
     shelf = Shelf()
-    told = [shelf.add(offset) for offset in (4, 2, 5)]
-    assert shelf.stored == [] and told == [[], [], []]
+    reported = [shelf.add(offset) for offset in (4, 2, 5)]
+    assert shelf.stored == [] and reported == [[], [], []]
     shelf.gathered.settle()
     assert shelf.stored == [([Ack(key(), (4, 2, 5), is_batch=True)], 3, 61_000)]
-    assert told == [[shelf.answer]] * 3
+    assert reported == [[shelf.answer]] * 3
 
 
 def test_single_ack_is_stored_as_a_single_one() -> None:
@@ -91,30 +91,30 @@ def test_waiting_caller_gets_the_result_of_another_broker() -> None:
     shelf = Shelf()
     arrived: Deferred[PutResult] = Deferred()
     shelf.answer = arrived
-    told = shelf.add(1)
+    reported = shelf.add(1)
     shelf.gathered.settle()
-    assert told == []
+    assert reported == []
     arrived.callback(result := PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL))
-    assert told == [result]
+    assert reported == [result]
 
 
 def test_failure_is_reported_to_all_waiting_callers() -> None:
     shelf = Shelf()
     shelf.answer = OSError("no disk")
-    told = [shelf.add(1), shelf.add(2), shelf.add(9, start=6)]
+    reported = [shelf.add(1), shelf.add(2), shelf.add(9, start=6)]
     shelf.gathered.settle()
-    assert told == [[OSError]] * 3
+    assert reported == [[OSError]] * 3
 
 
 def test_ack_of_a_cancelled_caller_is_stored() -> None:
     shelf = Shelf()
     gone = shelf.gathered.add(key(), 1, 3, 61_000)
     gone.addErrback(lambda failure: None if failure.check(CancelledError) else failure)
-    told = shelf.add(2)
+    reported = shelf.add(2)
     gone.cancel()
     shelf.gathered.settle()
     assert shelf.stored == [([Ack(key(), (1, 2), is_batch=True)], 3, 61_000)]
-    assert told == [shelf.answer]
+    assert reported == [shelf.answer]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mqgateway.gateway.codec.codes import ResponseCode
-from tests.support.gateway.broker.popping import GRACE, PopBroker, Popped
+from tests.support.gateway.broker.pop import GRACE, PopBroker, Popped
 
 HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "60"))
 LONGEST = 20_000
@@ -87,13 +87,13 @@ class Poppers:
             return []
         found = self.broker.popped(answer)
         for message in found:
-            self._given_out(message, before + invisible)
+            self._delivered(message, before + invisible)
         # Every other pop looks into retry topics of the old kind only, where there are new ones.
         if len(found) < most and self.now - self.calm_since >= CALM and chance % 2:
             self._check_back(before)
         return found
 
-    def _given_out(self, message: Popped, hidden_until: int) -> None:
+    def _delivered(self, message: Popped, hidden_until: int) -> None:
         known = self.sent[message.body]
         assert known.is_unsure or not known.is_gone, f"{message.body!r} was acknowledged"
         assert known.is_unsure or known.hidden_until <= self.now, f"{message.body!r} is hidden"

@@ -19,8 +19,8 @@ from mqgateway.gateway.broker.pop.questions import NotificationOutcome, notifica
 from mqgateway.gateway.broker.pop.reading import Receive
 from mqgateway.gateway.broker.receipts import Delivery
 from tests.support.gateway.broker.helpers import split_records
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker
 from tests.support.gateway.broker.pop_requests import PEEK, RECEIVE, WATCH, delivery, receive
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
 
 
 @pytest.fixture

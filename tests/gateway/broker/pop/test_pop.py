@@ -6,7 +6,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.codec.codes import ResponseCode
 from tests.support.gateway.broker.cold import ColdStore
 from tests.support.gateway.broker.helpers import FakePeer, plain_message
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker, popped
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.headers import (
     PeekMessageRequestHeader,
     PollingInfoRequestHeader,
 )
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker
 
 
 @pytest.fixture

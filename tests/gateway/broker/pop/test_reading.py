@@ -5,8 +5,8 @@ import pytest
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.pop.reading import queues_to_read
+from tests.support.gateway.broker.pop import PopBroker
 from tests.support.gateway.broker.pop_requests import receive
-from tests.support.gateway.broker.popping import PopBroker
 
 RETRY = "%RETRY%G_T"
 

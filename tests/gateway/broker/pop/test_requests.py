@@ -10,7 +10,7 @@ from mqgateway.gateway.broker.pop.requests import BITS_MAX, REQUESTS
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.support.gateway.broker.helpers import Answer
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 
 def test_the_codes_of_pop_are_answered() -> None:

@@ -1,7 +1,7 @@
 """The parts of POP together: next offsets of groups, resets, and state that survives a restart."""
 
 from mqgateway.engine.tables.offsets import UNKNOWN
-from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
+from tests.support.gateway.broker.pop import GRACE, INVISIBLE, PopBroker, popped
 
 
 def send(broker: PopBroker, *bodies: bytes) -> None:

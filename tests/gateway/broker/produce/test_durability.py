@@ -3,10 +3,12 @@
 import pytest
 from twisted.internet.defer import CancelledError
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.message import Message
 from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.worker import MemoryWorker
+from mqgateway.gateway.codec.codes import ResponseCode
 from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker, batch_body
 
 
@@ -126,6 +128,17 @@ def test_lost_producer_stops_waiting(*, for_disk: bool, for_slaves: bool, is_flu
     flushing.worker.perform_all()
     flushing.memory.wait(20_000)
     assert not durability.is_full
+
+
+def test_send_that_neither_disk_nor_slaves_confirm_reports_the_slaves() -> None:
+    sync = {"flush_disk_type": FlushDiskType.SYNC_FLUSH, "broker_role": BrokerRole.SYNC_MASTER}
+    flushing = Flushing(store={**sync, "in_sync_replicas": 2})
+    answer = flushing.memory.send()
+    flushing.memory.wait(10_000)
+    assert answer.waits
+    broker = flushing.memory.broker
+    broker.produce.durability.replicas.expire(elapsed_millis(broker.clock))
+    assert answer.code == ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
 def test_send_waiting_for_the_disk_is_not_acknowledged_by_a_fenced_broker(

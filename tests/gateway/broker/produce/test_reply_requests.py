@@ -10,11 +10,11 @@ from tests.support.gateway.broker.helpers import send_header
 
 TOPIC = "DefaultCluster_REPLY_TOPIC"
 NOWHERE = {"msgId": "0", "queueId": "0", "queueOffset": "0"}
-TOLD = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
+PROPERTIES = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 
 @pytest.mark.parametrize("code", [RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2])
-@pytest.mark.parametrize(("says", "fields"), [(0, TOLD | NOWHERE), (1, TOLD)])
+@pytest.mark.parametrize(("says", "fields"), [(0, PROPERTIES | NOWHERE), (1, PROPERTIES)])
 def test_answer_has_a_position_only_if_the_reply_was_accepted(
     code: RequestCode, says: int, fields: dict[str, str]
 ) -> None:

@@ -33,7 +33,7 @@ class History:
         self.random = random.Random(seed)
         self.scene = Scene()
         self.due: dict[bytes, int] = {}
-        self.told: list[str] = []
+        self.events: list[str] = []
         self.is_up = {"master": True, "other": True}
         self.changes = 0
 
@@ -51,7 +51,7 @@ class History:
         self.wait(SETTLE_SECONDS)
 
     def wait(self, seconds: float) -> None:
-        self.told.append(f"{seconds} s")
+        self.events.append(f"{seconds} s")
         self.scene.group.wait(seconds)
 
     def change(self) -> None:
@@ -69,7 +69,7 @@ class History:
         else:
             member.stop()
         self.is_up[name] = not self.is_up[name]
-        self.told.append(f"{name} {'up' if self.is_up[name] else 'down'}")
+        self.events.append(f"{name} {'up' if self.is_up[name] else 'down'}")
 
     def send(self, count: int) -> None:
         for _ in range(count):
@@ -85,7 +85,7 @@ class History:
                 properties = {"TIMER_DELIVER_MS": str(due)}
             assert self.scene.send(body, **properties) == 0
             self.due[body] = due
-            self.told.append(f"{kind} {body.decode()}")
+            self.events.append(f"{kind} {body.decode()}")
 
     def delivered(self) -> list[StoredMessage]:
         """All messages of both groups."""
@@ -115,5 +115,5 @@ def test_nothing_is_lost_and_nothing_comes_early(seed: int) -> None:
         history.run()
         history.check()
     except BaseException:
-        print(f"seed {seed}: " + ", ".join(history.told))
+        print(f"seed {seed}: " + ", ".join(history.events))
         raise

@@ -60,7 +60,7 @@ def test_delayed_message_is_delivered_by_another_broker_on_time_and_once() -> No
     assert scene.slave.log() == scene.master.log()
 
 
-def test_timers_go_on_elsewhere() -> None:
+def test_timers_continue_elsewhere() -> None:
     scene = Scene()
     now = scene.group.clock.millis()
     for seconds in (2, 40, 300):

@@ -17,7 +17,7 @@ from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.group import Group
 from tests.support.gateway.broker.helpers import MemoryBroker, plain_message
 
-TOLD: dict[int, Any] = {
+ANSWERS: dict[int, Any] = {
     RequestCode.GET_ALL_TOPIC_CONFIG: {
         "dataVersion": {"counter": 9, "timestamp": 1},
         "topicConfigTable": {"N": {"topicName": "N", "readQueueNums": 2, "writeQueueNums": 2, "perm": 6}},
@@ -45,7 +45,7 @@ class Scene:
 
     def __init__(self) -> None:
         self.memory = MemoryBroker(store_options={"broker_role": BrokerRole.SLAVE})
-        self.told = dict(TOLD)
+        self.answers = dict(ANSWERS)
         self.asked: list[int] = []
         self.tables = SlaveTables(self.memory.broker, self.ask, "10.0.0.2:10911")
         self.tables.master_address = "10.0.0.1:10911"
@@ -53,7 +53,7 @@ class Scene:
     def ask(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
         assert address == "10.0.0.1:10911"
         self.asked.append(command.code)
-        answer = self.told[command.code]
+        answer = self.answers[command.code]
         if isinstance(answer, Exception):
             return fail(answer)
         if isinstance(answer, int):
@@ -120,7 +120,7 @@ def test_nothing_is_requested_without_a_master(scene: Scene, address: str) -> No
     [7, {"topicConfigTable": {"X": {"perm": 6}}, "dataVersion": {"counter": 1}}, [1]],
 )
 def test_failed_table_does_not_block_the_others(scene: Scene, answer: object) -> None:
-    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = answer
+    scene.answers[RequestCode.GET_ALL_TOPIC_CONFIG] = answer
     before = scene.memory.broker.tables.topics.names()
     scene.round()
     assert scene.memory.broker.tables.topics.names() == before
@@ -128,12 +128,12 @@ def test_failed_table_does_not_block_the_others(scene: Scene, answer: object) ->
 
 
 def test_loss_of_the_master_ends_the_round(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
-    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = PeerGone("gone")
+    scene.answers[RequestCode.GET_ALL_TOPIC_CONFIG] = PeerGone("gone")
     scene.round()
     scene.round()
     assert scene.asked == [RequestCode.GET_ALL_TOPIC_CONFIG] * 2
     assert sum("gone" in record.message for record in caplog.records) == 1
-    scene.told = TOLD
+    scene.answers = ANSWERS
     scene.round()
     assert scene.memory.broker.tables.topics.names() == ["N"]
 
@@ -165,10 +165,10 @@ def test_topic_deleted_by_the_master_loses_queues_and_offsets(scene: Scene) -> N
     scene.memory.broker.store.gate = None
     scene.memory.send("T")
     broker.tables.offsets.commit("G", "T", 0, 1)
-    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = TOLD[RequestCode.GET_ALL_TOPIC_CONFIG] | {
+    scene.answers[RequestCode.GET_ALL_TOPIC_CONFIG] = ANSWERS[RequestCode.GET_ALL_TOPIC_CONFIG] | {
         "deletedTopics": {"T": {"logOffset": broker.store.max_physical_offset}}
     }
-    scene.told[RequestCode.GET_ALL_CONSUMER_OFFSET] = {"dataVersion": {"counter": 3, "timestamp": 1}}
+    scene.answers[RequestCode.GET_ALL_CONSUMER_OFFSET] = {"dataVersion": {"counter": 3, "timestamp": 1}}
     scene.round()
     assert "T" not in broker.store.queues()
     assert broker.tables.offsets.query("G", "T", 0) == -1

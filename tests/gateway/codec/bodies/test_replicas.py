@@ -21,7 +21,7 @@ def test_a_sync_state_set() -> None:
     assert SyncStateSet({2, 1}, 3).encode() == b'{"syncStateSet":[1,2],"syncStateSetEpoch":3}'
 
 
-def test_an_election_nobody_won() -> None:
+def test_election_without_winner() -> None:
     assert ElectMasterResponseBody().encode() == b"{}"
     assert ElectMasterResponseBody.decode(b'{"syncStateSet":[1]}').sync_state_set == {1}
 

@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.access.asker import Asker, CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess, FrontEndCaller
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
@@ -29,13 +29,13 @@ class Guard:
     def __init__(self, allowed: bool = True, until: Deferred[None] | None = None) -> None:
         self.allowed = allowed
         self.until = until
-        self.asked: list[tuple[Asker, list[Need]]] = []
+        self.asked: list[tuple[FrontEndCaller, list[Need]]] = []
 
-    def admit(self, asker: Asker, needs: Any) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Any) -> None:
         """As `CallerAccess`."""
-        if asker.name != "alice" or not asker.proof("secret"):
+        if caller.name != "alice" or not caller.proof("secret"):
             raise NotAdmitted("check signature failed.", self.until)
-        self.asked.append((asker, list(needs())))
+        self.asked.append((caller, list(needs())))
         if not self.allowed:
             raise NotAdmitted("no permission")
 
@@ -59,8 +59,8 @@ def test_signed_call_is_served() -> None:
     guard: Any = Guard()
     service = Service(guard)
     assert route(service, **signed()).code == v2.Code.OK
-    ((asker, needs),) = guard.asked
-    assert (asker.name, asker.ip, asker.request) == (
+    ((caller, needs),) = guard.asked
+    assert (caller.name, caller.ip, caller.request) == (
         "alice",
         "10.0.0.9",
         "apache.rocketmq.v2.QueryRouteRequest",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.grpc import v2
-from tests.support.gateway.broker.popping import GRACE
+from tests.support.gateway.broker.pop import GRACE
 from tests.support.gateway.grpc.messaging import Service, acking, receiving
 
 G, T = v2.Resource(name="G"), v2.Resource(name="T")

@@ -90,5 +90,5 @@ def test_a_wrong_digest(kind: v2.DigestType) -> None:
     assert refused.value.code == v2.Code.MESSAGE_CORRUPTED
 
 
-def test_the_digest_that_is_told() -> None:
+def test_digest_that_clients_send() -> None:
     assert digest_of(b"a").checksum == hashlib.md5(b"a").hexdigest().upper()

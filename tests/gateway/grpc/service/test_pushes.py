@@ -62,7 +62,7 @@ def test_the_stacks_of_a_clients_threads() -> None:
 
 
 @pytest.mark.parametrize("code", [v2.Code.VERIFY_FIFO_MESSAGE_UNSUPPORTED, v2.Code.INTERNAL_ERROR])
-def test_stacks_that_are_not_told(code: v2.Code) -> None:
+def test_stacks_that_are_not_reported(code: v2.Code) -> None:
     service = Service()
     stream = service.consumer()
     found = outcome(consumers.running_info(service.broker, "G", "c1", jstack=True))

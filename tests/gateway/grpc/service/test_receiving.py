@@ -131,7 +131,7 @@ def test_unacknowledged_message_is_redelivered_until_it_is_dead_lettered(service
     assert dead.body == b"a"
 
 
-def test_in_order_nothing_is_given_out_behind_what_is_out(service: Service) -> None:
+def test_in_order_nothing_is_delivered_behind_what_is_out(service: Service) -> None:
     service.group("G", consume_message_orderly=True)
     service.topic("F", "FIFO")
     for number in range(3):
@@ -150,7 +150,7 @@ def test_in_order_nothing_is_given_out_behind_what_is_out(service: Service) -> N
     assert [one.body for one in service.receive(topic="F", batch_size=1)] == [b"1"]
 
 
-def test_a_message_of_a_retry_topic_is_given_out_under_the_topic(service: Service) -> None:
+def test_message_of_a_retry_topic_is_delivered_under_the_topic(service: Service) -> None:
     service.send(b"a")
     service.receive()
     service.pass_time(25_000)
@@ -180,7 +180,7 @@ def test_a_topic_that_is_not_read(service: Service) -> None:
     assert refused.status.code == v2.Code.FORBIDDEN
 
 
-def test_messages_over_both_doors(service: Service) -> None:
+def test_messages_over_both_protocols(service: Service) -> None:
     """gRPC producers and remoting consumers, and the other way round."""
     service.send(b"a", tag="x")
     (got,) = service.memory.pop(consumer_group="G2")

@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.gateway.grpc import v2
-from tests.support.gateway.broker.popping import GRACE
+from tests.support.gateway.broker.pop import GRACE
 from tests.support.gateway.grpc.messaging import Service, acking, receiving
 
 

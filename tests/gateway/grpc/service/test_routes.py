@@ -18,11 +18,11 @@ def endpoints(service: Service, *pairs: tuple[str, int]) -> tuple[int, list[tupl
     """Return scheme and addresses for a client that named these."""
     addresses = [v2.Address(host=host, port=port) for host, port in pairs]
     request = v2.QueryRouteRequest(topic=v2.Resource(name="T"), endpoints=v2.Endpoints(addresses=addresses))
-    told = service.ask(request).message_queues[0].broker.endpoints
-    return told.scheme, [(one.host, one.port) for one in told.addresses]
+    address = service.ask(request).message_queues[0].broker.endpoints
+    return address.scheme, [(one.host, one.port) for one in address.addresses]
 
 
-def test_a_client_is_told_to_come_as_it_came() -> None:
+def test_client_gets_the_address_that_it_used() -> None:
     service = Service()
     assert endpoints(service, ("mq.example", 18081)) == (Scheme.DOMAIN_NAME, [("mq.example", 18081)])
     assert endpoints(service, ("10.1.1.1", 1), ("10.1.1.2", 2))[1] == [("10.1.1.1", 1), ("10.1.1.2", 2)]
@@ -31,7 +31,7 @@ def test_a_client_is_told_to_come_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    "options,told",
+    "options,address",
     [
         ({"use_endpoint_port_from_request": False}, ("mq.example", PORT)),
         ({"grpc_advertised_address": "out.example:9"}, ("out.example", 9)),
@@ -39,8 +39,8 @@ def test_a_client_is_told_to_come_as_it_came() -> None:
         ({"grpc_advertised_address": "nonsense"}, ("mq.example", 18081)),
     ],
 )
-def test_addresses_by_settings(options: dict[str, Any], told: tuple[str, int]) -> None:
-    assert endpoints(Service(options=options), ("mq.example", 18081))[1] == [told]
+def test_addresses_by_settings(options: dict[str, Any], address: tuple[str, int]) -> None:
+    assert endpoints(Service(options=options), ("mq.example", 18081))[1] == [address]
 
 
 def known(service: Service, route: TopicRouteData | None) -> None:

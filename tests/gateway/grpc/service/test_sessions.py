@@ -48,4 +48,4 @@ def test_answers_find_their_questions() -> None:
     session.answer("9", v2.Status(), "nobody asked")
     assert [(status.code, text) for status, text in found] == [(1, "b"), (2, "a")]
     stream.call.leave()  # type: ignore[attr-defined]
-    assert not session.has_stream and not session.tell(v2.TelemetryCommand())
+    assert not session.has_stream and not session.send(v2.TelemetryCommand())

@@ -35,11 +35,11 @@ def test_when_a_message_comes_again(policy: dict[str, Any], delays: list[int]) -
     assert made.delay(1000) >= delays[-1]
 
 
-def test_policies_as_they_are_told() -> None:
+def test_policies_as_they_are_reported() -> None:
     told = v2.RetryPolicy()
-    RetryPolicy(SubscriptionGroupConfig("G")).tell(told)
+    RetryPolicy(SubscriptionGroupConfig("G")).fill(told)
     assert [one.seconds * 1000 for one in told.customized_backoff.next] == list(CUSTOMIZED)
-    RetryPolicy(SubscriptionGroupConfig("G", group_retry_policy=EXPONENTIAL)).tell(told)
+    RetryPolicy(SubscriptionGroupConfig("G", group_retry_policy=EXPONENTIAL)).fill(told)
     assert told.exponential_backoff.max.seconds == 7200
     assert not told.HasField("customized_backoff")
 

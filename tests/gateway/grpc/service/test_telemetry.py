@@ -89,7 +89,7 @@ def test_settings_that_name_other_topics() -> None:
     assert stream.call.ended is None
 
 
-def test_a_group_that_changed_is_told_with_the_next_settings() -> None:
+def test_group_that_changed_is_reported_with_the_next_settings() -> None:
     service = Service()
     stream = service.consumer()
     assert not stream.heard[0].settings.subscription.fifo
@@ -102,7 +102,7 @@ def test_a_group_that_changed_is_told_with_the_next_settings() -> None:
     assert told.backoff_policy.exponential_backoff.initial == v2.Duration(seconds=2)
 
 
-def test_settings_are_told_again_with_the_first_heartbeat() -> None:
+def test_settings_are_reported_again_with_the_first_heartbeat() -> None:
     """As they are now: what came first may have come too early for the client."""
     service = Service()
     stream = service.consumer()
@@ -114,7 +114,7 @@ def test_settings_are_told_again_with_the_first_heartbeat() -> None:
     assert (first.settings.backoff_policy.max_attempts, again.settings.backoff_policy.max_attempts) == (17, 4)
 
 
-def test_settings_are_told_again_once_there_is_a_way() -> None:
+def test_settings_are_reported_again_once_there_is_a_way() -> None:
     service = Service()
     service.consumer().call.leave()
     assert heartbeat(service) == v2.Code.OK

@@ -42,7 +42,7 @@ def bodies(made: Service) -> list[bytes]:
     return [one.body for one in made.memory.stored("X")]
 
 
-def asked(made: Service) -> int:
+def checked(made: Service) -> int:
     """Check open transactions with the producers; return the number of checks."""
     clients, questions = made.broker.clients, 0
     for _ in range(33):
@@ -87,7 +87,7 @@ def test_an_end_of_nothing() -> None:
 def test_the_producer_is_asked_and_answers() -> None:
     made = service()
     stream = made.producer("X")
-    assert asked(made) == 1
+    assert checked(made) == 1
     command = stream.heard[-1].recover_orphaned_transaction_command
     assert (command.transaction_id, command.message.body) == (ID, b"a")
     assert command.message.topic.name == "X"
@@ -95,12 +95,12 @@ def test_the_producer_is_asked_and_answers() -> None:
     assert not command.message.system_properties.HasField("receipt_handle")
     assert end(made, COMMIT, source=v2.TransactionSource.SOURCE_SERVER_CHECK) == v2.Code.OK
     assert bodies(made) == [b"a"]
-    assert asked(made) == 0
+    assert checked(made) == 0
 
 
 def test_an_answer_whose_place_is_not_kept() -> None:
     made = service(max_remembered_transactions=1)
-    assert asked(made) == 1
+    assert checked(made) == 1
     made.send(b"b", "X", message_type=KIND, message_id="K2", born_timestamp=None)
     assert len(made.service.transactions) == 1
     assert end(made, COMMIT) == v2.Code.OK
@@ -114,7 +114,7 @@ def test_client_without_a_stream_gets_no_check() -> None:
     assert session._stream is not None
     session._stream.call.leave()  # type: ignore[attr-defined]
     assert not is_reachable(made.broker.clients, "X", "X")
-    assert asked(made) == 0
+    assert checked(made) == 0
 
 
 def test_transaction_of_another_topic_is_not_ended() -> None:

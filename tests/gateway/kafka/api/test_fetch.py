@@ -88,6 +88,19 @@ def test_an_offset_out_of_range_is_an_error_at_once(offset: int) -> None:
         assert (answer.high_watermark, answer.last_stable_offset, answer.log_start_offset) == (-1, -1, -1)
 
 
+@pytest.mark.parametrize(("topic", "partition"), [("a", 9), ("unknown", 0)])
+def test_fetch_with_refused_partition_does_not_wait(topic: str, partition: int) -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        request = fetch_request("a", 0, max_wait=60_000)
+        refused = FetchTopic(topic, partitions=[FetchPartition(partition, partition_max_bytes=1)])
+        request.topics = [*request.topics, refused]
+        answers = [one for found in client.ask(request, 12).responses for one in found.partitions]
+        codes = sorted(one.error_code for one in answers)
+        assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
 def test_a_fetch_at_the_end_waits_for_records_or_its_time() -> None:
     with kafka_scene() as scene:
         client, other = scene.client(), scene.client()

@@ -217,7 +217,7 @@ def test_offset_is_deleted_unless_the_group_subscribes_to_its_topic() -> None:
 # Groups that change sides
 
 
-def test_rocketmq_group_goes_on_with_kafka_and_back_at_the_same_offsets() -> None:
+def test_rocketmq_group_continues_with_kafka_and_back_at_the_same_offsets() -> None:
     kafka = KafkaBroker()
     peer = add_rocketmq_member(kafka)
     kafka.broker.tables.offsets.commit("g", "my|topic", 0, 40)

@@ -293,11 +293,11 @@ def test_headers_that_no_message_can_have_are_refused_in_topics_of_rocketmq() ->
 
 def test_internal_topics_are_closed_to_clients_other_than_the_admin_client() -> None:
     with kafka_scene() as scene:
-        create(scene.client(), "__transaction_state")
-        refused = produced(scene.client(), produce_request("__transaction_state", sample(scene)))
+        create(scene.client(), "__share_group_state")
+        refused = produced(scene.client(), produce_request("__share_group_state", sample(scene)))
         assert refused.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
         admin = scene.client("__admin_client")
-        assert produced(admin, produce_request("__transaction_state", sample(scene))).error_code == 0
+        assert produced(admin, produce_request("__share_group_state", sample(scene))).error_code == 0
 
 
 def test_with_access_control_nothing_is_appended() -> None:
@@ -313,6 +313,15 @@ def test_acks_all_waits_until_the_log_is_on_disk() -> None:
         create(client, "a")
         assert produced(client, produce_request("a", sample(scene))).base_offset == 0
         assert produced(client, produce_request("a", sample(scene), acks=1)).base_offset == 2
+
+
+@pytest.mark.parametrize(("acks", "code"), [(1, ErrorCode.NONE), (-1, ErrorCode.NOT_ENOUGH_REPLICAS)])
+def test_only_acks_all_needs_replicas_in_sync(acks: int, code: ErrorCode) -> None:
+    with kafka_scene(min_in_sync_replicas=2) as scene:
+        client = scene.client()
+        create(client, "a")
+        for _ in range(2):
+            assert produced(client, produce_request("a", sample(scene), acks=acks)).error_code == code
 
 
 def test_a_full_disk_is_a_storage_error() -> None:

@@ -65,7 +65,7 @@ def test_a_software_name_with_other_characters_is_an_invalid_request(name: str) 
         assert scene.client().ask(ApiVersionsRequest(name, "1.0"), 2).error_code == 0
 
 
-def test_a_client_that_expects_another_cluster_is_told_to_bootstrap() -> None:
+def test_client_that_expects_another_cluster_is_asked_to_bootstrap() -> None:
     with kafka_scene() as scene:
         client = scene.client()
         own = client.ask(MetadataRequest(topics=[])).cluster_id

@@ -132,6 +132,14 @@ def test_empty_group_without_offsets_is_forgotten() -> None:
     assert groups.coordinator.groups.get("g") is None
 
 
+def test_group_whose_offsets_expire_while_a_client_is_to_join_is_kept() -> None:
+    groups = Groups()
+    groups.commit(0, 7, expires=groups.clock.millis() + MINUTE)
+    [given] = groups.join(session=30 * MINUTE)
+    groups.leap(11 * MINUTE)
+    assert (groups.committed(), groups.group().pending) == (None, {given.member_id})
+
+
 def test_offsets_of_a_deleted_topic_are_deleted_and_do_not_come_back_with_its_name() -> None:
     groups = Groups()
     groups.commit(0, 7)
@@ -141,6 +149,16 @@ def test_offsets_of_a_deleted_topic_are_deleted_and_do_not_come_back_with_its_na
     assert not len(groups.coordinator.offsets)
     groups.shared.topics["orders"] = b"u" * 16
     assert groups.restarted().committed() is None
+
+
+@pytest.mark.parametrize("offset", [3, 7])
+def test_offset_of_a_topic_made_again_is_deleted_when_the_new_topic_has_one(offset: int) -> None:
+    groups = Groups()
+    groups.commit(0, 7)
+    groups.shared.topics["orders"] = b"u" * 16
+    groups.shared.offsets[KEY] = offset
+    groups.pass_time(6000)
+    assert (len(groups.coordinator.offsets), groups.committed()) == (0, offset)
 
 
 def test_offset_of_a_topic_made_again_is_not_restored_at_start() -> None:

@@ -182,7 +182,7 @@ class History(RuleBasedStateMachine):
 
     @precondition(lambda self: self.groups.coordinator.groups.get("g") is not None)
     @rule()
-    def everybody_works(self) -> None:
+    def all_work(self) -> None:
         """Live clients bring any group to a stable state."""
         for _ in range(40):
             group = self.groups.coordinator.groups.get("g")

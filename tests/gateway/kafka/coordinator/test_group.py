@@ -33,6 +33,15 @@ def test_leader_that_leaves_is_followed_by_another_member() -> None:
     assert group.leader is None
 
 
+def test_member_that_is_removed_while_its_join_waits_is_not_counted() -> None:
+    group = group_of((("a", b""),))
+    member = group.members["m0"]
+    group.update(member, member.protocols, 1, 1, lambda _: None)
+    assert group.have_all_joined()
+    group.remove("m0")
+    assert group.joining == 0
+
+
 def test_generation_after_the_last_number_is_the_first() -> None:
     group = group_of((("a", b""),))
     group.state, group.generation = GroupState.PREPARING, INT_MAX

@@ -138,7 +138,7 @@ def test_bad_sync_is_refused() -> None:
     assert answers == [E.INVALID_GROUP_ID, E.UNKNOWN_MEMBER_ID]
 
 
-def test_heartbeat_tells_of_a_rebalance_and_of_errors() -> None:
+def test_heartbeat_reports_a_rebalance_and_errors() -> None:
     groups = Groups()
     [one] = groups.stable()
     assert groups.heartbeat(one) == E.NONE
@@ -224,7 +224,7 @@ def test_member_that_does_not_sync_is_removed_after_the_rebalance_timeout() -> N
     assert waiting[0].error_code == E.REBALANCE_IN_PROGRESS
 
 
-def test_id_that_was_given_out_is_waited_for_and_then_forgotten() -> None:
+def test_issued_id_is_waited_for_and_then_forgotten() -> None:
     groups = Groups()
     [one] = groups.stable()
     groups.join()
@@ -263,7 +263,7 @@ def test_static_member_that_comes_back_takes_its_place_without_a_rebalance() -> 
     assert groups.commit_error(old, 1, instance="i") == E.FENCED_INSTANCE_ID
 
 
-def test_static_leader_of_an_old_client_is_told_of_the_leader_there_was() -> None:
+def test_static_leader_of_an_old_client_gets_the_former_leader() -> None:
     groups = Groups()
     first = groups.join(instance="i")
     groups.pass_time(3100)
@@ -402,7 +402,7 @@ def test_limits_of_all_groups_are_kept_and_counted_down_again() -> None:
     assert groups.join(group="third").one.error_code == E.COORDINATOR_NOT_AVAILABLE
 
 
-def test_ids_given_out_have_a_limit() -> None:
+def test_issued_ids_have_a_limit() -> None:
     groups = Groups(GroupSettings(max_size=3))
     for _ in range(3):
         groups.join()

@@ -20,7 +20,7 @@ class FullLog(MemoryRecordsLog):
         return super().append(records)
 
 
-def test_assignment_that_is_not_written_is_given_to_nobody_and_the_group_rebalances() -> None:
+def test_assignment_that_is_not_written_is_given_to_no_member_and_the_group_rebalances() -> None:
     log = FullLog()
     groups = Groups(log=log)
     one, _ = groups.added()

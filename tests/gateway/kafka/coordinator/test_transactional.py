@@ -103,7 +103,7 @@ def test_completion_waits_for_offsets_on_their_way() -> None:
     adding = add(groups, 9)
     completing = complete(groups)
     assert (adding, completing) == ([], [])
-    log.go_on()
+    log.resume()
     assert (adding, completing) == ([E.NONE], [E.NONE])
     assert groups.committed() == 9 and not has_pending(groups)
 

@@ -40,16 +40,16 @@ def test_request_while_a_record_is_on_its_way_is_to_be_repeated() -> None:
     scene.log.held = []
     first, second = scene.init(), scene.init()
     assert (first, second) == ([], [E.CONCURRENT_TRANSACTIONS])
-    scene.log.go_on()
+    scene.log.resume()
     [producer] = first
     assert isinstance(producer, ProducerEpoch)
     adding = scene.add(producer, A)
     assert adding == [] and scene.end(producer) == [E.CONCURRENT_TRANSACTIONS]
     assert scene.init() == [E.CONCURRENT_TRANSACTIONS]
-    scene.log.go_on()
+    scene.log.resume()
     ending = scene.end(producer)
     assert scene.add(producer, B) == scene.init() == scene.end(producer) == [E.CONCURRENT_TRANSACTIONS]
-    scene.log.go_on()
+    scene.log.resume()
     assert ending == [ProducerEpoch(producer.producer_id, producer.epoch + 1)]
 
 
@@ -66,11 +66,44 @@ def test_partitions_that_come_together_are_written_together() -> None:
         scene.add(other, A),
     ]
     assert outcomes == [[], [], [], []]
-    scene.log.go_on()
+    scene.log.resume()
     assert outcomes == [[None], [None], [None], [E.PRODUCER_FENCED]]
     assert len(scene.log.records) == records + 2
     entry = scene.coordinator.table.get("t")
     assert entry is not None and entry.status is not None and entry.status.partitions == {A, B, C}
+
+
+def test_partitions_of_the_next_transaction_wait_until_the_last_one_is_complete() -> None:
+    scene = TxnScene()
+    producer = scene.begun()
+    scene.add(producer, A)
+    scene.markers.broken = {A}
+    [after] = scene.end(producer)
+    assert isinstance(after, ProducerEpoch)
+    waiting = [scene.add(after, B, version=2), scene.add(producer, C)]
+    assert waiting == [[], []]
+    scene.markers.broken = set()
+    scene.pass_time(100, 100)
+    assert waiting == [[None], [E.PRODUCER_FENCED]]
+    assert scene.state() is TxnState.ONGOING
+    assert scene.end(after) == [ProducerEpoch(after.producer_id, after.epoch + 1)]
+
+
+def test_partitions_do_not_wait_for_long_and_not_for_another_master() -> None:
+    scene = TxnScene()
+    producer = scene.begun()
+    scene.add(producer, A)
+    scene.markers.broken = {A}
+    [after] = scene.end(producer)
+    assert isinstance(after, ProducerEpoch)
+    waiting = scene.add(after, B)
+    scene.pass_time(50, 50)
+    later = scene.add(after, C)
+    assert (waiting, later) == ([], [])
+    scene.pass_time(50, 50)
+    assert (waiting, later) == ([E.CONCURRENT_TRANSACTIONS], [])
+    scene.coordinator.unload()
+    assert later == [E.NOT_COORDINATOR]
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -213,7 +246,7 @@ def test_malformed_record_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
 
 @dataclass
 class Client:
-    """What a client of an id knows. `sent` are the partitions of its transaction."""
+    """Knowledge of a client of an id. `sent` are the partitions of its transaction."""
 
     producer: ProducerEpoch
     version: int

@@ -1,4 +1,4 @@
-"""Users and policies, as a server answers that has them."""
+"""Commands for users and policies, against fixed answers and against brokers that have them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_user_is_created_at_slaves_too() -> None:
     assert json.loads(request.body) == {"username": "alice", "password": "secret", "userType": "Super"}
 
 
-def test_what_is_changed_of_a_user_is_one_thing() -> None:
+def test_update_of_a_user_changes_one_field() -> None:
     tool = answering({})
     assert tool.run("updateUser -b a:1 -u alice -s disable") == 0
     assert json.loads(tool.asked[0][1].body) == {"username": "alice", "userStatus": "disable"}
@@ -67,7 +67,7 @@ def test_users_are_shown_in_a_table() -> None:
     assert tool.run("getUser -b a:1") == 2
 
 
-def test_users_are_copied_where_they_are_not_yet() -> None:
+def test_copied_users_are_updated_or_created() -> None:
     def user(request: RemotingCommand) -> RemotingCommand:
         return body(ALICE) if request.ext_fields["username"] == "alice" else RemotingCommand.response(0)
 
@@ -105,7 +105,7 @@ def test_policies_are_shown_in_a_table() -> None:
 
 
 class Secured:
-    """A broker that asks everybody who they are, by its requests about users and policies."""
+    """Broker that authenticates every request, with its requests about users and policies."""
 
     def __init__(self) -> None:
         options = BrokerOptions(
@@ -123,13 +123,13 @@ class Secured:
         self._port = Dispatcher(context, control.guarded(REQUESTS, options), {}, clock=clock, hooks=[control])
 
     def answer(self, request: RemotingCommand) -> RemotingCommand:
-        """The answer, and all in between as bytes."""
+        """Return the answer; both commands pass through their encoding."""
         command = decode_command(encode_command(request)[4:])
         answer: Any = self._port.dispatch(command, FakePeer("10.0.0.7:5"))
         return decode_command((answer if isinstance(answer, bytes) else run(answer))[4:])
 
     def rows(self) -> list[Any]:
-        """Everybody, and what they may."""
+        """Return all users and policies."""
         return [*self.users.users(), *(acl.info() for acl in self.users.acls())]
 
 
@@ -140,7 +140,7 @@ def between(brokers: dict[str, Secured], secret: str = "a-secret") -> ScriptedTo
     return tool
 
 
-def test_users_and_policies_move_from_broker_to_broker_and_back() -> None:
+def test_users_and_policies_are_copied_between_brokers() -> None:
     here, there = Secured(), Secured()
     brokers = {"here:1": here, "there:2": there}
     tool = between(brokers)
@@ -166,7 +166,7 @@ def test_users_and_policies_move_from_broker_to_broker_and_back() -> None:
     assert copied is not None and copied.password == "new-secret"
 
 
-def test_who_may_not_see_secrets_copies_nobody() -> None:
+def test_copy_with_a_wrong_secret_copies_no_user() -> None:
     here, there = Secured(), Secured()
     tool = between({"here:1": here, "there:2": there}, "wrong-secret")
     assert tool.run("copyUser -f here:1 -t there:2") != 0

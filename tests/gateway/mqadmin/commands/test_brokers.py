@@ -27,7 +27,7 @@ def test_settings_are_shown_and_changed() -> None:
         assert tool.run("updateBrokerConfig -k a -v b") == 2
 
 
-def test_slaves_are_told_if_all_are_to_be() -> None:
+def test_settings_of_slaves_are_changed_on_request() -> None:
     tool = answering({RequestCode.GET_BROKER_CONFIG: RemotingCommand.response(0, body=b"a=1\n")})
     line = "updateBrokerConfig -c C -k a -v 2"
     assert len(tool.json(line)["rows"]) == len(tool.json(f"{line} -a false")["rows"]) == 1
@@ -45,7 +45,7 @@ def test_figures_are_shown_by_name() -> None:
         assert f"{BROKER:<24} {'brokerVersionDesc':<32}: V5_5_0\n" in tool.out
 
 
-def test_files_that_are_not_wanted_any_more_go() -> None:
+def test_expired_files_and_unused_topics_are_cleaned() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         for name in ("cleanExpiredCQ", "deleteExpiredCommitLog", "cleanUnusedTopic"):
@@ -55,7 +55,7 @@ def test_files_that_are_not_wanted_any_more_go() -> None:
             assert tool.run(f"{name} --dry-run") == 0 and tool.out.startswith(f"would ask {BROKER}: ")
 
 
-def test_how_far_a_master_is_and_how_timers_are_kept() -> None:
+def test_master_flush_offset_and_timer_engine_are_set() -> None:
     tool = answering({})
     assert tool.run("resetMasterFlushOffset -b a:2 -o 100") == 0
     assert tool.out == "reset master flush offset to 100 success\n"

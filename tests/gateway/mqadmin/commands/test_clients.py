@@ -9,7 +9,7 @@ from tests.support.gateway.mqadmin.tool import MemoryTool
 BROKER = "10.0.0.1:10911"
 
 
-def test_who_is_connected() -> None:
+def test_connected_clients_are_shown() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         cluster.run(cluster.producer("Producers").send(messages("T", 1)[0]))
@@ -34,7 +34,7 @@ def test_who_is_connected() -> None:
         )
 
 
-def test_nobody_is_connected() -> None:
+def test_group_without_clients_is_reported() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("producerConnection -g Nobody -t TBW102") == 1

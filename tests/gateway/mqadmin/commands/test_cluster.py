@@ -36,7 +36,7 @@ MORE = {
 }
 
 
-def test_how_busy_a_broker_is() -> None:
+def test_list_shows_the_load_of_each_broker() -> None:
     tool = answering({RequestCode.GET_BROKER_RUNTIME_INFO: body({"table": BUSY})})
     assert tool.run("clusterList") == 0
     head, master, slave, _ = tool.out.split("\n")
@@ -48,14 +48,14 @@ def test_how_busy_a_broker_is() -> None:
     assert head.index("#Addr") == master.index("a:1")
 
 
-def test_what_came_and_went() -> None:
+def test_list_shows_the_messages_of_yesterday_and_today() -> None:
     tool = answering({RequestCode.GET_BROKER_RUNTIME_INFO: body({"table": MORE})})
     assert tool.run("clusterList -m -c C") == 0
     assert tool.out.split("\n")[1].split() == ["C", "broker-a", "10", "3", "20", "4"]
     assert tool.json("clusterList -c Other")["rows"] == []
 
 
-def test_a_broker_that_is_gone_is_shown_as_that() -> None:
+def test_unreachable_broker_is_shown_as_inactive() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         producer = cluster.producer()

@@ -1,4 +1,4 @@
-"""Controllers, as a server answers that is one."""
+"""Commands for controllers, against fixed answers of one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_replicas_are_forgotten() -> None:
     assert "CLEAN_BROKER_DATA" in tool.out and len(tool.asked) == before + 1
 
 
-def test_who_is_in_sync_is_shown() -> None:
+def test_replicas_in_sync_are_shown() -> None:
     tool = answering({RequestCode.CONTROLLER_GET_SYNC_STATE_DATA: body(IN_SYNC)})
     assert tool.run("getSyncStateSet -a k:1;k:2 -c C") == 0
     assert tool.out == (

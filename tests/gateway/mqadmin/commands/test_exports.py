@@ -1,4 +1,4 @@
-"""What brokers have, written into files."""
+"""Exports of broker data to files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.gateway.mqadmin.tool import MemoryTool
 BROKER = "10.0.0.1:10911"
 
 
-def test_topics_and_groups(tmp_path: Path) -> None:
+def test_topics_and_groups_are_exported(tmp_path: Path) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 3)
         cluster.make_topic("%RETRY%G", 1)
@@ -34,7 +34,7 @@ def test_topics_and_groups(tmp_path: Path) -> None:
         assert tool.run(f"exportMetadata -b {BROKER}") == 2
 
 
-def test_what_was_exported_can_be_given_to_another_broker(tmp_path: Path) -> None:
+def test_exported_topics_are_accepted_by_update_topic_list(tmp_path: Path) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 3)
         tool = MemoryTool(cluster)
@@ -44,7 +44,7 @@ def test_what_was_exported_can_be_given_to_another_broker(tmp_path: Path) -> Non
         assert tool.run(f"updateTopicList -b {BROKER} -f {file}") == 0
 
 
-def test_settings_and_figures(tmp_path: Path) -> None:
+def test_settings_and_metrics_are_exported(tmp_path: Path) -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run(f"exportConfigs -c DefaultCluster -f {tmp_path}") == 0
@@ -60,7 +60,7 @@ def test_settings_and_figures(tmp_path: Path) -> None:
         assert tool.run("exportConfigs -c Other") == 3
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         assert not (tmp_path / "none").exists()
 
 
-def test_check_points_of_pops() -> None:
+def test_pop_checkpoints_are_exported_unless_it_is_a_dry_run() -> None:
     tool = answering(
         {RequestCode.GET_BROKER_CONFIG: RemotingCommand.response(0, body=b"brokerName=broker-a\n")}
     )

@@ -1,4 +1,4 @@
-"""Consumer groups that are made, shown and deleted on a broker in memory."""
+"""Consumer groups created, shown and deleted on a broker in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_group_is_made_shown_and_deleted() -> None:
         assert "G" not in cluster.broker.tables.groups
 
 
-def test_with_a_cluster_the_retry_topic_goes_too() -> None:
+def test_group_deletion_in_a_cluster_deletes_the_retry_topic() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         cluster.make_topic("%RETRY%G")
@@ -47,7 +47,7 @@ def test_with_a_cluster_the_retry_topic_goes_too() -> None:
         assert cluster.broker.tables.topics.get("%RETRY%G") is None
 
 
-def test_what_is_refused_is_told() -> None:
+def test_refusals_are_reported() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run(f"updateSubGroup -b {BROKER} -g G --attributes +x=y") == 1
@@ -70,7 +70,7 @@ def test_the_groups_of_a_file(tmp_path: Path) -> None:
         assert tool.run(f"updateSubGroupList -b {BROKER} -f {file}") == 1
 
 
-def test_pull_or_pop() -> None:
+def test_consume_mode_is_set() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         tool = MemoryTool(cluster)

@@ -12,13 +12,13 @@ ROUTE = body({"brokerDatas": [CLUSTER["brokerAddrTable"]["broker-a"]], "queueDat
 THEN = ManualClock().millis() - 60_000
 
 
-def _tool(code: RequestCode, told: object):  # type: ignore[no-untyped-def]
-    return answering({RequestCode.GET_ROUTEINFO_BY_TOPIC: ROUTE, code: body(told)})
+def _tool(code: RequestCode, answer: object):  # type: ignore[no-untyped-def]
+    return answering({RequestCode.GET_ROUTEINFO_BY_TOPIC: ROUTE, code: body(answer)})
 
 
 def test_a_broker() -> None:
-    told = {"storeType": "default", "maxLmqNum": 9, "currentLmqNum": 1, "topicMeta": {"P": 60}}
-    tool = _tool(RequestCode.GET_BROKER_LITE_INFO, told)
+    answer = {"storeType": "default", "maxLmqNum": 9, "currentLmqNum": 1, "topicMeta": {"P": 60}}
+    tool = _tool(RequestCode.GET_BROKER_LITE_INFO, answer)
     assert tool.run("getBrokerLiteInfo -c C") == 0
     head, row, _ = tool.out.split("\n")
     assert head.startswith(f"{'#Broker':<30} {'#Store Type':<17} {'#Max LMQ':<10}")
@@ -28,8 +28,8 @@ def test_a_broker() -> None:
 
 
 def test_a_parent() -> None:
-    told = {"topic": "P", "ttl": 60, "groups": ["G", "F"], "lmqNum": 3, "liteTopicCount": 2}
-    tool = _tool(RequestCode.GET_PARENT_TOPIC_INFO, told)
+    answer = {"topic": "P", "ttl": 60, "groups": ["G", "F"], "lmqNum": 3, "liteTopicCount": 2}
+    tool = _tool(RequestCode.GET_PARENT_TOPIC_INFO, answer)
     assert tool.run("getParentTopicInfo -p P") == 0
     first, head, row, _ = tool.out.split("\n")
     assert first == "Parent Topic Info: [P]" and head.split()[-1] == "#GROUPS"
@@ -37,14 +37,14 @@ def test_a_parent() -> None:
 
 
 def test_a_lite_topic() -> None:
-    told = {
+    answer = {
         "parentTopic": "P",
         "liteTopic": "L",
         "subscriber": [{"clientId": "c1", "group": "G"}],
         "topicOffset": {"minOffset": 1, "maxOffset": 5, "lastUpdateTimestamp": THEN},
         "shardingToBroker": True,
     }
-    tool = _tool(RequestCode.GET_LITE_TOPIC_INFO, told)
+    tool = _tool(RequestCode.GET_LITE_TOPIC_INFO, answer)
     assert tool.run("getLiteTopicInfo -p P -l L -s") == 0
     first, _, row, clients, _ = tool.out.split("\n")
     assert first == "Lite Topic Info: [P] [L] [%LMQ%$P$L]"
@@ -53,8 +53,8 @@ def test_a_lite_topic() -> None:
 
 
 def test_a_client() -> None:
-    told = {"liteTopicSet": ["L"], "liteTopicCount": 1, "lastAccessTime": THEN, "lastConsumeTime": -1}
-    tool = _tool(RequestCode.GET_LITE_CLIENT_INFO, told)
+    answer = {"liteTopicSet": ["L"], "liteTopicCount": 1, "lastAccessTime": THEN, "lastConsumeTime": -1}
+    tool = _tool(RequestCode.GET_LITE_CLIENT_INFO, answer)
     assert tool.run("getLiteClientInfo -p P -g G -c c1 -s") == 0
     first, _, row, topics, *_ = tool.out.split("\n")
     assert first == "Lite Client Info: [P] [G] [c1]"
@@ -65,7 +65,7 @@ def test_a_client() -> None:
 def test_a_group() -> None:
     worst = [{"liteTopic": "L1", "lagCount": 1, "earliestUnconsumedTimestamp": THEN}]
     worst += [{"liteTopic": "L2", "lagCount": 8, "earliestUnconsumedTimestamp": -1}]
-    told = {
+    answer = {
         "group": "G",
         "totalLagCount": 9,
         "earliestUnconsumedTimestamp": THEN,
@@ -73,7 +73,7 @@ def test_a_group() -> None:
         "lagTimestampTopK": worst[:1],
         "liteTopicOffsetWrapper": {"brokerOffset": 9, "consumerOffset": 2, "lastTimestamp": THEN},
     }
-    tool = _tool(RequestCode.GET_LITE_GROUP_INFO, told)
+    tool = _tool(RequestCode.GET_LITE_GROUP_INFO, answer)
     assert tool.run("getLiteGroupInfo -p P -g G") == 0
     lines = tool.out.split("\n")
     assert lines[:3] == [
@@ -89,7 +89,7 @@ def test_a_group() -> None:
     assert "TopK" not in tool.out
 
 
-def test_clients_are_told_of_what_waits() -> None:
+def test_clients_are_notified_of_waiting_messages() -> None:
     tool = answering({RequestCode.GET_ROUTEINFO_BY_TOPIC: ROUTE})
     assert tool.run("triggerLiteDispatch -p P -g G") == 0
     assert tool.out == f"Group And Topic Info: [G] [P]\n\n{'broker-a':<30} {'dispatched':<12}\n"

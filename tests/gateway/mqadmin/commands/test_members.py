@@ -1,4 +1,4 @@
-"""What members of consumer groups say of themselves."""
+"""Running information of consumer group members."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _info(**properties: str) -> ConsumerRunningInfo:
     )
 
 
-def test_all_that_a_member_says() -> None:
+def test_text_has_every_section_of_the_running_info() -> None:
     text = running_text(_info())
     assert text.startswith(f"#Consumer Properties#\n{'PROP_CONSUMER_START_TIMESTAMP':<40}: 0\n")
     assert (
@@ -53,7 +53,7 @@ def test_all_that_a_member_says() -> None:
     assert text.endswith(f"{'mine':<40}: yes\n\n\n#Consumer jstack#\nstack")
 
 
-def test_what_is_wrong_with_queues() -> None:
+def test_complaints_name_blocked_and_unlocked_queues() -> None:
     place = "c1 MessageQueue [topic=T, brokerName=broker-a, queueId=0]"
     assert list(complaints("c1", _info(), NOW)) == [
         f"{place} can't consume for a while, maybe blocked, {NOW}ms\n"
@@ -65,7 +65,7 @@ def test_what_is_wrong_with_queues() -> None:
     assert not list(complaints("c1", _info(PROP_CONSUME_TYPE="CONSUME_ACTIVELY"), NOW))
 
 
-def test_members_want_the_same_once_they_have_settled() -> None:
+def test_subscriptions_are_compared_once_members_have_settled() -> None:
     other = _info()
     other.subscription_set = []
     assert subscribes_the_same([_info(), _info()], NOW)
@@ -74,7 +74,7 @@ def test_members_want_the_same_once_they_have_settled() -> None:
     assert subscribes_the_same([young, other], NOW)
 
 
-def test_of_a_member_that_is_connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_of_a_connected_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Cluster() as cluster:
         cluster.make_topic("T", 1)

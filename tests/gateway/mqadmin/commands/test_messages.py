@@ -1,4 +1,4 @@
-"""Messages that are looked for by id, key or place."""
+"""Messages queried by id, key or offset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _sent(cluster: Cluster) -> SendResult:
     return cluster.run(producer.send(message))
 
 
-def test_by_either_id(folder: Path) -> None:
+def test_message_is_found_by_either_id(folder: Path) -> None:
     with Cluster() as cluster:
         sent = _sent(cluster)
         tool = MemoryTool(cluster)
@@ -51,7 +51,7 @@ def test_by_either_id(folder: Path) -> None:
         assert tool.run(f"queryMsgById -t T -i {sent.message_id} -f nothing") == 2
 
 
-def test_offset_id_of_an_unknown_address_says_which_broker_it_names() -> None:
+def test_offset_id_of_an_unknown_broker_is_reported_with_its_address() -> None:
     with Cluster() as cluster:
         sent = _sent(cluster)
         tool = MemoryTool(cluster)
@@ -60,7 +60,7 @@ def test_offset_id_of_an_unknown_address_says_which_broker_it_names() -> None:
         assert "names the broker 10.9.9.9:10911, which no name server knows" in tool.err
 
 
-def test_by_key_and_by_place() -> None:
+def test_message_is_found_by_key_and_by_offset() -> None:
     with Cluster() as cluster:
         sent = _sent(cluster)
         tool = MemoryTool(cluster)
@@ -77,7 +77,7 @@ def test_by_key_and_by_place() -> None:
         assert tool.run("queryMsgByOffset -t T -b broker-z -i 0 -o 0") == 3
 
 
-def test_what_became_of_a_message() -> None:
+def test_message_has_tracks_and_is_consumed_directly_or_resent() -> None:
     with Cluster() as cluster:
         sent = _sent(cluster)
         consumer, consumed = connect(cluster, "G", "T")

@@ -1,4 +1,4 @@
-"""Groups are watched, a round a minute."""
+"""Monitoring of groups, one round a minute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.gateway.mqadmin.members import connect
 from tests.support.gateway.mqadmin.tool import MemoryTool
 
 
-def test_what_a_group_that_is_online_has_not_consumed() -> None:
+def test_undone_messages_of_an_online_group_are_reported() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 1)
         producer = cluster.producer()
@@ -41,7 +41,7 @@ def test_what_a_group_that_is_online_has_not_consumed() -> None:
         } in rows
 
 
-def test_members_that_want_different_things_are_told_of() -> None:
+def test_differing_subscriptions_are_reported() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 1)
         connect(cluster, "G", "T")

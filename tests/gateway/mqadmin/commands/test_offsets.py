@@ -1,4 +1,4 @@
-"""Consumer groups that are moved to other offsets."""
+"""Offsets of consumer groups that are reset, skipped or cloned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _filled(cluster: Cluster) -> MemoryTool:
 
 
 def _offset(cluster: Cluster, group: str, queue: int) -> str | None:
-    """Where a group is, as a member that asks is told; a reset counts from then on."""
+    """Return a group's next offset as a member's query gets it: a pending reset, else its commit."""
     header = QueryConsumerOffsetRequestHeader(consumer_group=group, topic="T", queue_id=queue)
     answer = cluster.meet(10911).ask(RequestCode.QUERY_CONSUMER_OFFSET, header)
     return answer.ext_fields.get("offset")
@@ -37,7 +37,7 @@ def _commit(cluster: Cluster, group: str, queue: int, offset: int) -> None:
     assert cluster.meet(10911).ask(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == 0
 
 
-def test_a_group_goes_on_from_a_time() -> None:
+def test_group_is_reset_to_a_time() -> None:
     with Cluster() as cluster:
         tool = _filled(cluster)
         line = f"resetOffsetByTime -g G -t T -s {cluster.clock.millis() + 1000}"
@@ -53,7 +53,7 @@ def test_a_group_goes_on_from_a_time() -> None:
         assert _offset(cluster, "G", 0) == _offset(cluster, "G", 1) == "3"
 
 
-def test_one_queue_goes_on_from_an_offset() -> None:
+def test_single_queue_is_reset_to_an_offset() -> None:
     with Cluster() as cluster:
         tool = _filled(cluster)
         assert tool.run(f"resetOffsetByTime -g G -t T -s 0 -b {BROKER} -q 1 -o 2") == 0
@@ -61,7 +61,7 @@ def test_one_queue_goes_on_from_an_offset() -> None:
         assert _offset(cluster, "G", 1) == "2"
 
 
-def test_what_waits_is_skipped() -> None:
+def test_accumulated_messages_are_skipped() -> None:
     with Cluster() as cluster:
         tool = _filled(cluster)
         assert tool.run("skipAccumulatedMessage -g G -t T") == 0
@@ -70,7 +70,7 @@ def test_what_waits_is_skipped() -> None:
         assert tool.run("skipAccumulatedMessage -g G -t Nothing") == 3
 
 
-def test_a_group_goes_where_another_is() -> None:
+def test_offsets_are_cloned_to_another_group() -> None:
     with Cluster() as cluster:
         tool = _filled(cluster)
         cluster.make_topic("%RETRY%G")

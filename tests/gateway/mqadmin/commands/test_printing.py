@@ -1,4 +1,4 @@
-"""Queues that are read and printed."""
+"""Messages of queues, read and printed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_some_messages() -> None:
         assert tool.out == f"{QUEUE} no matched msg, offset=9\n"
 
 
-def test_what_does_not_go_together() -> None:
+def test_invalid_combinations_of_options_are_refused() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         for wrong in ("-c 0", "-i 1", "-b broker-a -o 1", "-s 9999999999999", "-e 1 -s 2"):

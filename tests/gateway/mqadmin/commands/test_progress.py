@@ -1,4 +1,4 @@
-"""How far consumer groups are."""
+"""Progress and lag of consumer groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROKER = "10.0.0.1:10911"
 
 
 def _consumed(cluster: Cluster) -> PushConsumer:
-    """A topic of two queues with three messages each, all consumed, and then one more in the first."""
+    """Return a consumer that has consumed a topic of two queues with three messages each."""
     cluster.make_topic("T", 2)
     producer = cluster.producer()
     for one in messages("T", 6):
@@ -23,14 +23,14 @@ def _consumed(cluster: Cluster) -> PushConsumer:
     return connect(cluster, "G", "T")[0]
 
 
-def test_of_a_group() -> None:
+def test_progress_of_a_group() -> None:
     with Cluster() as cluster:
         consumer = _consumed(cluster)
         tool = MemoryTool(cluster)
-        told = tool.json("consumerProgress -g G -t T -s true")
-        assert [row["queueId"] for row in told["rows"]] == [0, 1]
-        assert {row["diff"] for row in told["rows"]} == {0}
-        assert {row["clientIp"] for row in told["rows"]} == {"10.0.0.2"}
+        text = tool.json("consumerProgress -g G -t T -s true")
+        assert [row["queueId"] for row in text["rows"]] == [0, 1]
+        assert {row["diff"] for row in text["rows"]} == {0}
+        assert {row["clientIp"] for row in text["rows"]} == {"10.0.0.2"}
         cluster.kill(consumer)
         producer = cluster.producer("Other")
         cluster.run(producer.send(messages("T", 1)[0]))
@@ -39,14 +39,14 @@ def test_of_a_group() -> None:
         assert lines[0].split()[:3] == ["#Topic", "#Broker", "Name"] and lines[0].endswith(
             "#Inflight           #LastTime"
         )
-        at = second(told["rows"][0]["lastTimestamp"])
+        at = second(text["rows"][0]["lastTimestamp"])
         rows = [line.split() for line in lines if line.startswith("T ")]
         assert sorted(row[5] for row in rows) == ["0", "1"]
         assert all(" ".join(row[7:]) == at for row in rows)
         assert "Consume Diff Total: 1" in lines and "Consume Inflight Total: 0" in lines
 
 
-def test_of_all_groups() -> None:
+def test_progress_of_all_groups() -> None:
     with Cluster() as cluster:
         _consumed(cluster)
         tool = MemoryTool(cluster)
@@ -61,7 +61,7 @@ def test_of_all_groups() -> None:
         assert tool.out.split("\n")[1].split()[:3] == ["T", "G", "0"]
 
 
-def test_of_a_topic_that_nobody_reads() -> None:
+def test_topic_without_consumers_is_marked_or_left_out() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         tool = MemoryTool(cluster)
@@ -69,7 +69,7 @@ def test_of_a_topic_that_nobody_reads() -> None:
         assert tool.run("statsAll -a -t T") == 0 and tool.out.count("\n") == 1
 
 
-def test_of_a_group_that_was_nowhere() -> None:
+def test_group_that_never_consumed_is_reported() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("consumerProgress -g Nobody") == 3 and tool.out == ""
@@ -80,10 +80,10 @@ def test_of_a_group_that_was_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "code", "told"),
+    ("model", "code", "text"),
     [("CLUSTERING", 0, "Consume Diff Total: 0"), ("BROADCASTING", 1, "broadcast mode")],
 )
-def test_of_a_group_that_has_members_and_committed_nothing(model: str, code: int, told: str) -> None:
+def test_progress_of_a_group_without_commits(model: str, code: int, text: str) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         cluster.make_topic("%RETRY%G", 1)
@@ -98,4 +98,4 @@ def test_of_a_group_that_has_members_and_committed_nothing(model: str, code: int
         cluster.settle(1.0)
         tool = MemoryTool(cluster)
         assert tool.run("consumerProgress -g G") == code
-        assert told in tool.out + tool.err
+        assert text in tool.out + tool.err

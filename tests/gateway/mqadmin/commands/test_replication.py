@@ -1,4 +1,4 @@
-"""What brokers say of replication."""
+"""Replication status of brokers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_slave_shows_its_master() -> None:
     )
 
 
-def test_of_our_broker() -> None:
+def test_status_of_a_master_without_slaves() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("haStatus -c DefaultCluster") == 0 and "#SlaveNum\t0\n" in tool.out

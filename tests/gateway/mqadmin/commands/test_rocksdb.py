@@ -1,4 +1,4 @@
-"""What is asked about RocksDB, and what is said where it would have to be read."""
+"""RocksDB commands, and the refusal of those that would have to read its files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.gateway.mqadmin.tool import MemoryTool, ScriptedTool
 NAMESRV = "-n 10.0.0.1:9876"
 
 
-def test_a_broker_says_that_it_began_to_compare() -> None:
+def test_check_of_consume_queues_is_started() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run(f"checkRocksdbCqWriteProgress -c DefaultCluster {NAMESRV}") == main.DONE
@@ -23,7 +23,7 @@ def test_a_broker_says_that_it_began_to_compare() -> None:
         assert tool.run("checkRocksdbCqWriteProgress -c DefaultCluster") == main.USAGE
 
 
-def test_a_check_that_failed_says_why() -> None:
+def test_failed_check_reports_its_reason() -> None:
     broker = b'{"brokerAddrs":{0:"h:1"},"brokerName":"b","cluster":"C"}'
     info = b'{"brokerAddrTable":{"b":' + broker + b'},"clusterAddrTable":{"C":["b"]}}'
 

@@ -1,4 +1,4 @@
-"""Messages that are sent, most of them to see how long that takes."""
+"""Sends of messages, most of them to measure their time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_message_is_sent_to_a_queue() -> None:
         assert tool.run("sendMessage -t T -p x -b broker-z -i 1") == 3
 
 
-def test_a_topic_that_is_not_there_is_made_where_brokers_allow_it() -> None:
+def test_missing_topic_is_created_if_the_broker_allows_it() -> None:
     with Cluster(auto_create_topic_enable=True) as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("sendMessage -t New -p first") == 0, tool.err
@@ -35,7 +35,7 @@ def test_a_topic_that_is_not_there_is_made_where_brokers_allow_it() -> None:
         assert tool.err.startswith("mqadmin: error: No topic route info in name server for the topic: New;")
 
 
-def test_how_long_sends_take() -> None:
+def test_times_of_sends_are_measured() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         tool = MemoryTool(cluster)
@@ -49,7 +49,7 @@ def test_how_long_sends_take() -> None:
         assert "messageQueue=MessageQueue [topic=broker-a, brokerName=broker-a, queueId=0]" in tool.out
 
 
-def test_how_long_sends_to_a_cluster_take() -> None:
+def test_times_of_sends_to_a_cluster_are_measured() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
         assert tool.run("clusterRT -a 3") == 0

@@ -1,4 +1,4 @@
-"""Static topics are made, grow, and move over brokers in memory."""
+"""Static topics that are created, extended and remapped on brokers in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.gateway.mqadmin.tool import MemoryTool
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryTool]:
-    """The tool beside brokers a, b and c; files of mappings go to a folder of the test."""
+    """Yield a tool for brokers a, b and c; mapping files go to a folder of the test."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Cluster() as cluster:
         cluster.add_broker("broker-b", 10_921)
@@ -26,15 +26,15 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryTool
 
 
 def files(tool: MemoryTool) -> list[Any]:
-    """What the files that the last call named say."""
+    """Return the contents of the files that the last call named."""
     names = [line.rpartition(" ")[2] for line in tool.out.splitlines()]
     return [json.loads(Path(name).read_text()) for name in names]
 
 
-def leaders(told: Any) -> dict[str, str]:
-    """Who has which queue at last, as a file says."""
+def leaders(plan: Any) -> dict[str, str]:
+    """Return the last broker of each queue, as a mapping file has it."""
     found = {}
-    for name, one in told["brokerConfigMap"].items():
+    for name, one in plan["brokerConfigMap"].items():
         for number, pieces in one["mappingDetail"]["hostedQueues"].items():
             if pieces[-1]["bname"] == name:
                 found[number] = name
@@ -60,7 +60,7 @@ def test_a_static_topic_is_made_grows_and_moves(tool: MemoryTool) -> None:
     assert [(one["bname"], one["logicOffset"]) for one in pieces] == [("broker-a", 0), ("broker-c", 10_000)]
 
 
-def test_a_dry_run_tells_whom_it_would_ask_and_writes_nothing(tool: MemoryTool, tmp_path: Path) -> None:
+def test_dry_run_prints_its_requests_and_writes_nothing(tool: MemoryTool, tmp_path: Path) -> None:
     assert tool.run("updateStaticTopic -t Static -b broker-a -qn 2 --dry-run") == main.DONE, tool.err
     asked = tool.out.splitlines()
     assert len(asked) == 3 and all("UPDATE_AND_CREATE_STATIC_TOPIC" in line for line in asked)
@@ -70,9 +70,9 @@ def test_a_dry_run_tells_whom_it_would_ask_and_writes_nothing(tool: MemoryTool, 
 
 def test_json_has_files_and_moves(tool: MemoryTool) -> None:
     tool.run("updateStaticTopic -t Static -b broker-a -qn 1")
-    told = tool.json("remappingStaticTopic -t Static -b broker-b")
-    assert [row["mapping"] for row in told["rows"]] == ["old", "new"]
-    assert told["summary"]["moves"] == [
+    plan = tool.json("remappingStaticTopic -t Static -b broker-b")
+    assert [row["mapping"] for row in plan["rows"]] == ["old", "new"]
+    assert plan["summary"]["moves"] == [
         {"queueId": 0, "from": "broker-a", "to": "broker-b", "logicOffset": 10_000}
     ]
 
@@ -91,7 +91,7 @@ def test_a_move_is_made_from_its_file(tool: MemoryTool, tmp_path: Path) -> None:
     assert tool.run(f"remappingStaticTopic -t Static -b broker-b -mf {tmp_path}/no-json") == main.USAGE
 
 
-def test_what_cannot_be_done_says_why(tool: MemoryTool) -> None:
+def test_refusals_name_their_reason(tool: MemoryTool) -> None:
     assert tool.run("remappingStaticTopic -t Nothing -b broker-b") == main.NOT_FOUND
     assert tool.err == "mqadmin: error: no broker has the topic Nothing\n"
     assert tool.run("updateStaticTopic -t Static -b broker-x -qn 1") == main.NOT_FOUND

@@ -18,10 +18,10 @@ def _call(**given: str) -> CommandCall:
 
 
 def test_a_broker_or_those_of_a_cluster() -> None:
-    assert targets.masters(_call(b="x:1", c="C")) == targets.everybody(_call(b="x:1")) == ["x:1"]
+    assert targets.masters(_call(b="x:1", c="C")) == targets.all_brokers(_call(b="x:1")) == ["x:1"]
     assert targets.masters(_call(c="C")) == ["a:1"]
-    assert targets.everybody(_call(c="C")) == ["a:1", "a:2"]
-    for missing in (targets.masters, targets.everybody, targets.titled):
+    assert targets.all_brokers(_call(c="C")) == ["a:1", "a:2"]
+    for missing in (targets.masters, targets.all_brokers, targets.titled):
         with pytest.raises(UsageError, match="-b and -c"):
             missing(_call())
 

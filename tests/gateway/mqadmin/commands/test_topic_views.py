@@ -1,4 +1,4 @@
-"""What is shown of topics."""
+"""Views of topics: routes, offsets, clusters and allocations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_route_is_json_or_a_table() -> None:
         assert lines[3].split() == ["Total:", "1", "2", "2"]
 
 
-def test_the_ends_of_queues() -> None:
+def test_status_shows_the_offsets_of_queues() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 2)
         tool = MemoryTool(cluster)
@@ -56,7 +56,7 @@ def test_topics_and_their_clusters() -> None:
         assert tool.run("topicClusterList -t T") == 0 and tool.out == "DefaultCluster\n"
 
 
-def test_how_queues_would_be_shared() -> None:
+def test_allocation_of_queues_is_shown() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", 3)
         tool = MemoryTool(cluster)

@@ -1,4 +1,4 @@
-"""What clients traced of a message."""
+"""Trace records of a message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHER = _record("SubAfter", "1", "ID2", 7, "true", "k", 0, AT, "G")
 BROKEN = _record("Pub", "soon") + _record("SubAfter")
 
 
-def test_who_sent_and_consumed_it() -> None:
+def test_trace_shows_producers_and_consumers() -> None:
     with Cluster() as cluster:
         cluster.make_topic("Traces", 1)
         producer = cluster.producer()

@@ -60,7 +60,7 @@ def test_policies_take_effect_at_once(root: ConsoleBrowser) -> None:
         ("POST", "/users", {"user": "x", "password": " "}),
     ],
 )
-def test_what_cannot_be_done(
+def test_invalid_requests_are_rejected(
     root: ConsoleBrowser, method: str, path: str, body: dict[str, object] | None
 ) -> None:
     assert root.refused(method, path, body)[0] == 400

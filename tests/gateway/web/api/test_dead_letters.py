@@ -48,7 +48,7 @@ def test_sent_again_as_new_messages(browser: ConsoleBrowser, to: str, target: st
     message = browser.get(f"/messages/{results[0]['newId']}")
     properties = message["properties"]
     assert (message["body"], message["topic"], message["reconsumeTimes"]) == ("m1", target, 0)
-    assert (properties["REPLAYED_FROM"], properties["KEYS"], properties["own"]) == (second, "k1", "1")
+    assert (properties["REPLAY_OF"], properties["KEYS"], properties["own"]) == (second, "k1", "1")
     assert properties["UNIQ_KEY"] != "U" and not {"DELAY", "RECONSUME_TIME"} & properties.keys()
     assert properties.get("RETRY_TOPIC") == ("T" if to == "group" else None)
     assert browser.get("/dead-letters")["rows"][0]["messages"] == 3

@@ -1,4 +1,4 @@
-from tests.support.gateway.broker.liting import PARENT, LiteBroker
+from tests.support.gateway.broker.lite import PARENT, LiteBroker
 from tests.support.gateway.console import ConsoleBrowser, console
 
 

@@ -6,7 +6,7 @@ from mqgateway.gateway.web.route import Role
 CALL = WebCall(Caller("", Role.ADMIN, "::1"), 0, "C", path={"topic": "T"}, body={"group": "%RETRY%G"})
 
 
-def test_what_is_asked_of_policies() -> None:
+def test_needs_have_resource_and_actions() -> None:
     for needs, resource in ((of_cluster, cluster("C")), (of_topic, topic("T")), (of_group, group("G"))):
         [need] = needs(Action.GET, Action.LIST)(CALL)
         assert need == (resource, (Action.GET, Action.LIST))

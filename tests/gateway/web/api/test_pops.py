@@ -1,4 +1,4 @@
-from tests.support.gateway.broker.popping import INVISIBLE, PopBroker
+from tests.support.gateway.broker.pop import INVISIBLE, PopBroker
 from tests.support.gateway.console import ConsoleBrowser, console
 
 

@@ -43,7 +43,7 @@ def test_it_is_shown_before_it_is_done(browser: ConsoleBrowser) -> None:
     assert offsets(browser) == [2, 4]
 
 
-def test_done_and_undone_with_nobody_connected(browser: ConsoleBrowser) -> None:
+def test_done_and_undone_without_connected_clients(browser: ConsoleBrowser) -> None:
     done = browser.do("POST", "/groups/G/reset", {"topic": "T", "to": "end"})
     assert offsets(browser) == [5, 5]
     [row] = browser.get("/resets")["rows"]

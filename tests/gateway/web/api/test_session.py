@@ -1,7 +1,7 @@
 from tests.support.gateway.console import ConsoleBrowser, ConsoleWorld, console
 
 
-def test_who_asks() -> None:
+def test_session_state_before_and_after_login() -> None:
     world = ConsoleWorld()
     assert ConsoleBrowser(world).get("/session") == {
         "isIn": False,
@@ -18,7 +18,7 @@ def test_who_asks() -> None:
     assert told["csrf"] == browser.csrf != ""
 
 
-def test_users_say_who_they_are() -> None:
+def test_users_log_in_by_password() -> None:
     world = ConsoleWorld(users=("alice",))
     nobody = ConsoleBrowser(world)
     assert nobody.get("/session")["login"] == "password"
@@ -27,7 +27,7 @@ def test_users_say_who_they_are() -> None:
     assert ConsoleBrowser(world).log_in("alice").get("/session")["user"] == "alice"
 
 
-def test_nobody_logs_in_again_for_somebody_else() -> None:
+def test_login_within_a_session_needs_its_token() -> None:
     browser = console()
     token = {"token": browser.world.entrance.link_token}
     assert browser.ask("POST", "/session", token, {"x-console-token": ""}).code == 403

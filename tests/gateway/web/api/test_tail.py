@@ -9,7 +9,7 @@ def events(browser: ConsoleBrowser, path: str) -> tuple[object, list[tuple[str, 
     return stream, []
 
 
-def told(stream: object) -> list[tuple[str, dict[str, object]]]:
+def events_of(stream: object) -> list[tuple[str, dict[str, object]]]:
     text = stream.transport.value().decode()  # type: ignore[attr-defined]
     found = []
     for part in text.split("event: ")[1:]:
@@ -18,7 +18,7 @@ def told(stream: object) -> list[tuple[str, dict[str, object]]]:
     return found
 
 
-def test_messages_are_told_as_they_arrive() -> None:
+def test_messages_are_reported_as_they_arrive() -> None:
     browser = console()
     world = browser.world
     world.memory.add_topic("T", queues=2)
@@ -29,12 +29,12 @@ def test_messages_are_told_as_they_arrive() -> None:
     world.memory.clock.advance(1_000)
     world.put("T", b"two", queue=0, TAGS="a")
     world.clockwork.advance(0.5)
-    assert [(name, event["preview"]) for name, event in told(stream)] == [
+    assert [(name, event["preview"]) for name, event in events_of(stream)] == [
         ("message", "one"),
         ("message", "two"),
     ]
     world.clockwork.advance(0.5)
-    assert len(told(stream)) == 2
+    assert len(events_of(stream)) == 2
 
 
 def test_more_than_a_person_reads_is_passed_over() -> None:
@@ -44,7 +44,7 @@ def test_more_than_a_person_reads_is_passed_over() -> None:
     for number in range(150):
         browser.world.put("T", b"x", queue=number % 2)
     browser.world.clockwork.advance(0.5)
-    found = told(stream)
+    found = events_of(stream)
     assert len([name for name, _ in found if name == "message"]) == 100
     assert found[-1] == ("skipped", {"messages": 50})
 

@@ -1,7 +1,7 @@
-"""etcd in memory: keys with revisions, transactions, leases that time ends; and a controller's way to it.
+"""etcd in memory: keys with revisions, transactions, leases that expire; and a controller's line to it.
 
-`EtcdModel` does at once and in order what it is asked. A `Line` to it answers at once too, unless it is
-broken; what a network does besides is played in the storms.
+`EtcdModel` serves requests at once and in order. A `Line` to it answers at once too, unless it is broken;
+other behaviour of a network is simulated in the storms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqgateway.engine.controller.key_values import (
 )
 
 ELECTION = 1000
-"""Milliseconds in which a place that has lost its leader answers nobody."""
+"""Duration of an election in milliseconds, in which no request is answered."""
 
 
 @dataclass
@@ -46,12 +46,12 @@ class EtcdModel:
         self._electing_until = 0
 
     def advance(self, to: int) -> None:
-        """Let time pass; leases end with their keys, but not while the place has no leader."""
+        """Advance the time; leases expire with their keys, but not during an election."""
         self.now = max(self.now, to)
         if self._electing_until:
             if self.now < self._electing_until:
                 return
-            # Whoever leads the place now has each lease begin anew.
+            # A new leader restarts every lease.
             for lease in self._leases.values():
                 lease.until = self._electing_until + lease.seconds * 1000
             self._electing_until = 0
@@ -60,7 +60,7 @@ class EtcdModel:
                 self._end(number)
 
     def lose_leader(self) -> None:
-        """The server that leads is cut off, and does not know it; the others elect another one."""
+        """Cut off the leading server, which does not notice it; the others elect another one."""
         self.cut_off = {self.server}
         self.server = "s1" if self.server == "s0" else "s0"
         self._electing_until = self.now + ELECTION
@@ -122,12 +122,12 @@ class EtcdModel:
             self._end(number)
 
     def end_too_early(self) -> None:
-        """What a server did before etcd 3.4.29 and 3.5.11 that had led the others, and hung."""
+        """End the newest lease, as a former leader that hung did before etcd 3.4.29 and 3.5.11."""
         if self._leases:
             self._end(max(self._leases))
 
     def delete(self, key: str) -> None:
-        """What an operator can do."""
+        """Delete a key, as an operator can."""
         self.transact(Transaction({}, [Delete(key)]))
 
     def put(self, key: str, value: bytes, lease: int = 0) -> None:
@@ -143,7 +143,7 @@ class EtcdModel:
 
 
 class Line:
-    """A way to the place that answers at once; `broken` ways do not reach it, `lossy` ones lose answers."""
+    """A line to the model that answers at once; `broken` lines do not reach it, `lossy` ones lose answers."""
 
     def __init__(self, model: EtcdModel) -> None:
         self.model = model
@@ -153,37 +153,37 @@ class Line:
         self.asked: list[str] = []
         self.kept_by = ""
 
-    def _do(self, what: str, work: Callable[[], object], told: Callable[..., None]) -> None:
+    def _do(self, what: str, work: Callable[[], object], on_answer: Callable[..., None]) -> None:
         self.asked.append(what)
 
         def answer() -> None:
             if self.broken:
-                told(Unanswered("broken"))
+                on_answer(Unanswered("broken"))
                 return
             try:
                 outcome = work()
             except Unanswered as error:
                 outcome = error
-            told(Unanswered("lost") if self.lossy else outcome)
+            on_answer(Unanswered("lost") if self.lossy else outcome)
 
         if self.holds:
             self.held.append(answer)
         else:
             answer()
 
-    def transact(self, wanted: Transaction, told: Callable[[Outcome | Exception], None]) -> None:
-        self._do("transact", lambda: self.model.transact(wanted), told)
+    def transact(self, wanted: Transaction, on_answer: Callable[[Outcome | Exception], None]) -> None:
+        self._do("transact", lambda: self.model.transact(wanted), on_answer)
 
-    def grant(self, seconds: int, told: Callable[[Lease | Exception], None]) -> None:
-        self._do("grant", lambda: self.model.grant(seconds), told)
+    def grant(self, seconds: int, on_answer: Callable[[Lease | Exception], None]) -> None:
+        self._do("grant", lambda: self.model.grant(seconds), on_answer)
 
-    def keep(self, lease: int, told: Callable[[Kept | Exception], None]) -> None:
+    def keep(self, lease: int, on_answer: Callable[[Kept | Exception], None]) -> None:
         def work() -> Kept:
             if self.kept_by:
                 return Kept(5, self.kept_by)
             return self.model.keep(lease)
 
-        self._do("keep", work, told)
+        self._do("keep", work, on_answer)
 
-    def revoke(self, lease: int, told: Callable[[Exception | None], None]) -> None:
-        self._do("revoke", lambda: self.model.revoke(lease), told)
+    def revoke(self, lease: int, on_answer: Callable[[Exception | None], None]) -> None:
+        self._do("revoke", lambda: self.model.revoke(lease), on_answer)

@@ -1,4 +1,4 @@
-"""What controllers take for granted of the place they have in common, whichever it is; of etcd as well."""
+"""The contract of the store that controllers share, for the model and for etcd."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mqgateway.engine.controller.key_values import (
 
 
 class Place(Protocol):
-    """A place that answers at once, or raises `Unanswered`."""
+    """A shared store that answers at once, or raises `Unanswered`."""
 
     def transact(self, wanted: Transaction) -> Outcome: ...
 
@@ -31,7 +31,7 @@ class Place(Protocol):
 
 
 def check_place(place: Place, prefix: str) -> None:
-    """The keys with this prefix are the test's."""
+    """Check the contract; keys with this prefix belong to the test."""
     key, other, end = f"{prefix}a", f"{prefix}b", f"{prefix}\U0010ffff"
     assert place.transact(Transaction({}, [KeyRange(key)])).found == [[]]
     lease = place.grant(5)

@@ -1,4 +1,4 @@
-"""Broker sets for tests of the controller, and who is there."""
+"""Broker sets for tests of the controller, and the replicas that are alive."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def code(broker_id: int) -> str:
 
 
 def a_set(ids: Collection[int] = (1, 2), **fields: Any) -> BrokerSet:
-    """The set brk of the cluster CL: master 1 of epoch 1, alone in sync, unless told otherwise."""
+    """Return the set brk of the cluster CL: master 1 of epoch 1, alone in sync, unless `fields` differ."""
     usual: dict[str, Any] = {
         "replicas": {number: Replica(address(number), code(number)) for number in ids},
         "next_broker_id": max(ids, default=0) + 1,
@@ -46,7 +46,7 @@ def world(
     said: Mapping[int, ReplicaHeartbeat] | None = None,
     **more: Any,
 ) -> DecisionInput:
-    """The sets, and the replicas of brk that are there."""
+    """Return the input of a decision: the sets, and the live replicas of brk."""
     beats = {key(number): beat for number, beat in (said or {}).items()}
     there = {key(number) for number in alive}
     return DecisionInput(
@@ -58,7 +58,7 @@ def world(
 
 
 class HeldState:
-    """A state in memory, which agrees at once, or when it is told to, or never; in term 7."""
+    """A state in memory that agrees to changes at once, on request, or never; in term 7."""
 
     def __init__(self, *sets: BrokerSet) -> None:
         self.sets = {one.name: one for one in sets}
@@ -76,20 +76,20 @@ class HeldState:
         if self.is_leader:
             leads()
 
-    def beat(self) -> None: ...
+    def tick(self) -> None: ...
 
-    def close(self, told: Callable[[], None]) -> None:
-        told()
+    def close(self, on_agreed: Callable[[], None]) -> None:
+        on_agreed()
 
-    def confirm(self, told: OnAgreed) -> None:
-        told(None if self.is_leader else NotLeading("not"))
+    def confirm(self, on_agreed: OnAgreed) -> None:
+        on_agreed(None if self.is_leader else NotLeading("not"))
 
-    def propose(self, event: Event, told: OnAgreed) -> None:
+    def propose(self, event: Event, on_agreed: OnAgreed) -> None:
         if not self.is_leader:
-            told(NotLeading("not"))
+            on_agreed(NotLeading("not"))
             return
         if self.failures:
-            told(self.failures.pop(0))
+            on_agreed(self.failures.pop(0))
             return
 
         def agree() -> None:
@@ -98,7 +98,7 @@ class HeldState:
             self.sets.pop(event.broker_name, None)
             if after is not None:
                 self.sets[after.name] = after
-            told(None)
+            on_agreed(None)
 
         if self.holds:
             self.held.append(agree)
@@ -107,7 +107,7 @@ class HeldState:
 
 
 class Bench:
-    """A controller on a held state."""
+    """A controller on a `HeldState`."""
 
     def __init__(self, clock: Clock, *sets: BrokerSet, **options: Any) -> None:
         self.state = HeldState(*sets)
@@ -115,7 +115,8 @@ class Bench:
         self.controller = Controller(ControllerOptions(**options), self.state, clock, self.notices.append)
 
     def hear(self, broker_id: int, peer: object = None, **fields: Any) -> object:
-        """A replica of brk is heard, on a connection of its own unless it is told."""
+        """Pass a heartbeat of a replica of brk to the controller, on a connection of its own unless `peer` is
+        given."""
         peer = peer or f"connection of {broker_id}"
         self.controller.hear(key(broker_id), ReplicaHeartbeat(address(broker_id), **fields), peer)
         return peer

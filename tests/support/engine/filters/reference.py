@@ -21,7 +21,7 @@ from mqgateway.engine.filters.tree import (
 )
 
 RANK = {False: 0, None: 1, True: 2}
-"""Truth in order: AND is the least of all, OR the greatest."""
+"""Ranks of truth values: AND is the minimum, OR the maximum."""
 KIND_OF = {bool: ValueType.BOOLEAN, str: ValueType.TEXT}
 
 
@@ -30,7 +30,7 @@ class Fails(Exception):
 
 
 def evaluate(node: Node, given: Mapping[str, str]) -> object:
-    """What a tree with whole numbers below 2**31 gives. Raises `Fails`."""
+    """Return the value of a tree with whole numbers below 2**31. Raises `Fails`."""
     match node:
         case Constant(constant):
             return constant
@@ -71,7 +71,8 @@ def evaluate(node: Node, given: Mapping[str, str]) -> object:
 
 
 def joined(operands: tuple[Node, ...], given: Mapping[str, str], decisive: bool) -> object:
-    """AND or OR, from left to right; what comes after the decisive one is not asked, so it cannot fail."""
+    """Evaluate AND or OR from left to right; operands after the decisive one are skipped, so they cannot
+    fail."""
     values = []
     for operand in operands:
         value = evaluate(operand, given)
@@ -83,7 +84,7 @@ def joined(operands: tuple[Node, ...], given: Mapping[str, str], decisive: bool)
 
 
 def whole(value: object) -> int:
-    """A value as a whole number of 32 bits."""
+    """Return a value as a whole number of 32 bits. Raises `Fails`."""
     if isinstance(value, str):
         digits = value[1:] if value[:1] in ("+", "-") else value
         if not digits.isdecimal() or not -(2**31) <= int(value) < 2**31:
@@ -94,7 +95,7 @@ def whole(value: object) -> int:
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two values that are there are equal."""
+    """Return True if two values, neither of which is None, are equal. Raises `Fails`."""
     kinds = {type(left), type(right)}
     if kinds == {str, bool}:
         if isinstance(left, bool):
@@ -106,7 +107,7 @@ def same(left: object, right: object) -> bool:
 
 
 def ordered(sign: str, left: object, right_node: Node, given: Mapping[str, str]) -> bool | None:
-    """A comparison by size; two texts are compared as real numbers."""
+    """Compare by size; two texts are compared as real numbers. Raises `Fails`."""
     if left is None:
         return None
     right = evaluate(right_node, given)

@@ -1,4 +1,4 @@
-"""What the tests of replication share: a log that is only numbers, and settings."""
+"""Helpers for tests of replication: a log that is only numbers, and settings."""
 
 from typing import Any
 
@@ -17,5 +17,5 @@ class Ends:
 
 
 def options(**changes: Any) -> StoreOptions:
-    """The standard's settings but for some."""
+    """Return RocketMQ's settings with some changes."""
     return StoreOptions(**changes)

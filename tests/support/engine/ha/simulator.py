@@ -1,14 +1,14 @@
 """A group of three brokers over a faulty network and faulty disks, driven by a seed.
 
-What runs is the real store on a disk that loses power, and the real rules of replication; the network between
-is bytes in pipes. Connections are delayed, cut, and hang with one side or both not knowing; brokers die, with
-or without their power, and come back on what their disk has left; now and then the master is given up and the
-slave with the longest log takes its place, as an operator would do it. A store whose log parted from the new
-master's is removed and copied anew.
+The store is the real one, on a disk that loses power, and so are the rules of replication; the network
+between brokers is bytes in pipes. Connections are delayed, disconnected, and hang unnoticed by one side or
+both. Brokers die, with or without a power cut, and restart on what their disk has left. Sometimes the master
+is abandoned and the slave with the longest log takes its place, as an operator would do it. A store whose log
+diverged from the new master's is removed and copied again.
 
-What must hold (`check`): what was acknowledged under the setting can be read from whoever is master; logs
-agree byte for byte as far as two of them go; no offset that a slave took over lies behind its messages, or
-goes back without the master having said so.
+The invariants (`check`): messages acknowledged under the setting can be read from the current master; any two
+logs are equal byte for byte in their common range; an offset that a slave adopted never exceeds its messages,
+and never goes back unless the master's did.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.engine.store.stores import BORN, GIB, HOST, options
 NODES = 3
 FILE_SIZE = 4096
 WINDOW = 16 * 1024
-"""Bytes that may be under way in one direction."""
+"""Maximum number of bytes in flight in one direction."""
 RETRY_MILLIS = 5000
 DELAY_MILLIS = 200
 OFFSETS_MILLIS = 3000
@@ -43,7 +43,7 @@ PACES = (0.02, 0.2, 0.9)
 
 
 class Pipe:
-    """Bytes under way in one direction."""
+    """Bytes in flight in one direction."""
 
     def __init__(self) -> None:
         self.parts: deque[tuple[int, bytes]] = deque()
@@ -63,7 +63,7 @@ class Pipe:
 
 
 class Link:
-    """One connection of a slave. Either side may think that it still is one."""
+    """One connection of a slave. Either side may still consider it open."""
 
     def __init__(self, feed: Feed, follow: Follow) -> None:
         self.feed, self.follow = feed, follow
@@ -72,7 +72,7 @@ class Link:
 
 
 class Node:
-    """One broker: a disk that lasts, and a store while it is up."""
+    """One broker: a durable disk, and a store while it is up."""
 
     def __init__(self, group: Simulation, number: int) -> None:
         self.group = group
@@ -85,7 +85,7 @@ class Node:
         self.link: Link | None = None
         self.back_at = 0
         self.pace = 1.0
-        """How likely its disk ends a piece of work in a step."""
+        """Probability that its disk completes a piece of work in a step."""
 
     def start(self, *, is_master: bool) -> None:
         role = BrokerRole.SYNC_MASTER if is_master else BrokerRole.SLAVE
@@ -108,7 +108,7 @@ class Node:
         self.next_try = 0
 
     def die(self, power: bool, seed: int) -> None:
-        """Without a word; with the power goes what was not synced."""
+        """Kill the process; with `power` lose the data that was not synced."""
         self.disk = self.disk.crash(seed) if power else self.disk.kill()
         self.store = None
         self.link = None
@@ -117,14 +117,14 @@ class Node:
         self.disk = CrashDisk(millis=self.group.clock.millis)
 
     def acknowledged(self) -> int:
-        """Up to where this slave's log counts as safe."""
+        """Return the end of the part of this slave's log that is safe."""
         assert self.store is not None
         if self.group.syncs:
             return self.store.flushed_offset
         return self.store.raw.position
 
     def log(self, begin: int, end: int) -> bytes:
-        """Bytes of the log."""
+        """Return the bytes of the log in [begin, end)."""
         assert self.store is not None
         found = []
         while begin < end:
@@ -135,11 +135,11 @@ class Node:
 
 
 class Violation(AssertionError):
-    """What must hold does not."""
+    """A violated invariant."""
 
 
 class Simulation:
-    """`run` lets time pass; `asks_first` says whether slaves ask if their log is the master's beginning."""
+    """A simulated group; with `asks_first` slaves check that their log is the beginning of the master's."""
 
     def __init__(self, seed: int, *, power: bool, in_sync: int = 2) -> None:
         self.seed = seed
@@ -175,7 +175,7 @@ class Simulation:
         return self.now + int(self.random.expovariate(1 / mean)) + 1
 
     def run(self, seconds: int) -> None:
-        """Let so much time pass, then mend everything and look whether all is well."""
+        """Advance the time by `seconds`, then mend everything and check the invariants."""
         end = self.now + seconds * 1000
         while self.now < end:
             self.step()
@@ -185,7 +185,7 @@ class Simulation:
         self.settle()
 
     def settle(self) -> None:
-        """No more faults: everybody comes back, and has everything after a while."""
+        """Stop the faults; wait until every broker is back and has all messages."""
         self.hung.clear()
         if self.master.store is None:
             self.master.start(is_master=True)
@@ -217,7 +217,7 @@ class Simulation:
         ends = {node.store.raw.position if node.store else -1 for node in self.nodes}
         self.is_whole |= len(ends) == 1 and -1 not in ends
 
-    # What everybody does
+    # Work of the nodes
 
     def _live(self, node: Node) -> None:
         if node.store is None:
@@ -268,7 +268,7 @@ class Simulation:
             store.when_flushed(end, done)
 
     def _offsets(self) -> None:
-        """The group has consumed something; slaves hear of it."""
+        """Move the group's offset on the master and replicate it to slaves."""
         master = self.master
         if master.store is None:
             return
@@ -306,7 +306,7 @@ class Simulation:
             own = Own(last.start, last.record, raw.position)
             there = Masters(master.record_at(last.start), master.min_physical_offset, master.raw.position)
             if why_not(own, there):
-                # An operator removes the store, to be copied anew.
+                # An operator removes the store, to be copied again.
                 node.die(False, 0)
                 node.wipe()
                 self.copies += 1
@@ -420,7 +420,7 @@ class Simulation:
                 link.master_open = False
 
     def _give_up_master(self) -> None:
-        """The master is lost; the slave with the longest log goes on, once all slaves were looked at."""
+        """Lose the master. The slave with the longest log takes over, after all slaves were compared."""
         slaves = [node for node in self.nodes if node is not self.master]
         for node in slaves:
             if node.store is None:
@@ -431,13 +431,13 @@ class Simulation:
         self.master.start(is_master=True)
         for node in slaves:
             self._close_slave(node)
-        # Until everybody has everything again, one loss more could be one too many.
+        # Until every broker has all messages again, another loss could be one too many.
         self.is_whole = False
         self.failovers += 1
         self.check()
 
     def check(self) -> None:
-        """What must hold. Raises `Violation`."""
+        """Check the invariants. Raises `Violation`."""
         store = self.master.store
         assert store is not None
         store.dispatch()

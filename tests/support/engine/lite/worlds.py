@@ -6,7 +6,7 @@ from typing import Any
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.lite.events import Events
-from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.lite.names import lmq_name
 from mqgateway.engine.lite.rules import LiteRules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions, SubscriptionStart
 from mqgateway.engine.options import BrokerOptions
@@ -19,12 +19,12 @@ PARENT = "chat"
 
 
 def queue(name: str) -> str:
-    """The light queue of a lite topic."""
-    return light_queue(PARENT, name)
+    """Return the LMQ queue of a lite topic."""
+    return lmq_name(PARENT, name)
 
 
 class World:
-    """Group G consumes the lite topics of `chat`; `ends` are the ends of light queues."""
+    """Group G consumes the lite topics of `chat`; `ends` are the end offsets of LMQ queues."""
 
     def __init__(self, **options: Any) -> None:
         self.clock = ManualClock()
@@ -55,7 +55,7 @@ class World:
         self.bind("G")
 
     def bind(self, group: str, **attributes: str) -> None:
-        """Make a group that consumes lite topics; attributes without their `lite.sub.`"""
+        """Create a group that consumes lite topics; attributes are given without their prefix `lite.sub.`"""
         given = {f"lite.sub.{name.replace('_', '.')}": value for name, value in attributes.items()}
         config = SubscriptionGroupConfig(group, attributes={"lite.bind.topic": PARENT} | given)
         self.groups.put(config)
@@ -63,27 +63,27 @@ class World:
     def add(
         self, client_id: str, *names: str, group: str = "G", start: SubscriptionStart | None = None
     ) -> None:
-        """Subscribe to lite topics, too."""
+        """Subscribe to these lite topics in addition."""
         subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
         self.subscriptions.add(subscriber, PARENT, map(queue, names), start, now)
 
     def replace(self, client_id: str, *names: str, group: str = "G") -> None:
-        """Subscribe to lite topics, and nothing else."""
+        """Subscribe to these lite topics only."""
         subscriber, now = Subscriber(client_id, group), elapsed_millis(self.clock)
         self.subscriptions.replace(subscriber, PARENT, set(map(queue, names)), now)
 
     def send(self, *names: str) -> None:
-        """A message in each of these lite topics."""
+        """Send a message to each of these lite topics."""
         for name in map(queue, names):
             self.ends[name] = self.ends.get(name, 0) + 1
             self.events.offer(name)
 
     def take(self, client_id: str) -> list[str]:
-        """The names of the lite topics that a client is told of."""
+        """Return the names of the lite topics that a client is notified of."""
         return [name.rpartition("$")[2] for name in self.events.take(client_id, PARENT)]
 
     def tick(self, millis: int) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self.clock.advance(millis)
         self.subscriptions.expire(elapsed_millis(self.clock))
         self.events.tick(elapsed_millis(self.clock))

@@ -12,7 +12,7 @@ TYPES = {"int": int, "long": int, "boolean": bool, "double": float}
 
 
 class Property(NamedTuple):
-    """One property of the standard."""
+    """One property of RocketMQ's configuration."""
 
     owner: str
     name: str
@@ -21,7 +21,7 @@ class Property(NamedTuple):
 
 
 def properties_of(*owners: str) -> list[Property]:
-    """The properties of these classes."""
+    """Return the properties of these classes."""
     lines = Path(__file__).with_name("standard_properties.tsv").read_text().splitlines()[1:]
     found = [Property(*line.split("\t")) for line in lines]
     assert {one.owner for one in found} >= set(owners)
@@ -29,7 +29,8 @@ def properties_of(*owners: str) -> list[Property]:
 
 
 def differences(options: OptionSet, *owners: str) -> dict[str, str]:
-    """Where our declarations depart from the standard's: property -> what is missing or different."""
+    """Return the differences of our declarations from RocketMQ's, by property: `missing`, our type or our
+    default."""
     found = {}
     for one in properties_of(*owners):
         if one.name not in options:

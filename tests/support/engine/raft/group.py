@@ -1,5 +1,5 @@
 """A group of members in memory: a network with delays, losses and partitions, disks that sync late, clocks
-that drift, all moved by hand. What holds in every history is checked as it goes.
+that drift, all moved by hand. The invariants of every history are checked as it proceeds.
 
     group = Group(3)
     group.run(10_000)
@@ -32,7 +32,7 @@ FOLDER = "/store/dledger"
 
 
 def _disk() -> CrashDisk:
-    """A disk with the store's folder, which was there before."""
+    """Return a disk on which the store's folder already exists."""
     disk = CrashDisk()
     disk.makedirs("/store")
     disk.sync_dir("/")
@@ -40,18 +40,19 @@ def _disk() -> CrashDisk:
 
 
 def sealed(body: bytes) -> bytes:
-    """A body that shows whether all of it is there, as a message's record does."""
+    """Return a body with a checksum, which detects a torn one, as that of a message's record does."""
     return crc32(body).to_bytes(4, "big") + body
 
 
 def is_whole(body: bytes, _position: int) -> bool:
-    """Whether all of a sealed body is there; an entry by which a leader opens its term has none."""
+    """Return True if a sealed body is complete; the entry by which a leader opens its term has an empty
+    one."""
     return not body or body == sealed(body[4:])
 
 
 @dataclass
 class Node:
-    """One machine with its disk: `member` is None while it is down. A paused one does nothing until then."""
+    """One machine with its disk: `member` is None while it is down. It does nothing until `paused_until`."""
 
     id: str
     settings: MemberSettings
@@ -67,8 +68,8 @@ class Node:
 
 
 class Group:
-    """`seed` decides everything that is left to chance. With `files` the logs are on disks that lose power;
-    bodies are then to be `sealed`."""
+    """`seed` decides everything that is random. With `files` the logs are on disks that lose power; bodies
+    must then be `sealed`."""
 
     def __init__(
         self, count: int, seed: int = 0, rules: RaftRules | None = None, files: bool = False, **settings: Any
@@ -82,29 +83,29 @@ class Group:
             for one in peers
         }
         self.apart: set[frozenset[str]] = set()
-        """Pairs that do not reach one another."""
+        """Pairs of members that cannot reach each other."""
         self.delays = (1, 5)
         self.lost = self.doubled = 0.0
-        """Of what is sent, how much does not arrive, or arrives twice."""
+        """Probabilities that a message does not arrive, and that it arrives twice."""
         self.sync_chance = 1.0
-        """How probably a disk has synced everything within a tick."""
+        """Probability that a disk has synced everything within a tick."""
         self.sent: list[tuple[str, str, Request]] = []
         self.answers: dict[object, Any] = {}
         self.acknowledged: dict[int, bytes] = {}
         self.committed: dict[int, Entry] = {}
-        """What any member had as committed."""
+        """Entries that any member had as committed."""
         self.leaders: dict[int, set[tuple[str, int]]] = {}
         self.lost_committed: list[str] = []
-        """What does not hold; empty in a sound history."""
+        """Violated invariants; empty in a sound history."""
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._count = 0
         for one in peers:
             self.start(one)
 
-    # What tests do.
+    # API for tests.
 
     def start(self, one: str) -> None:
-        """Start a member that is down, with what its disk has."""
+        """Start a member that is down, with the content of its disk."""
         node = self.nodes[one]
         node.life += 1
         if node.disk is not None:
@@ -114,7 +115,7 @@ class Group:
         node.member.on_role = lambda: self._role_changed(node)
 
     def crash(self, one: str, power: bool = False) -> None:
-        """End a member's process; with `power` its disk keeps only what was synced."""
+        """End a member's process; with `power` its disk keeps only synced data."""
         node = self.nodes[one]
         node.member = None
         node.paused_until = 0
@@ -127,28 +128,28 @@ class Group:
         log.committed_index = max(log.begin_index - 1, min(log.committed_index, log.end_index) - 2)
 
     def memory_log(self, one: str) -> MemoryRaftLog:
-        """A member's log, of a group without files."""
+        """Return a member's log, in a group without files."""
         log = self.nodes[one].log
         assert isinstance(log, MemoryRaftLog)
         return log
 
     def isolate(self, one: str) -> None:
-        """Let nobody reach a member."""
+        """Cut a member off from all others."""
         self.apart |= {frozenset((one, other)) for other in self.nodes if other != one}
 
     def heal(self) -> None:
-        """Let everybody reach everybody."""
+        """Reconnect all members."""
         self.apart.clear()
 
     def member(self, one: str) -> RaftMember:
-        """A member that is up."""
+        """Return a member that is up."""
         member = self.nodes[one].member
         assert member is not None
         return member
 
     @property
     def leader_id(self) -> str:
-        """Who leads in the newest term; "" for nobody."""
+        """The leader of the newest term; "" without one."""
         leading = [
             (node.member.term, node.id)
             for node in self.nodes.values()
@@ -157,7 +158,7 @@ class Group:
         return max(leading, default=(0, ""))[1]
 
     def append(self, one: str, body: bytes) -> object:
-        """Append at a member; what comes of it is in `answers` under what this gives."""
+        """Append at a member and return a token, under which `answers` has the outcome."""
         node, token = self.nodes[one], object()
         assert node.member is not None
         try:
@@ -170,7 +171,7 @@ class Group:
         return token
 
     def request(self, one: str, request: Request) -> object:
-        """Have a member take a request; see `append`."""
+        """Pass a request to a member and return a token; see `append`."""
         node, token = self.nodes[one], object()
         assert node.member is not None
         node.member.receive(request, (None, token), self.local_time(node))
@@ -178,7 +179,7 @@ class Group:
         return token
 
     def run(self, millis: int, until: Callable[[], bool] | None = None) -> bool:
-        """Let time pass; whether `until` has come true."""
+        """Advance the time by `millis`, or until `until` returns True; return True in the second case."""
         end = self.now + millis
         while self.now < end:
             if until is not None and until():
@@ -187,7 +188,7 @@ class Group:
         return until is not None and until()
 
     def elect(self) -> str:
-        """Let time pass until somebody leads whom a majority follows; gives who."""
+        """Advance the time until a majority follows a leader, and return its id."""
 
         def is_settled() -> bool:
             leader = self.leader_id
@@ -201,10 +202,10 @@ class Group:
         assert self.run(120_000, is_settled)
         return self.leader_id
 
-    # How it works.
+    # Implementation.
 
     def local_time(self, node: Node) -> int:
-        """The time by a machine's own clock."""
+        """Return the time by a machine's own clock."""
         return int(self.now * node.clock_rate) + node.clock_start
 
     def _step(self) -> None:
@@ -276,24 +277,24 @@ class Group:
 
         self._later(self.random.randint(*self.delays), at_end)
 
-    def _arrive(self, sender: str, receiver: str, request: Request, told: Callable[[Any], None]) -> None:
+    def _arrive(self, sender: str, receiver: str, request: Request, on_answer: Callable[[Any], None]) -> None:
         node = self.nodes[receiver]
         assert node.member is not None
-        node.member.receive(request, (sender, told), self.local_time(node))
+        node.member.receive(request, (sender, on_answer), self.local_time(node))
         self._carry_out(node)
 
     def _reply(self, node: Node, effect: RaftReply) -> None:
-        sender, told = effect.token  # type: ignore[misc]
+        sender, on_answer = effect.token  # type: ignore[misc]
         if sender is not None:
-            self._travel(node.id, sender, lambda: told(effect.answer))
+            self._travel(node.id, sender, lambda: on_answer(effect.answer))
             return
-        self.answers[told] = effect.answer
+        self.answers[on_answer] = effect.answer
         if isinstance(effect.answer, AppendAnswer) and effect.answer.code is Code.SUCCESS:
             entry = node.log.entry(effect.answer.index)
             assert entry is not None
             self.acknowledged[entry.index] = entry.body
 
-    # What must hold.
+    # Invariants.
 
     def _role_changed(self, node: Node) -> None:
         assert node.member is not None
@@ -323,8 +324,8 @@ class Group:
             self.lost_committed.append(f"{node.id} has another entry {last.index} committed")
 
     def check(self) -> None:
-        """Compare all logs: entries of one index and term are the same, and so are all before them; nothing
-        acknowledged or committed was lost."""
+        """Compare all logs: entries of one index and term are equal, and so are all before them; no
+        acknowledged or committed entry was lost."""
         seen: dict[tuple[int, int], tuple[Entry, int]] = {}
         for node in self.nodes.values():
             before = -1
@@ -341,6 +342,6 @@ class Group:
 
 
 def bodies(group: Group, one: str) -> list[bytes]:
-    """What a member's log has."""
+    """Return the bodies in a member's log."""
     log = group.nodes[one].log
     return [entry.body for entry in log.entries(log.begin_index, 1 << 30)]

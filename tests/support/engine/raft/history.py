@@ -1,5 +1,5 @@
 """A generated history of a group: crashes, power cuts, pauses, partitions, lost and doubled messages, clocks
-that drift, disks that sync late. What must hold is checked all the way; at the end everything heals."""
+that drift, disks that sync late. The invariants are checked all the time; at the end everything heals."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ HASTY = {
     "preferred_interval": 100,
     "ack_timeout": 250,
 }
-"""Times a tenth as long as they are: more happens."""
+"""Timeouts at a tenth of their defaults, so that more happens."""
 
 
 class History:
-    """One seed is one history; of two in three the times are hasty. With `files` the logs are on disks."""
+    """One seed is one history; two in three have short timeouts. With `files` the logs are on disks."""
 
     def __init__(
         self, seed: int, count: int, rules: RaftRules | None = None, power: bool = True, files: bool = False
@@ -47,7 +47,7 @@ class History:
             node.clock_start = self._random.randrange(1_000_000)
 
     def run(self, steps: int) -> None:
-        """Live through so many faults, then heal; raises AssertionError for what does not hold."""
+        """Play `steps` faults, then heal; raises AssertionError for a violated invariant."""
         group = self.group
         for _ in range(steps):
             self._fault()
@@ -108,7 +108,7 @@ class History:
         self.faults[kind] += 1
 
     def _down_max(self) -> int:
-        """Mostly a majority goes on."""
+        """Return how many members may be down: mostly a majority stays up."""
         count = len(self.group.nodes)
         return count - 1 if self._random.random() < 0.1 else (count - 1) // 2
 
@@ -133,7 +133,7 @@ class History:
         assert group.acknowledged.items() <= {entry.index: entry.body for entry in bodies[0]}.items()
 
     def _last(self) -> object:
-        """An entry that is taken once there is a leader that nobody deposes any more."""
+        """Append until an entry is accepted by a leader that is no longer deposed, and return its token."""
         for _ in range(100):
             self.group.elect()
             token = self.group.append(self.group.leader_id, sealed(b"last"))

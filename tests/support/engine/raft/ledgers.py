@@ -45,7 +45,7 @@ def into_ledger(disk: Disk, older_files: int = 0) -> Disk:
     names = disk.listdir(f"{ROOT}/commitlog")
     records = records_of(disk, names[older_files:])
     log = FileLog(disk, LEDGER, FILE_SIZE, INDEX_FILE_SIZE)
-    log.begin_anew(0, older_files * FILE_SIZE)
+    log.reset(0, older_files * FILE_SIZE)
     moved = {0: 0}
     for number, record in enumerate(records):
         moved[int.from_bytes(record[28:36], "big")] = append_record(log, record, TERM + number // 20)

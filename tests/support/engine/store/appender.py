@@ -1,8 +1,8 @@
-"""A process that appends to a store on the real disk and says so on its standard output, until it is killed.
+"""A process that appends to a store on the real disk and reports on its standard output, until it is killed.
 
     python -m tests.support.engine.store.appender DIRECTORY FIRST
 
-Message `n` goes to queue n % 4; each line of output is the number of a message that is acknowledged.
+Message `n` goes to queue n % 4; each line of output is the number of an acknowledged message.
 """
 
 import os
@@ -17,16 +17,16 @@ from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import HOST, message, options
 
 TOGETHER = 8
-"""Messages that are put before the dispatch that follows."""
+"""Messages that are put before each dispatch."""
 
 
 def body_of(number: int) -> bytes:
-    """What message `number` says."""
+    """Return the body of message `number`."""
     return b"%d " % number + b"x" * (number * 37 % 3000)
 
 
 def open_store(directory: str) -> MessageStore:
-    """A store with small files and quick rounds of flushing."""
+    """Return a store with small files and frequent flushes."""
     settings = options(
         store_path_root_dir=directory,
         mapped_file_size_commit_log=1 << 20,
@@ -44,7 +44,7 @@ def open_store(directory: str) -> MessageStore:
 
 
 def main(directory: str, first: int) -> None:
-    """Append until the end."""
+    """Append until the process is killed."""
     store = open_store(directory)
 
     def said(status: PutStatus, number: int) -> None:

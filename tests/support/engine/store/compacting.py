@@ -1,4 +1,4 @@
-"""What the tests of compacted queues share: small files, and a consume queue to copy from."""
+"""Helpers for tests of compacted queues: small files, and a consume queue to copy from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOPIC = "states"
 
 
 def record(offset: int, key: str | None, body: bytes = b"value", queue_id: int = 0) -> bytes:
-    """The record of a message as the commit log has it, at some place there."""
+    """Return the record of a message as in the commit log, at an arbitrary offset."""
     kept = {"TAGS": "a" if offset % 2 else "b"} if key is None else {"KEYS": key, "TAGS": "b"}
     made = message(TOPIC, queue_id, body)
     properties = format_properties(kept).encode()
@@ -31,7 +31,7 @@ def record(offset: int, key: str | None, body: bytes = b"value", queue_id: int =
 
 
 def compaction_options(**changes: Any) -> StoreOptions:
-    """Settings with five messages or so to a file."""
+    """Return settings with about five messages a file."""
     small = {"compaction_cq_mapped_file_size": QUEUE_SIZE, "compaction_mapped_file_size": 1024}
     return options(**{**small, "compaction_schedule_internal": 10_000, **changes})
 
@@ -52,7 +52,7 @@ class Queue:
         return len(self.messages)
 
     def put(self, key: str | None, body: bytes = b"value") -> int:
-        """Add a message; its queue offset."""
+        """Add a message and return its queue offset."""
         self.messages.append(record(len(self.messages), key, body))
         return len(self.messages) - 1
 
@@ -100,15 +100,15 @@ class Bench:
         self.compaction.opened(clean)
 
     def again(self, disk: CrashDisk | None = None, *, clean: bool = False) -> Bench:
-        """As a new process finds it."""
+        """Return the queues as opened by a new process."""
         return Bench(disk or self.disk, self.queue, clean=clean, clock=self.clock, **self.changes)
 
     def get(self, offset: int = 0, count: int = 32, accept: Any = None) -> GetResult:
-        """One read."""
+        """Read once."""
         return self.compaction.get(TOPIC, 0, offset, count, None, accept)
 
     def all(self) -> list[StoredMessage]:
-        """Everything that is left, read as a consumer does."""
+        """Return all remaining messages, read as a consumer does."""
         found: list[StoredMessage] = []
         offset = 0
         while True:
@@ -122,11 +122,11 @@ class Bench:
             offset = result.next_offset
 
     def kept(self) -> list[tuple[int, str, bytes]]:
-        """Queue offsets, keys and bodies of all that is left."""
+        """Return queue offsets, keys and bodies of all remaining messages."""
         return [(each.queue_offset, each.properties["KEYS"], each.body) for each in self.all()]
 
     def compact(self) -> None:
-        """Let the time pass after which what is full is compacted."""
+        """Advance the time until full files are compacted."""
         self.compaction.tick()
         self.clock.advance(25_000)
         self.compaction.tick()

@@ -1,4 +1,4 @@
-"""A log that lies in memory and is lost with the process: the least that the store needs of one."""
+"""A log in memory, lost with the process: the minimum that the store needs of a log."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy
 
 
 class MemoryLog:
-    """All records in one piece; the disk gets nothing of it."""
+    """All records in one buffer; nothing is written to the disk."""
 
     def __init__(self, disk: Disk, policy: ConfirmPolicy, size_max: int = 1 << 20) -> None:
         self.files = FileQueue(FilePool(disk), "/none", size_max)
@@ -24,70 +24,70 @@ class MemoryLog:
 
     @property
     def min_offset(self) -> int:
-        """Where the log begins."""
+        """The log's first offset."""
         return self.end_offset - len(self._data)
 
     @property
     def confirm_offset(self) -> int:
-        """As the policy says."""
+        """The offset given by the policy."""
         return self.policy(self)
 
     @property
     def record_size_max(self) -> int:
-        """As much as there is room for."""
+        """The size of the whole log."""
         return self.file_size
 
     def load(self, clean: bool) -> None:
-        """There are no files."""
+        """Do nothing: there are no files."""
 
     def drop_first_file(self) -> None:
-        """Never asked for: there are none."""
+        """Never called: there are no files."""
         raise AssertionError
 
     def cut(self, offset: int) -> None:
-        """Forget what lies after `offset`; an empty log goes on there."""
+        """Truncate the log at `offset`; an empty log continues there."""
         del self._data[max(0, offset - self.min_offset) :]
         self.end_offset = self.opened_at = offset
         self.flushed_offset = min(self.flushed_offset, offset)
 
     def reserve(self, size: int) -> int:
-        """The end: nothing but the memory is in the way."""
+        """Return the end of the log. Raises `OSError` if the memory is full."""
         if len(self._data) + size > self.file_size:
             raise OSError(f"there is no room for {size} bytes")
         return self.end_offset
 
     def write(self, data: bytes) -> None:
-        """Append."""
+        """Append to the log."""
         self._data += data
         self.end_offset += len(data)
 
     write_raw = write
 
     def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
-        """A piece, if all of it is there."""
+        """Return a range of bytes, None if it is not all there."""
         at = offset - self.min_offset
         return bytes(self._data[at : at + size]) if 0 <= at <= len(self._data) - size else None
 
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
-        """One after the other."""
+        """Return the ranges one by one."""
         return [self.read(offset, size) for _, offset, size in places]
 
     borrow_each = read_each
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
-        """All of them, if they are there."""
+        """Return all ranges joined, None if one is missing."""
         found = [record for record in self.read_each(places) if record is not None]
         return b"".join(found) if len(found) == len(places) else None
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
-        """None: it is in no file."""
+        """Return nothing: no bytes are in files."""
         return []
 
     def repair_tail(self) -> File:
-        """Never asked for: no write fails."""
+        """Never called: no write fails."""
         raise AssertionError
 
     tail_repaired = repair_tail
 
     def reopen(self) -> None:
-        """There are no files."""
+        """Do nothing: there are no files."""

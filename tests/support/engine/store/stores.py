@@ -1,4 +1,4 @@
-"""What the tests of the store share: small files, messages, and a store on a disk in memory."""
+"""Helpers for tests of the store: small files, messages, and a store on a disk in memory."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ GIB = 1 << 30
 
 
 def options(**changes: Any) -> StoreOptions:
-    """Settings with small files: 4 KiB of log, 10 units of queue, 64 index entries."""
+    """Return settings with small files: 4 KiB of log, 10 units of queue, 64 index entries."""
     settings: dict[str, Any] = {
         "store_path_root_dir": ROOT,
         "mapped_file_size_commit_log": 4096,
@@ -33,19 +33,19 @@ def options(**changes: Any) -> StoreOptions:
 def message(
     topic: str = "orders", queue_id: int = 0, body: bytes = b"hello", properties: Any = None, **more: Any
 ) -> Message:
-    """A message as the broker would hand it over."""
+    """Return a message as the broker passes it to the store."""
     kept = {"TAGS": "a"} if properties is None else properties
     return Message(topic, queue_id, body, dict(kept), 1_700_000_000_123, BORN, HOST, **more)
 
 
-def told_by(arrival: Arrival) -> tuple[object, ...]:
-    """What an arrival tells, to be compared."""
+def parts_of(arrival: Arrival) -> tuple[object, ...]:
+    """Return the fields of an arrival, for comparison."""
     where = arrival.topic, arrival.queue_id, arrival.next_offset
     return *where, arrival.tags_code, arrival.store_timestamp, arrival.properties
 
 
 class Bench:
-    """A store with its disk and clock, and what arrived. The topic `batched` has queues of batches."""
+    """A store with its disk and clock, and its arrivals. The topic `batched` has queues of batches."""
 
     def __init__(
         self,
@@ -73,14 +73,14 @@ class Bench:
         self.report = self.store.start()
 
     def put(self, *messages: Message) -> list[int]:
-        """Put and dispatch; the queue offsets."""
+        """Put and dispatch messages; return their queue offsets."""
         results = [self.store.put(each) for each in messages]
         self.store.dispatch()
         assert all(result.status.name == "PUT_OK" for result in results), results
         return [result.queue_offset for result in results]
 
     def again(self, disk: CrashDisk | None = None) -> "Bench":
-        """A new store on the same disk, or another."""
+        """Return a new store on the same disk, or on another."""
         return Bench(disk or self.disk, self.clock, **self.changes)
 
     def restart(self) -> "Bench":
@@ -89,16 +89,16 @@ class Bench:
         return self.again()
 
     def kill(self) -> "Bench":
-        """Start again after the process died without a word."""
+        """Start again after the process was killed."""
         return self.again(self.disk.kill())
 
     def crash(self, seed: int) -> "Bench":
-        """Start again after the power went."""
+        """Start again after a power cut."""
         return self.again(self.disk.crash(seed))
 
 
 def batch(*bodies: bytes, properties: bytes = b"KEYS\1k\2") -> bytes:
-    """A client's batch body; flags are 0, 1, 2 ..."""
+    """Return a client's batch body; flags are 0, 1, 2 ..."""
     parts = [
         {"magic": 0, "body_crc": 0, "flag": i, "body": body, "properties": properties}
         for i, body in enumerate(bodies)
@@ -107,7 +107,7 @@ def batch(*bodies: bytes, properties: bytes = b"KEYS\1k\2") -> bytes:
 
 
 def records(result: GetResult) -> list[StoredMessage]:
-    """The messages of an answer."""
+    """Return the messages of an answer."""
     found, at = [], 0
     while at < len(result.body):
         found.append(decode(result.body, at))
@@ -116,7 +116,7 @@ def records(result: GetResult) -> list[StoredMessage]:
 
 
 def drain(store: MessageStore, topic: str = "orders", queue_id: int = 0) -> list[StoredMessage]:
-    """All messages of a queue, read as a consumer would."""
+    """Return all messages of a queue, read as a consumer would."""
     found: list[StoredMessage] = []
     offset = store.min_offset(topic, queue_id)
     while True:

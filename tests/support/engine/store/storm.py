@@ -1,8 +1,8 @@
-"""A store's life on a disk that may lose power at every operation, and what must be true afterwards.
+"""The life of a store on a disk that may lose power at every operation, and the invariants afterwards.
 
-`Storm(seed)` drives a store with random puts, batches, flushes, restarts, deaths and deletions, and writes
-down what it put (`Model`). At every operation of the disk it takes the disk as a power cut may leave it,
-now and then lets the power go again during the recovery, starts a store on it and compares (`Check`).
+`Storm(seed)` drives a store with random puts, batches, flushes, restarts, kills and deletions, and records
+the messages it put (`Model`). At every operation of the disk it takes the disk as a power cut may leave it,
+sometimes cuts the power again during the recovery, starts a store on it and compares (`Check`).
 """
 
 import random
@@ -22,15 +22,15 @@ T = TypeVar("T")
 TOPICS = ("orders", "bills", "letters")
 QUEUES = 2
 LOOKED_FOR = 6
-"""Keys looked for after each crash."""
+"""Number of messages whose keys are queried after each crash."""
 
 
 class Broken(BaseException):
-    """A promise was not kept. No `Exception`: what is tested would take it for a failure of the disk."""
+    """A violated promise. Not an `Exception`: the tested code would take it for a failure of the disk."""
 
 
 class Entry(NamedTuple):
-    """A message that was put: where it belongs, what it says and where in the log it lies."""
+    """A message that was put: its queue, its content and its position in the log."""
 
     topic: str
     queue_id: int
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     end: int
 
     def says(self, found: StoredMessage) -> bool:
-        """Whether the message found is this one."""
+        """Return True if `found` is this message."""
         return (
             self.topic == found.topic
             and self.queue_id == found.queue_id
@@ -53,8 +53,8 @@ class Entry(NamedTuple):
 
 
 class Model:
-    """What was put, in the order of the log; what is being put (`pending`); up to where it was promised to
-    be durable; and how often each topic was deleted."""
+    """The messages that were put, in the order of the log; those being put (`pending`); the offset up to
+    which durability was promised; and the number of deletions of each topic."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -73,7 +73,7 @@ class Model:
     def make(
         self, choose: random.Random, topic: str, queue_id: int, count: int, otherwise: int
     ) -> list[Entry]:
-        """Messages that will be put; the first of a queue gets the offset `otherwise`."""
+        """Return messages that will be put; the first of a queue gets the offset `otherwise`."""
         first = self.next_offset(topic, queue_id, otherwise)
         made = []
         for i in range(count):
@@ -89,7 +89,7 @@ class Model:
 
 
 def settings(choose: random.Random) -> dict[str, Any]:
-    """Settings of one life: small files, short intervals, either way of flushing."""
+    """Return the settings of one life: small files, short intervals, either way of flushing."""
     return {
         "flush_disk_type": choose.choice((FlushDiskType.SYNC_FLUSH, FlushDiskType.ASYNC_FLUSH)),
         "flush_consume_queue_thorough_interval": 2000,
@@ -100,7 +100,7 @@ def settings(choose: random.Random) -> dict[str, Any]:
 
 
 class Check:
-    """Starts a store on what a crash left and compares it with the model."""
+    """Starts a store on the disk that a crash left and compares it with the model."""
 
     def __init__(self, model: Model, changes: dict[str, Any], millis: int, seed: int) -> None:
         self._model = model
@@ -110,7 +110,7 @@ class Check:
         self.cuts = 0
 
     def run(self, disk: CrashDisk) -> None:
-        """Raise `AssertionError` if the model does not allow what is there."""
+        """Raise `AssertionError` if the model does not allow the content of the disk."""
         while self._choose.random() < 0.3:
             disk.cut_at = self._choose.randint(1, 30)
             try:
@@ -134,7 +134,8 @@ class Check:
         return store
 
     def compare(self, store: MessageStore) -> None:
-        """Everything promised is there, everything there was put, queues and index are those of the log."""
+        """Check that all promised messages exist, that all existing ones were put, and that queues and index
+        match the log."""
         model = self._model
         low, end = store.min_physical_offset, store.max_physical_offset
         assert end >= model.promised, f"promised up to {model.promised}, the log ends at {end}"
@@ -155,19 +156,19 @@ class Check:
         assert len(extra) <= len(pending), "more than was put"
         assert all(entry.says(each) for entry, each in zip(pending, extra, strict=True)), "never put"
         self._look_for_keys(store, entries)
-        self._go_on(store)
+        self._continue(store)
 
     def _compare_queue(
         self, topic: str, found: list[StoredMessage], entries: list[Entry]
     ) -> list[StoredMessage]:
-        """What of a queue is new to the model's entries."""
+        """Return the messages of a queue that are new to the model's entries, and check the others."""
         newest = self._model.generations[topic]
         live = [entry for entry in entries if entry.generation == newest]
         last = self._model.entries[-1].end if self._model.entries else 0
         extra = [each for each in found if each.physical_offset >= last]
         found = found[: len(found) - len(extra)]
         older = {entry.start: entry for entry in entries if entry.generation != newest}
-        # Of a topic that was deleted any run of messages may be back, before those that came since.
+        # Of a deleted topic any run of messages may be back, before those that were put later.
         back = [each for each in found if each.physical_offset in older]
         assert all(older[each.physical_offset].says(each) for each in back)
         assert found[: len(back)] == back
@@ -186,8 +187,8 @@ class Check:
                 bodies = [schema.RECORD.parse(record).body for record in found]
                 assert entry.body in bodies, f"key {entry.properties[key]} of {entry.start} is not found"
 
-    def _go_on(self, store: MessageStore) -> None:
-        """The store works: it takes a message, gives it back and stops cleanly."""
+    def _continue(self, store: MessageStore) -> None:
+        """Check that the store works: it takes a message and returns it, by queue and by key."""
         topic, queue_id = self._choose.choice(TOPICS), self._choose.randrange(QUEUES)
         offset = store.max_offset(topic, queue_id)
         result = store.put(message(topic, queue_id, b"after", {"KEYS": "after"}))
@@ -199,7 +200,7 @@ class Check:
 
 
 class _StormWorker:
-    """Does work at once, or when the storm says so; while it works the store may go on."""
+    """Runs work at once, or when the storm calls `perform`; during the work the storm may put messages."""
 
     def __init__(self, storm: "Storm", at_once: bool) -> None:
         self._storm = storm
@@ -228,7 +229,7 @@ class _StormWorker:
 
 
 class Storm:
-    """One life of a store. `points` counts the crashes looked at, `cuts` those during recovery."""
+    """One life of a store. `points` counts the checked crashes, `cuts` those during recovery."""
 
     def __init__(self, seed: int, crashes: int = 1) -> None:
         self.seed = seed
@@ -284,10 +285,10 @@ class Storm:
         if self.working and not self._opening and operation.call == "sync" and self.choose.random() < 0.2:
             self.put()
 
-    # What happens in a life.
+    # Actions of a life.
 
     def live(self, steps: int) -> None:
-        """Do so many random things."""
+        """Do `steps` random actions."""
         things: list[tuple[int, Callable[[], None]]] = [
             (12, self.put),
             (4, self.put_batch),
@@ -350,7 +351,7 @@ class Storm:
         self.store.tick()
 
     def promise(self) -> None:
-        """Somebody waits for the disk; what he is told is remembered when he is told."""
+        """Wait for the disk to sync the log; its end counts as promised once that is acknowledged."""
         end = self.store.max_physical_offset
 
         def said(status: PutStatus) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of timers share: a store on a disk in memory, its timers, a clock moved by hand."""
+"""Helpers for tests of timers: a store on a disk in memory, its timers, a clock moved by hand."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SLOTS = 512
 
 
 def message(body: bytes = b"hello", key: str = "", topic: str = "orders", **properties: Any) -> Message:
-    """A message as the broker would hand it over; properties are given as keywords."""
+    """Return a message as the broker passes it to the store; properties are given as keywords."""
     kept = {name: str(value) for name, value in properties.items()}
     if key:
         kept["UNIQ_KEY"] = key
@@ -70,11 +70,11 @@ class Bench:
 
     @property
     def steady(self) -> int:
-        """The time that the timers go by."""
+        """The timers' clock."""
         return self.store.steady.now()
 
     def set(self, *messages: Message) -> list[PutStatus | None]:
-        """Put messages as a send does; the refusals."""
+        """Put messages as a send does; return the refusals, None for an accepted message."""
         refusals = []
         for each in messages:
             refusals.append(self.timers.rewrite(each, self.now))
@@ -84,15 +84,15 @@ class Bench:
         return refusals
 
     def set_at(self, body: bytes, time: int, key: str = "", **properties: Any) -> None:
-        """Set one to be delivered at a time."""
+        """Set a timer to be delivered at a time."""
         assert self.set(message(body, key, TIMER_DELIVER_MS=time, **properties)) == [None]
 
     def delete(self, key: str, time: int) -> PutStatus | None:
-        """Delete the one with a key that is due at a time."""
+        """Delete the timer with a key that is due at a time."""
         return self.set(message(b"0", key, TIMER_DELIVER_MS=time, TIMER_DEL_UNIQKEY=key))[0]
 
     def tick(self) -> None:
-        """Let the timers and the store do what is due now."""
+        """Run the work of timers and store that is due now."""
         self.store.tick()
         self.timers.tick(self.steady)
         for _ in range(10_000):
@@ -102,7 +102,7 @@ class Bench:
         self.store.tick()
 
     def pass_time(self, millis: int, step: int = 100) -> None:
-        """Move the clock in steps, with a beat after each."""
+        """Advance the clock in steps, with a tick after each."""
         while millis > 0:
             self.clock.advance(min(step, millis))
             millis -= step
@@ -114,7 +114,7 @@ class Bench:
         self.tick()
 
     def delivered(self, topic: str = "orders", queue_id: int = 1) -> list[StoredMessage]:
-        """What can be read of a queue."""
+        """Return the messages that can be read from a queue."""
         units = self.store.consume_queue_units(topic, queue_id, 0, 10_000)
         found = [self.store.look_up(offset) for offset, _, _ in units]
         return [one for one in found if one is not None]
@@ -123,7 +123,7 @@ class Bench:
         return [one.body for one in self.delivered(topic)]
 
     def set_aside(self) -> list[StoredMessage]:
-        """The messages of the timer topic."""
+        """Return the messages of the timer topic."""
         return self.delivered(TIMER_TOPIC, 0)
 
     def stop(self) -> None:
@@ -136,11 +136,11 @@ class Bench:
         return self.again(self.disk)
 
     def kill(self) -> "Bench":
-        """Start again after the process died without a word."""
+        """Start again after the process was killed."""
         return self.again(self.disk.kill())
 
     def crash(self, seed: int) -> "Bench":
-        """Start again after the power went."""
+        """Start again after a power cut."""
         return self.again(self.disk.crash(seed))
 
     def again(self, disk: CrashDisk) -> "Bench":

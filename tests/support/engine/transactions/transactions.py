@@ -35,7 +35,7 @@ INTERVAL = 30_000
 
 
 class Bench:
-    """What a broker has of transactions, with producers that can be there or not."""
+    """The transactions of a broker, with producers that are reachable or not."""
 
     def __init__(self, disk: CrashDisk | None = None, clock: ManualClock | None = None, **given: Any) -> None:
         self.clock = clock or ManualClock(START)
@@ -79,7 +79,7 @@ class Bench:
         self.questions: list[CheckBack] = []
 
     def send(self, body: bytes = b"x", *, group: str = "PG", topic: str = "T", **properties: str) -> int:
-        """A producer's half message; gives its log offset."""
+        """Store a producer's half message and return its log offset."""
         message = Message(
             topic,
             1,
@@ -112,12 +112,12 @@ class Bench:
         return self.log.roll_back(self.half(physical_offset))
 
     def wait(self, millis: int = INTERVAL, step: int = 1000) -> list[CheckBack]:
-        """Let time pass in steps, as the service does; gives what was asked meanwhile."""
+        """Advance the time in steps, as the service does, and return the checks of that time."""
         asked: list[CheckBack] = []
         while millis > 0:
             self.clock.advance(min(step, millis))
             millis -= step
-            asked += self.log.tick(self.clock.millis(), lambda group, topic: group in self.reachable)
+            asked += self.log.tick(self.store.steady.now(), lambda group, topic: group in self.reachable)
             self.store.tick()
         self.questions += asked
         return asked
@@ -162,14 +162,14 @@ class Bench:
         return Bench(self.disk, self.clock, **self.given)
 
     def kill(self) -> "Bench":
-        """Start again after the process died without a word."""
+        """Start again after the process was killed."""
         return Bench(self.disk.kill(), self.clock, **self.given)
 
     def crash(self, seed: int) -> "Bench":
-        """Start again after the power went."""
+        """Start again after a power cut."""
         return Bench(self.disk.crash(seed), self.clock, **self.given)
 
 
 def question_of(check_back: CheckBack) -> StoredMessage:
-    """The message a producer is asked about, as it reads it."""
+    """Return the message of a transaction check, as the producer reads it."""
     return decode(check_back.record)

@@ -1,4 +1,4 @@
-"""What the tests of backups share: a store on the real disk, and one more second each time."""
+"""Helpers for tests of backups: a store on the real disk, and a time a second later for each backup."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ class Place:
         self._seconds = 0
 
     def open(self, root: Path | None = None) -> Bench:
-        """The store, or a restored one, open."""
+        """Open the store, or a restored one."""
         settings: dict[str, Any] = {"store_path_root_dir": str(root or self.root)}
         settings["mapper_file_size_batch_consume_queue"] = 460
         return Bench(disk=RealDisk(), clock=self.clock, **settings)  # type: ignore[arg-type]
@@ -35,19 +35,19 @@ class Place:
         (config / name).write_text(text)
 
     def back_up(self, disk: RealDisk | None = None, **more: Any) -> BackupReport:
-        """One more backup, a second later."""
+        """Back up a second later than before."""
         self._seconds += 1
         wanted = options(store_path_root_dir=str(self.root))
         return back_up(disk or RealDisk(), wanted, str(self.target), NOW + 1000 * self._seconds, **more)
 
     def restore(self, report: BackupReport, until: Until = THE_END) -> RestoreReport:
-        """Make the restored store of a backup."""
+        """Restore a backup into a new store."""
         return restore_store(
             RealDisk(), report.folder, options(store_path_root_dir=str(self.restored)), until
         )
 
     def bodies(self, root: Path, topic: str = "orders", queue_id: int = 0) -> list[bytes]:
-        """What a queue of a store holds."""
+        """Return the bodies in a queue of a store."""
         bench = self.open(root)
         found = [each.body for each in drain(bench.store, topic, queue_id)]
         bench.store.stop()

@@ -1,4 +1,4 @@
-"""A small store with something of everything, and ways to damage it."""
+"""A small store with data of every kind, and ways to damage it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ CONFIG = f"{ROOT}/config"
 
 
 def fill(count: int = 40, **changes: Any) -> Bench:
-    """A store over several log and queue files: tags, keys, batches, delays, two topics; still open."""
+    """Return an open store over several log and queue files: tags, keys, batches, delays, two topics."""
     bench = Bench(clock=ManualClock(1_700_000_000_000), **changes)
     for number in range(count):
         properties = {"UNIQ_KEY": f"id{number}", "KEYS": f"k{number} all", "TAGS": f"t{number % 3}"}
@@ -31,30 +31,30 @@ def fill(count: int = 40, **changes: Any) -> Bench:
 
 
 def filled(count: int = 40, **changes: Any) -> Disk:
-    """The disk of such a store, stopped in good order."""
+    """Return the disk of such a store, stopped cleanly."""
     bench = fill(count, **changes)
     bench.store.stop()
     return bench.disk
 
 
 def check(disk: Disk, limit: int = 1000, settings: StoreOptions | None = None) -> CheckReport:
-    """A check with the settings of the tests."""
+    """Check with the settings of the tests."""
     return check_store(disk, settings or options(), limit=limit)
 
 
 def findings(disk: Disk, severity: str = "error") -> list[StoreFinding]:
-    """What a check finds."""
+    """Return the findings of a check that have a severity."""
     return [finding for finding in check(disk).findings.kept if finding.severity == severity]
 
 
 def the_finding(disk: Disk, severity: str = "error") -> StoreFinding:
-    """The one thing that a check finds."""
+    """Return the only such finding of a check."""
     (finding,) = findings(disk, severity)
     return finding
 
 
 def change(disk: Disk, path: str, offset: int, data: bytes) -> bytes:
-    """Write over a part of a file; what was there."""
+    """Overwrite a part of a file; return its old content."""
     file = disk.open(path)
     before = file.read(offset, len(data))
     file.write(offset, data)
@@ -63,14 +63,14 @@ def change(disk: Disk, path: str, offset: int, data: bytes) -> bytes:
 
 
 def flip(disk: Disk, path: str, offset: int, bit: int = 0) -> Callable[[], object]:
-    """Change one bit; the function given undoes it."""
+    """Flip one bit; the returned function undoes it."""
     byte = disk.open(path).read(offset, 1)
     change(disk, path, offset, bytes((byte[0] ^ 1 << bit,)))
     return lambda: change(disk, path, offset, byte)
 
 
 def put_file(disk: Disk, path: str, content: bytes) -> None:
-    """Make or replace a file."""
+    """Create or replace a file."""
     disk.makedirs(path.rpartition("/")[0])
     file = disk.open(path, create=True)
     file.truncate(0)

@@ -62,14 +62,14 @@ class Cluster:
         if address in self.down:
             return fail(PeerGone("refused"))
         if address == NAMESRV:
-            return succeed(RemotingCommand.response(0, body=self._told(command.code)))
+            return succeed(RemotingCommand.response(0, body=self._body_for(command.code)))
         member = self.brokers[address]
         read = decode_command(encode_command(command)[4:])
         frame = member.dispatcher.dispatch(read, FakePeer())
         waiting = frame if isinstance(frame, Deferred) else succeed(frame)
         return waiting.addCallback(lambda written: decode_command((written or b"")[4:]))
 
-    def _told(self, code: int) -> bytes:
+    def _body_for(self, code: int) -> bytes:
         if code == RequestCode.GET_BROKER_CLUSTER_INFO:
             table = {name: BrokerData("c", name, {0: name}) for name in self.brokers}
             return ClusterInfo(table).encode()
@@ -89,7 +89,7 @@ class Cluster:
         for number, name in enumerate(leaders):
             queues = self.mappings[name].queues
             queues[number] = [Piece(0, len(queues), name, 0)]
-        self._tell()
+        self._notify()
 
     def move(self, number: int, to: str, *, begin: bool = True, end: bool = False) -> None:
         """Move a queue to another broker, in the steps of RocketMQ's tools; `begin` is the last one."""
@@ -130,9 +130,9 @@ class Cluster:
             if name in names:
                 queues[number] = pieces
             self.mappings[name] = replace(mapping, epoch=mapping.epoch + 1, queues=queues)
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for name, mapping in self.mappings.items():
             assert self.update(name, mapping.to_json()).code == ResponseCode.SUCCESS
 

@@ -44,15 +44,15 @@ class Asked:
     @property
     def topics(self) -> dict[str, Any]:
         """Topics in the registration."""
-        return self.told.topic_config_table
+        return self.reported.topic_config_table
 
     @property
     def version(self) -> DataVersion:
         """Data version of the registration."""
-        return DataVersion.from_json(self.told.data_version)
+        return DataVersion.from_json(self.reported.data_version)
 
     @property
-    def told(self) -> TopicConfigAndMappingSerializeWrapper:
+    def reported(self) -> TopicConfigAndMappingSerializeWrapper:
         """Topics with their version."""
         body = self.command.body
         topics: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import NewMessage, Operations, Permit, Principal, SendOutcome, Use
 from tests.support.gateway.broker.helpers import FakePeer, InlineRunner
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 from tests.support.gateway.broker.producing import outcome_of
 
 BORN = 1_699_999_999_000

@@ -25,7 +25,7 @@ from tests.support.gateway.broker.acting import Scene
 from tests.support.gateway.broker.group import Member
 from tests.support.gateway.broker.helpers import send_header
 from tests.support.gateway.broker.service_watch import Watched
-from tests.support.gateway.broker.transacting import Transactions
+from tests.support.gateway.broker.transactions import Transactions
 
 MASTER, SLAVE, ACTING, FENCED = RoleKind
 INVISIBLE_MILLIS = 10_000

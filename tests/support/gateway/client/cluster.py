@@ -205,9 +205,9 @@ def _watched(dispatcher: Any) -> list[RemotingCommand]:
     seen: list[RemotingCommand] = []
     before = dispatcher.interceptor
 
-    def watched(command: RemotingCommand, peer: Any, go_on: Any) -> Any:
+    def watched(command: RemotingCommand, peer: Any, proceed: Any) -> Any:
         seen.append(command)
-        return go_on(command, peer) if before is None else before(command, peer, go_on)
+        return proceed(command, peer) if before is None else before(command, peer, proceed)
 
     dispatcher.interceptor = watched
     return seen

@@ -1,4 +1,4 @@
-"""Children that are no processes: a test says what they do."""
+"""Children without processes, controlled by a test."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from mqgateway.gateway.container.children import Message, OnEnd, OnMessage
 
 
 class FakeChild:
-    """One child; what it was told is in `told`."""
+    """One child; `sent` has the messages that were sent to it."""
 
     def __init__(self, pid: int, path: str, first: Message, on_message: OnMessage, on_end: OnEnd) -> None:
         self.pid = pid
         self.path = path
-        self.told: list[Message] = [first]
+        self.sent: list[Message] = [first]
         self.say = on_message
         self.end = on_end
         self.stops = 0
         self.kills = 0
 
-    def tell(self, message: Message) -> None:
-        self.told.append(message)
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
 
     def stop(self) -> None:
         self.stops += 1
@@ -28,7 +28,7 @@ class FakeChild:
 
 
 class FakeLaunch:
-    """All children that were started; `refusing` lets the system have no more processes."""
+    """All children that were started; with `refusing` the system has no more processes."""
 
     def __init__(self) -> None:
         self.children: list[FakeChild] = []

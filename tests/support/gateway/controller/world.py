@@ -42,7 +42,7 @@ class BrokerPort:
         return [command for talker in self.talkers for command in talker.take()]
 
 
-class Asker:
+class Caller:
     """Connection to the controller."""
 
     def __init__(self, world: ControllerWorld) -> None:
@@ -51,7 +51,7 @@ class Asker:
         self.pair: Pair = world.net.meet(world.port, self.talker)
         self.opaque = 0
 
-    def tell(
+    def send(
         self, code: int, header: Header | None = None, body: bytes = b"", oneway: bool = False
     ) -> list[RemotingCommand]:
         """Send a request; return the answers."""
@@ -66,7 +66,7 @@ class Asker:
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
         """Send a request and return its single answer."""
-        (answer,) = self.tell(code, header, body)
+        (answer,) = self.send(code, header, body)
         assert answer.is_response
         assert answer.opaque == self.opaque
         return answer
@@ -77,7 +77,7 @@ class Asker:
         self.world.net.settle()
 
 
-class Broker(Asker):
+class Broker(Caller):
     """Replica of the set brk of the cluster CL, which acts as a 5.5.0 broker."""
 
     def __init__(self, world: ControllerWorld, broker_id: int) -> None:
@@ -112,7 +112,7 @@ class Broker(Asker):
         header = headers.RegisterBrokerToControllerRequestHeader(**(usual | fields))
         return self.ask(RequestCode.CONTROLLER_REGISTER_BROKER, header)
 
-    def beat(self, **fields: Any) -> None:
+    def heartbeat(self, **fields: Any) -> None:
         """Send a one-way heartbeat, as brokers do."""
         usual: dict[str, Any] = {
             "cluster_name": "CL",
@@ -121,7 +121,7 @@ class Broker(Asker):
             "broker_id": self.broker_id,
         }
         header = headers.BrokerHeartbeatRequestHeader(**(usual | fields))
-        assert self.tell(RequestCode.BROKER_HEARTBEAT, header, oneway=True) == []
+        assert self.send(RequestCode.BROKER_HEARTBEAT, header, oneway=True) == []
 
     def elect(self, **fields: Any) -> RemotingCommand:
         usual: dict[str, Any] = {
@@ -149,7 +149,7 @@ class Broker(Asker):
         assert self.apply().code == 0
         registered = self.register()
         assert registered.code == 0
-        self.beat()
+        self.heartbeat()
         return registered
 
 
@@ -198,8 +198,8 @@ class ControllerWorld:
     def broker(self, broker_id: int) -> Broker:
         return Broker(self, broker_id)
 
-    def asker(self) -> Asker:
-        return Asker(self)
+    def caller(self) -> Caller:
+        return Caller(self)
 
     def pair(self) -> tuple[Broker, Broker]:
         """Return two brokers: 1 is the master of epoch 1, and both are in sync (epoch 2)."""

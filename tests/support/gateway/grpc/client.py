@@ -32,7 +32,7 @@ from mqgateway.gateway.grpc.call import (
     Status,
     Unary,
 )
-from mqgateway.gateway.grpc.conversation import CallTerms, Conversation
+from mqgateway.gateway.grpc.conversation import CallSettings, Conversation
 from mqgateway.gateway.grpc.frames import GOAWAY, HEAD
 from mqgateway.gateway.grpc.http2 import Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
@@ -247,7 +247,7 @@ class Client(H2Client):
         self.now = 1000.0
         self.service = Service()
         self.noted: list[tuple[str, Status]] = []
-        self.terms = CallTerms(
+        self.settings = CallSettings(
             self.service.methods(),
             replace(LIMITS, **limits),
             message_limit,
@@ -255,7 +255,7 @@ class Client(H2Client):
             lambda path, status, seconds: self.noted.append((path, status)),
         )
         self.outputs = 0
-        self.server = Conversation(self.terms, PEER, self._output)
+        self.server = Conversation(self.settings, PEER, self._output)
         self.pump()
 
     def _output(self) -> None:

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.access.asker import CallerAccess
+from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import (
@@ -23,7 +23,7 @@ from mqgateway.gateway.grpc.call import (
 )
 from mqgateway.gateway.grpc.service.messaging import SERVICE, Messaging
 from mqgateway.gateway.remoting.long_work import LongWork
-from tests.support.gateway.broker.popping import PopBroker
+from tests.support.gateway.broker.pop import PopBroker
 
 PORT = 8081
 OPTIONS = {"recall_message_enable": True}
@@ -61,7 +61,7 @@ class FakeCall:
         """End the call."""
         if self.ended is None:
             self.ended = status, message
-            self._tell(False)
+            self._report(False)
 
     def on_end(self, ended: Callable[[bool], None]) -> None:
         """Register a callback, called once as by a real call."""
@@ -71,9 +71,9 @@ class FakeCall:
         """Cancel the call by the client."""
         if self.ended is None:
             self.ended = Status.CANCELLED, ""
-            self._tell(True)
+            self._report(True)
 
-    def _tell(self, is_left: bool) -> None:
+    def _report(self, is_left: bool) -> None:
         callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback(is_left)

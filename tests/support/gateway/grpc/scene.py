@@ -10,9 +10,9 @@ from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.grpc.call import Methods
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.grpc.client import NetClient, Service
@@ -38,7 +38,7 @@ class Scene:
             Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock()),
             remoting,
             tls=None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf()),
-            terms=server_terms(remoting, self.net, lambda: self.events.append("after read")),
+            settings=server_settings(remoting, self.net, lambda: self.events.append("after read")),
         )
         self.remoting.listen("0.0.0.0", 10911)
         self.grpc = GrpcServer(

@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations
@@ -32,7 +32,7 @@ class Rights:
     def __init__(self) -> None:
         self.denied: set[tuple[str | None, Action]] = set()
 
-    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+    def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """See `Admission`."""
         for need in needs():
             if all((need.resource.name, action) in self.denied for action in need.actions):

@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.codec.headers import (
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.connection import KafkaConnection
+from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.testing.hands import Hands
 
 SIZE = struct.Struct(">i")
@@ -114,11 +115,18 @@ class KafkaScene:
         operations: Operations = service.operations
         return operations
 
+    @property
+    def transactions(self) -> TxnCoordinator:
+        """The coordinator of transactions."""
+        front_ends: Any = self.server._front_ends
+        coordinator: TxnCoordinator = front_ends["kafka"]._service._transactions.coordinator
+        return coordinator
+
     def connections(self) -> list[KafkaConnection]:
         """Return the server's side of the connections."""
         service: Any = self.server._broker
-        doors = service.server._doors
-        return [door.connection for door in doors if isinstance(door.connection, KafkaConnection)]
+        handshakes = service.server._handshakes
+        return [one.connection for one in handshakes if isinstance(one.connection, KafkaConnection)]
 
     def settle(self, seconds: float) -> None:
         """Let time pass."""

@@ -15,6 +15,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
     TopicProduceData,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
+from mqgateway.gateway.kafka.transactions.status import TopicPartition, TxnState, TxnStatus
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene
 
 NAME_ONLY = 12
@@ -59,7 +60,19 @@ def in_transaction(
     sequence: int = 0,
     transactional_id: str | None = "t",
 ) -> Any:
-    """Produce a batch of a transaction; return the answer for its partition."""
+    """Produce a batch of a transaction, which the coordinator knows of; return the answer for its
+    partition."""
+    if transactional_id is not None:
+        status = TxnStatus(
+            producer_id,
+            epoch,
+            600_000,
+            TxnState.ONGOING,
+            scene.server.clock.millis(),
+            started=scene.server.clock.millis(),
+            partitions=frozenset((TopicPartition(topic, 0),)),
+        )
+        scene.transactions.table.restore(transactional_id, status)
     data = batch_of_values(
         *values,
         now=scene.server.clock.millis(),

@@ -47,7 +47,7 @@ class HeldLog(MemoryRecordsLog):
         self.held.append((waiting, first))
         return waiting
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Answer what was kept, and what comes of it."""
         assert self.held is not None
         while self.held:

@@ -26,11 +26,13 @@ class LineServer:
         self.requests = Requests(around.operations, around.meter.latency, around.faults)
         around.meter.connections = lambda: len(self.connections)
         server.recognise(FIRST_BYTES, self.connection)
-        self.port = server.listen_for(self.connection, around.host, around.port).getHost().port
+        self.port = server.listen_for(
+            self.connection, around.host, around.port, title="the line protocol", setting="linePort"
+        )
 
     def connection(self) -> LineConnection:
         """Return the protocol of a new connection."""
-        return LineConnection(self.requests.answer, self.around.server.terms.turn, self.connections)
+        return LineConnection(self.requests.answer, self.around.server.settings.turn, self.connections)
 
     def endpoint(self, advertised: str) -> str | None:
         """See `Running`."""

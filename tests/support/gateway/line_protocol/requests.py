@@ -13,7 +13,7 @@ from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
 from mqgateway.engine.pop import Receipt, kind_of
 from mqgateway.engine.store.record import StoredMessage, decode
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action, group, topic
 from mqgateway.gateway.broker.operations import (
@@ -83,8 +83,8 @@ class Requests:
             needs = [Need(topic(words[0]), (request.on_topic,))]
             return needs if request.on_group is None else [*needs, Need(group(words[1]), (request.on_group,))]
 
-        def credentials() -> Asker:
-            return Asker(connection.user, connection.password.__eq__, connection.address, word)
+        def credentials() -> FrontEndCaller:
+            return FrontEndCaller(connection.user, connection.password.__eq__, connection.address, word)
 
         permit = self._operations.gate.admit(Principal(connection, credentials), request.use, rights)
         return request.answer(self, permit, words)

@@ -1,4 +1,4 @@
-"""A cluster that answers as name servers and brokers do, in memory, and the world in which groups move."""
+"""A cluster in memory that answers as name servers and brokers do, and the environment of a migration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FakeBroker:
 
 
 class FakeCluster:
-    """Takes the place of `Servers` for the brokers of one group."""
+    """Replaces `Servers` for the brokers of one group."""
 
     def __init__(self) -> None:
         self.old = FakeBroker({"brokerRole": "ASYNC_MASTER", "brokerPermission": "6", "brokerName": "a"})
@@ -104,14 +104,15 @@ class FakeCluster:
         return answers[question.code](broker)
 
     def with_controllers(self) -> None:
-        """Two controllers, the second of which leads."""
+        """Add two controllers, the second of which leads."""
         self.old.settings |= {"enableControllerMode": "true", "controllerAddr": f"{IDLE};{LEADER}"}
         self.old.settings |= {"allAckInSyncStateSet": "false", "minInSyncReplicas": "1"}
         self.new.settings |= self.old.settings
         self.brokers |= {IDLE: FakeBroker({}), LEADER: FakeBroker({})}
 
     def _set(self) -> bodies.ReplicasInfo:
-        """Who has everything is in sync; the id of a replica is its place among the brokers."""
+        """Return the sync-state set: members with all of the master's log. A replica's id is its position
+        among the brokers."""
         end = self.brokers[self.members[0]].log[1]
         return bodies.ReplicasInfo(
             in_sync_replicas=[
@@ -144,7 +145,7 @@ class FakeCluster:
         return bodies.HARuntimeInfo(master=True, ha_connection_info=told)
 
     def replicate(self) -> None:
-        """The slave gets what its master has."""
+        """Copy the master's data to its slaves."""
         master = self.brokers[self.members[0]]
         for number, address in self.members.items():
             if number:
@@ -155,7 +156,7 @@ class FakeCluster:
 
 
 class FakeWorld:
-    """Time that passes when it is waited for; a person who does what is asked for, unless told otherwise."""
+    """Time that passes during waits, and an operator who does as asked while `is_obedient`."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster
@@ -178,14 +179,14 @@ class FakeWorld:
         if self.replicates and 0 in self.cluster.members:
             self.cluster.replicate()
 
-    def tell(self, group: str, step: str, what: str) -> None:
+    def report(self, group: str, step: str, what: str) -> None:
         self.said.append(f"{step}: {what}")
 
     def keep(self) -> None:
         self.kept = self.progress.encode()
 
     def begin_again(self) -> None:
-        """As the next process: it knows what was kept."""
+        """Resume with the kept progress, as the next process does."""
         self.progress = Progress.decode(self.kept, "kept")
 
     def act(self, group: str, side: Side, act: ProcessAction) -> None:
@@ -195,7 +196,7 @@ class FakeWorld:
             self.obey(act, side.address)
 
     def obey(self, act: ProcessAction, address: str) -> None:
-        """Start or stop a broker; name servers hear of it."""
+        """Start or stop a broker and update the name servers."""
         cluster = self.cluster
         broker = cluster.brokers[address]
         broker.is_up = act is not ProcessAction.END
@@ -209,5 +210,5 @@ class FakeWorld:
 
 
 def group_plan(way: Way = Way.REPLICATE, *, drain: bool = True) -> GroupPlan:
-    """The group `a`, from `OLD` to `NEW`."""
+    """Return the plan of group `a`, from `OLD` to `NEW`."""
     return GroupPlan("a", "C", way, Side(OLD), Side(OLD if way is Way.IN_PLACE else NEW), drain=drain)

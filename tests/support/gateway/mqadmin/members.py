@@ -10,7 +10,9 @@ from mqgateway.gateway.client.push import PushConsumer
 from tests.support.gateway.client.cluster import Cluster
 
 
-def connect(cluster: Cluster, group: str, topic: str, wanted: str = "*") -> tuple[PushConsumer, list[bytes]]:
+def connect(
+    cluster: Cluster, group: str, topic: str, wanted: str = "*", *, is_ordered: bool = False
+) -> tuple[PushConsumer, list[bytes]]:
     """The member, and the bodies that it has consumed; time passes until it has what is there."""
     bodies: list[bytes] = []
 
@@ -19,7 +21,7 @@ def connect(cluster: Cluster, group: str, topic: str, wanted: str = "*") -> tupl
         return Consumed.SUCCESS
 
     given = cluster.settings({"consume_from_where": "CONSUME_FROM_FIRST_OFFSET"})
-    consumer = PushConsumer(group, cluster.around, listen, **given)
+    consumer = PushConsumer(group, cluster.around, listen, is_ordered=is_ordered, **given)
     cluster.run(consumer.subscribe(topic, wanted))
     cluster.begin(consumer)
     cluster.settle(20.0)

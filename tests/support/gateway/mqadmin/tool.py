@@ -26,7 +26,7 @@ WAITS = 40
 
 
 class MemoryStream:
-    """A socket whose other end is a server of the cluster; waiting lets time pass there."""
+    """A socket whose other end is a server of the cluster; waiting for bytes advances the cluster's time."""
 
     def __init__(self, cluster: Cluster, port: int) -> None:
         self._cluster = cluster
@@ -57,7 +57,7 @@ class MemoryStream:
         raise TimeoutError
 
     def settimeout(self, seconds: float) -> None:
-        """Time is that of the cluster."""
+        """Do nothing: the time is the cluster's."""
 
     def close(self) -> None:
         if not self._is_lost:
@@ -66,7 +66,7 @@ class MemoryStream:
 
 
 class ScriptedStream:
-    """A socket that is answered by a function of requests."""
+    """A socket whose requests are answered by a function."""
 
     def __init__(self, answer: Callable[[RemotingCommand], RemotingCommand]) -> None:
         self._answer = answer
@@ -84,14 +84,14 @@ class ScriptedStream:
         return self._answers.pop(0)
 
     def settimeout(self, seconds: float) -> None:
-        """Answers come at once."""
+        """Do nothing: answers arrive at once."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 class _Tool:
-    """What was printed by the last call."""
+    """The tool with its environment, and the output of the last call."""
 
     def __init__(self) -> None:
         self.out = ""
@@ -106,20 +106,20 @@ class _Tool:
         self.is_terminal = False
         self.waited: list[float] = []
         self.is_impatient = False
-        """Whether the first wait is interrupted."""
+        """True if the first wait is interrupted."""
 
     def connect(self, host: str, port: int, seconds: float) -> Any:
-        """A connection."""
+        """Open a connection."""
         raise NotImplementedError
 
     def wait(self, seconds: float) -> None:
-        """Let time pass."""
+        """Record a wait; interrupt it if `is_impatient`."""
         self.waited.append(seconds)
         if self.is_impatient:
             raise KeyboardInterrupt
 
     def run(self, line: str, *more: str) -> int:
-        """One call, typed with blanks between words; how it ended."""
+        """Run one call, with its words separated by blanks, and return its exit code."""
         out: list[str] = []
         err: list[str] = []
         around = Surroundings(
@@ -141,7 +141,7 @@ class _Tool:
             self.out, self.err = "".join(out), "".join(err)
 
     def json(self, line: str, *more: str) -> dict[str, Any]:
-        """What a call prints with `--json`."""
+        """Return the output of a call with `--json`."""
         self.run(line, *more, "--json")
         found: dict[str, Any] = json.loads(self.out)
         assert found.keys() == {"command", "rows", "summary", "errors"}
@@ -149,7 +149,7 @@ class _Tool:
 
 
 class MemoryTool(_Tool):
-    """The tool beside a cluster in memory."""
+    """The tool with a cluster in memory."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__()
@@ -157,19 +157,19 @@ class MemoryTool(_Tool):
         self.clock = cluster.clock
 
     def wait(self, seconds: float) -> None:
-        """Time passes in the cluster."""
+        """Advance the time of the cluster."""
         self.cluster.settle(seconds)
         super().wait(seconds)
 
     def connect(self, host: str, port: int, seconds: float) -> MemoryStream:
-        """A connection into the cluster. Raises `OSError`."""
+        """Open a connection into the cluster. Raises `OSError`."""
         if port not in self.cluster.net.ports:
             raise ConnectionRefusedError("nobody listens")
         return MemoryStream(self.cluster, port)
 
 
 class Nouns(MemoryTool):
-    """`mqgateway topic` and so on, beside a cluster in memory."""
+    """The resource commands, `mqgateway topic` and others, with a cluster in memory."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster)
@@ -177,7 +177,7 @@ class Nouns(MemoryTool):
 
 
 class ScriptedTool(_Tool):
-    """The tool with servers that answer as a function says; `asked` is what they were asked."""
+    """The tool with servers that answer by a function; `asked` has the requests."""
 
     def __init__(self, clock: Any, answer: Callable[[str, RemotingCommand], RemotingCommand]) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class ScriptedTool(_Tool):
         self._answer = answer
 
     def connect(self, host: str, port: int, seconds: float) -> ScriptedStream:
-        """A connection to a server that answers by the script."""
+        """Open a connection to a server that answers by the function."""
 
         def answer(request: RemotingCommand) -> RemotingCommand:
             self.asked.append((f"{host}:{port}", request))

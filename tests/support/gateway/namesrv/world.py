@@ -46,7 +46,7 @@ class Client:
         self.pair: Pair = world.net.meet(PORT, self.talker, address)
         self.opaque = 0
 
-    def tell(
+    def send(
         self,
         code: int,
         header: Header | None = None,
@@ -65,7 +65,7 @@ class Client:
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
         """Send a request and return its single answer."""
-        (answer,) = self.tell(code, header, body, **more)
+        (answer,) = self.send(code, header, body, **more)
         assert answer.is_response
         assert answer.opaque == self.opaque
         return answer

@@ -23,7 +23,7 @@ STEP_SECONDS = 0.01
 
 
 class HandLoop(Loop):
-    """Also the environment of the clients."""
+    """The server's loop, and the environment of the clients."""
 
     def __init__(self) -> None:
         net: Any = Net()
@@ -36,7 +36,7 @@ class HandLoop(Loop):
         self.turn = None
 
     def settle(self, seconds: float = 0.0) -> None:
-        """Let time pass in small steps; bytes move meanwhile."""
+        """Advance the time in small steps and move bytes meanwhile."""
         for _ in range(max(1, round(seconds / STEP_SECONDS))):
             self.net.advance(STEP_SECONDS if seconds else 0)
             for pair in list(self.net.pairs):
@@ -64,7 +64,7 @@ class HandLoop(Loop):
 
 
 class Hands:
-    """A started server and the clients of a test, which are closed in the end."""
+    """A started server and the clients of a test, which are closed at the end."""
 
     def __init__(self, **settings: Any) -> None:
         self.loop = HandLoop()
@@ -108,7 +108,7 @@ class Hands:
 
 @contextmanager
 def hands(**settings: Any) -> Iterator[Hands]:
-    """A server and whoever talks to it."""
+    """Yield a server, and close it and its clients afterwards."""
     held = Hands(**settings)
     yield held
     held.close()

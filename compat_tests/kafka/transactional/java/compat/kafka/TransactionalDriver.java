@@ -18,6 +18,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TransactionDescription;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -111,6 +113,8 @@ public final class TransactionalDriver {
             case "leave":
                 CONSUMERS.remove(name).close();
                 return null;
+            case "describe":
+                return describe(request);
             case "copy":
                 return copy(request);
             default:
@@ -178,6 +182,29 @@ public final class TransactionalDriver {
             shape.put("end", end);
             return shape;
         }
+    }
+
+    /** What administrators see of a transactional id: its state in the list and by itself, and its partitions. */
+    private static Object describe(JsonNode request) throws Exception {
+        String id = request.get("transactional").asText();
+        Properties properties = new Properties();
+        properties.put("bootstrap.servers", request.get("bootstrap").asText());
+        Map<String, Object> shape = new LinkedHashMap<>();
+        try (Admin admin = Admin.create(properties)) {
+            admin.listTransactions().all().get().forEach(one -> {
+                if (one.transactionalId().equals(id)) {
+                    shape.put("listed", one.state().toString());
+                }
+            });
+            TransactionDescription one = admin.describeTransactions(Collections.singletonList(id)).description(id).get();
+            shape.put("state", one.state().toString());
+            shape.put("timeout", one.transactionTimeoutMs());
+            List<String> places = new ArrayList<>();
+            one.topicPartitions().forEach(place -> places.add(place.toString()));
+            Collections.sort(places);
+            shape.put("partitions", places);
+        }
+        return shape;
     }
 
     /** One round of a loop that reads, processes and writes: what was read is written, with its offsets, as one
