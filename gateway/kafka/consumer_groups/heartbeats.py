@@ -138,8 +138,8 @@ class Heartbeats:
         self._targets.update(group)
         self._reconcile(group, member, owned)
         self.expect(group, member)
-        is_told = request.member_epoch == 0 or is_full(request) or before != member.position.assigned
-        return self._answer(member, is_told)
+        shows_assignment = request.member_epoch == 0 or is_full(request) or before != member.position.assigned
+        return self._answer(member, shows_assignment)
 
     def _joining(self, group: ModernGroup, request: Request, client: RequestSender) -> ModernMember:
         """Return a member that joins: one that begins again, or a new one. Raises `Refused`."""
@@ -203,9 +203,9 @@ class Heartbeats:
         if position != member.position:
             group.move(member, position)
 
-    def _answer(self, member: ModernMember, is_told: bool) -> Response:
+    def _answer(self, member: ModernMember, shows_assignment: bool) -> Response:
         assignment = None
-        if is_told:
+        if shows_assignment:
             topics = by_topic(member.position.assigned)
             assignment = Assignment([TopicPartitions(*one) for one in topics])
         return Response(

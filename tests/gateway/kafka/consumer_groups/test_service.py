@@ -12,10 +12,10 @@ from tests.support.gateway.kafka.groups import Groups
 
 def test_members_survive_a_restart_and_are_expected() -> None:
     groups = Groups()
-    groups.beat("a")
+    groups.consumer_heartbeat("a")
     groups.commit(0, 7)
     again = groups.restarted()
-    assert again.beat("a", 2).error_code == E.NONE
+    assert again.consumer_heartbeat("a", 2).error_code == E.NONE
     assert again.consumers().state is State.STABLE and again.committed() == 7
     again = again.restarted()
     again.pass_time(46_000, 1000)
@@ -24,10 +24,10 @@ def test_members_survive_a_restart_and_are_expected() -> None:
 
 def test_deleted_group_leaves_no_records() -> None:
     groups = Groups()
-    groups.beat("a", subscribed_topic_regex="o.*")
+    groups.consumer_heartbeat("a", subscribed_topic_regex="o.*")
     groups.commit(0, 7)
     assert delete(groups) == E.NON_EMPTY_GROUP
-    groups.beat("a", -1)
+    groups.consumer_heartbeat("a", -1)
     assert delete(groups) == E.NONE
     assert groups.coordinator.groups.get("g") is None
     again = groups.restarted()
@@ -43,9 +43,9 @@ def delete(groups: Groups) -> E:
 
 def test_empty_group_goes_with_its_last_offset() -> None:
     groups = Groups()
-    groups.beat("a")
+    groups.consumer_heartbeat("a")
     groups.commit(0, 7)
-    groups.beat("a", -1)
+    groups.consumer_heartbeat("a", -1)
     groups.leap(8 * DAY)
     groups.leap(11 * 60_000)
     assert groups.coordinator.groups.get("g") is None
@@ -54,31 +54,31 @@ def test_empty_group_goes_with_its_last_offset() -> None:
 
 def test_offsets_of_subscribed_topics_do_not_expire() -> None:
     groups = Groups()
-    groups.beat("a")
+    groups.consumer_heartbeat("a")
     groups.commit(0, 7)
     for _ in range(16):
         groups.clock.advance(DAY // 2)
         groups.consumers().members["a"]
-        groups.beat("a", 2)
+        groups.consumer_heartbeat("a", 2)
         groups.coordinator.tick()
     assert groups.committed() == 7
 
 
 def test_commit_of_a_member_needs_its_epoch() -> None:
     groups = Groups()
-    groups.beat("a")
+    groups.consumer_heartbeat("a")
     assert groups.commit_error("a", 2) == E.NONE
     assert groups.commit_error("a", 3) == E.STALE_MEMBER_EPOCH
     assert groups.commit_error("b", 2) == E.UNKNOWN_MEMBER_ID
     assert groups.commit_error() == E.UNKNOWN_MEMBER_ID
     assert groups.commit_error("a", 2, version=8) == E.UNSUPPORTED_VERSION
-    groups.beat("a", -1)
+    groups.consumer_heartbeat("a", -1)
     assert groups.commit_error() == E.NONE
 
 
 def test_commit_in_a_transaction_needs_the_epoch_of_a_member_that_is_named() -> None:
     groups = Groups()
-    groups.beat("a")
+    groups.consumer_heartbeat("a")
 
     def error(member_id: str, epoch: int) -> E:
         request = TxnOffsetCommitRequest("t", "g", 1, 0, epoch, member_id)

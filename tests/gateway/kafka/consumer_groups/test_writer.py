@@ -16,7 +16,7 @@ def fail_write(log: SlowLog) -> None:
 def test_heartbeat_is_answered_once_its_records_are_durable() -> None:
     log = SlowLog()
     groups = Groups(log=log)
-    answers = groups.beaten("a")
+    answers = groups.send_consumer_heartbeat("a")
     assert answers == []
     log.end_write(0)
     assert answers[0].member_epoch == 2
@@ -25,20 +25,20 @@ def test_heartbeat_is_answered_once_its_records_are_durable() -> None:
 def test_refused_records_are_written_again() -> None:
     log = SlowLog()
     groups = Groups(log=log)
-    answers = groups.beaten("a")
+    answers = groups.send_consumer_heartbeat("a")
     fail_write(log)
     assert answers[0].error_code == E.COORDINATOR_NOT_AVAILABLE
     groups.pass_time(5100)
     assert len(log.waiting) == 2
     log.end_write(1)
-    assert groups.restarted().beat("a", 2).error_code == E.NONE
+    assert groups.restarted().consumer_heartbeat("a", 2).error_code == E.NONE
 
 
 def test_records_of_a_group_that_was_deleted_are_not_written_again() -> None:
     log = SlowLog()
     groups = Groups(log=log)
     log.time = groups.clock.millis()
-    groups.beaten("a")
+    groups.send_consumer_heartbeat("a")
     fail_write(log)
     groups.coordinator.unload()
     for _ in groups.coordinator.load():
@@ -50,7 +50,7 @@ def test_records_of_a_group_that_was_deleted_are_not_written_again() -> None:
 def test_large_group_is_written_in_parts() -> None:
     groups = Groups(catalog=TopicsInMemory({"orders": 400}))
     for number in range(120):
-        groups.beat(f"m{number}")
+        groups.consumer_heartbeat(f"m{number}")
     groups.held = []
     groups.pass_time(1100)
     groups.run_held()

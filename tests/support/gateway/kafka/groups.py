@@ -155,12 +155,14 @@ class Groups:
         assert isinstance(group, ModernGroup)
         return group
 
-    def beat(self, member_id: str = "m", epoch: int = 0, **more: Any) -> ConsumerGroupHeartbeatResponse:
+    def consumer_heartbeat(
+        self, member_id: str = "m", epoch: int = 0, **more: Any
+    ) -> ConsumerGroupHeartbeatResponse:
         """Send a heartbeat of a consumer group that is answered at once; return its answer."""
-        [answer] = self.beaten(member_id, epoch, **more)
+        [answer] = self.send_consumer_heartbeat(member_id, epoch, **more)
         return answer
 
-    def beaten(
+    def send_consumer_heartbeat(
         self,
         member_id: str = "m",
         epoch: int = 0,
