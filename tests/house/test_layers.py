@@ -120,9 +120,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.record_batches",
         "engine.steps",
     ),
+    "gateway.kafka.pattern_syntax": (),
+    "gateway.kafka.patterns": ("gateway.kafka.pattern_syntax", "engine.steps"),
     "gateway.kafka.consumer_groups": (
         "gateway.kafka.consumer_groups",
         "gateway.kafka.coordinator",
+        "gateway.kafka.patterns",
+        "gateway.kafka.pattern_syntax",
         "gateway.kafka.codec",
         "engine.record_batches",
         "engine.clock",

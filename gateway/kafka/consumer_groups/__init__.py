@@ -2,7 +2,6 @@
 broker.
 
 - `topics`: the topics of the broker, as groups need them.
-- `patterns`: regular expressions of subscriptions.
 - `member`, `group`: the state of groups.
 - `assignors`: which member is to have which partitions.
 - `reconciliation`: how a member is led from the partitions it has to those.

@@ -18,11 +18,12 @@ from mqgateway.gateway.kafka.consumer_groups.group import (
     ResolvedRegex,
     SubscriptionTooLarge,
 )
-from mqgateway.gateway.kafka.consumer_groups.patterns import PatternError, TopicPattern
 from mqgateway.gateway.kafka.consumer_groups.requests import Refused
 from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
 from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.pattern_syntax import PatternError
+from mqgateway.gateway.kafka.patterns import NamePattern
 
 log = logging.getLogger(__name__)
 
@@ -51,18 +52,18 @@ class GroupSubscriptions:
         self._catalog = catalog
         self._writer = writer
         self._run_steps = run_steps
-        self._patterns: dict[str, TopicPattern] = {}
+        self._patterns: dict[str, NamePattern] = {}
         self._resolving: set[tuple[str, str]] = set()
 
     def check(self, regex: str) -> None:
         """Check a regular expression. Raises `Refused`."""
         self._pattern(regex)
 
-    def _pattern(self, regex: str) -> TopicPattern:
+    def _pattern(self, regex: str) -> NamePattern:
         pattern = self._patterns.get(regex)
         if pattern is None:
             try:
-                pattern = TopicPattern(regex)
+                pattern = NamePattern(regex)
             except PatternError as error:
                 raise Refused(
                     ErrorCode.INVALID_REGULAR_EXPRESSION,
@@ -114,7 +115,7 @@ class GroupSubscriptions:
         self._resolving.add(place)
         self._run_steps(steps).addBoth(self._resolved, group, regex)
 
-    def _resolving_steps(self, group: ModernGroup, pattern: TopicPattern, shows: Shows) -> Steps[None]:
+    def _resolving_steps(self, group: ModernGroup, pattern: NamePattern, shows: Shows) -> Steps[None]:
         version = self._catalog.version
         found: list[str] = []
         size = max(AT_ONCE // (2 * len(pattern)), 1)

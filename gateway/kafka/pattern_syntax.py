@@ -1,12 +1,10 @@
-"""Regular expressions over names of topics, in the syntax of RE2.
-
-An expression becomes an automaton, which is run over all its states at once. The time of a match is the
-length of the name times the number of states, whatever the expression is: none can hold the event loop, as
-backtracking can. A match covers the whole name, so that greedy and lazy repetitions are alike.
-"""
+"""The syntax of RE2: from the text of an expression to the states of an automaton."""
 
 from __future__ import annotations
 
+import re
+import sys
+from bisect import bisect
 from typing import Final
 
 PATTERN_MAX: Final = 1024
@@ -14,11 +12,10 @@ PATTERN_MAX: Final = 1024
 STATES_MAX: Final = 1000
 REPEAT_MAX: Final = 1000
 DEPTH_MAX: Final = 50
-CACHE_MAX: Final = 10_000
-"""Steps of an automaton that are kept."""
 
-_ALL: Final = (1 << 128) - 1
-"""All characters that names may have: ASCII. A set of characters is a number with a bit for each."""
+_ASCII: Final = (1 << 128) - 1
+"""All of ASCII. A set of characters is a number with a bit for each."""
+_HEXADECIMAL: Final = re.compile(r"\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))")
 
 
 class PatternError(ValueError):
@@ -26,11 +23,16 @@ class PatternError(ValueError):
 
 
 def _mask(characters: str) -> int:
-    return sum(1 << ord(one) for one in set(characters) if ord(one) < 128)
+    return sum(1 << ord(one) for one in characters)
 
 
 def _range(first: str, last: str) -> int:
-    return _mask("".join(map(chr, range(ord(first), min(ord(last), 127) + 1))))
+    return _between(_mask(first), _mask(last))
+
+
+def _between(first: int, last: int) -> int:
+    """Return the characters from one to another, of which each is a set."""
+    return 2 * last - first
 
 
 _DIGITS: Final = _range("0", "9")
@@ -42,7 +44,7 @@ _CLASSES: Final = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
 _NAMED: Final = {
     "alnum": _UPPER | _LOWER | _DIGITS,
     "alpha": _UPPER | _LOWER,
-    "ascii": _ALL,
+    "ascii": _ASCII,
     "blank": _mask("\t "),
     "cntrl": _range("\0", "\x1f") | _mask("\x7f"),
     "digit": _DIGITS,
@@ -60,7 +62,28 @@ _UNICODE: Final = {"L": _UPPER | _LOWER, "Lu": _UPPER, "Ll": _LOWER, "N": _DIGIT
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-class _State:
+class Alphabet:
+    """The bits of characters: one for each of ASCII, for each other one that an expression names, and for
+    each range of others between those."""
+
+    def __init__(self, expression: str) -> None:
+        codes = {ord(char) for char in expression} | {
+            _code(escape) for escape in _HEXADECIMAL.finditer(expression)
+        }
+        self._starts = sorted({128, *(start for code in codes if code > 127 for start in (code, code + 1))})
+        self.all = (1 << 128 + len(self._starts)) - 1
+
+    def mask(self, char: str) -> int:
+        """Return the set of one character."""
+        code = ord(char)
+        return 1 << (code if code < 128 else 127 + bisect(self._starts, code))
+
+
+def _code(escape: re.Match[str]) -> int:
+    return int(escape[1] or escape[2], 16)
+
+
+class State:
     """A state of an automaton: characters that lead to `targets`, or no characters if none are read.
 
     `place` is "^" or "$" for a state that is left at the start or the end of the name only.
@@ -77,11 +100,11 @@ class _State:
 class _Node:
     """A part of an expression. `build` adds its states to an automaton and returns the first one."""
 
-    def build(self, states: list[_State], after: int) -> int:
+    def build(self, states: list[State], after: int) -> int:
         raise NotImplementedError
 
 
-def _add(states: list[_State], state: _State) -> int:
+def _add(states: list[State], state: State) -> int:
     if len(states) >= STATES_MAX:
         raise PatternError("expression is too large")
     states.append(state)
@@ -92,23 +115,23 @@ class _Characters(_Node):
     def __init__(self, mask: int) -> None:
         self.mask = mask
 
-    def build(self, states: list[_State], after: int) -> int:
-        return _add(states, _State(self.mask, "c", (after,)))
+    def build(self, states: list[State], after: int) -> int:
+        return _add(states, State(self.mask, "c", (after,)))
 
 
 class _Place(_Node):
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def build(self, states: list[_State], after: int) -> int:
-        return _add(states, _State(0, self.place, (after,)))
+    def build(self, states: list[State], after: int) -> int:
+        return _add(states, State(0, self.place, (after,)))
 
 
 class _Sequence(_Node):
     def __init__(self, parts: list[_Node]) -> None:
         self.parts = parts
 
-    def build(self, states: list[_State], after: int) -> int:
+    def build(self, states: list[State], after: int) -> int:
         for part in reversed(self.parts):
             after = part.build(states, after)
         return after
@@ -118,8 +141,8 @@ class _Choice(_Node):
     def __init__(self, options: list[_Node]) -> None:
         self.options = options
 
-    def build(self, states: list[_State], after: int) -> int:
-        return _add(states, _State(targets=tuple(one.build(states, after) for one in self.options)))
+    def build(self, states: list[State], after: int) -> int:
+        return _add(states, State(targets=tuple(one.build(states, after) for one in self.options)))
 
 
 class _Repeated(_Node):
@@ -130,27 +153,32 @@ class _Repeated(_Node):
         self.least = least
         self.most = most
 
-    def build(self, states: list[_State], after: int) -> int:
+    def build(self, states: list[State], after: int) -> int:
         start = after
         if self.most is None:
-            start = _add(states, _State())
+            start = _add(states, State())
             states[start].targets = self.node.build(states, start), after
         else:
             for _ in range(self.most - self.least):
-                start = _add(states, _State(targets=(self.node.build(states, start), after)))
+                start = _add(states, State(targets=(self.node.build(states, start), after)))
         for _ in range(self.least):
             start = self.node.build(states, start)
         return start
 
 
 class _Parser:
-    """Reads an expression. `folds` is True while letters of both cases are alike."""
+    """Reads an expression.
 
-    def __init__(self, pattern: str) -> None:
-        self._text = pattern
+    `folds` is True while letters of both cases are alike, `dot` is the set of characters that a dot matches.
+    """
+
+    def __init__(self, expression: str, alphabet: Alphabet) -> None:
+        self._text = expression
+        self._alphabet = alphabet
         self._at = 0
         self._depth = 0
         self._folds = False
+        self._dot = alphabet.all & ~_mask("\n")
 
     def parse(self) -> _Node:
         """Return the whole expression. Raises `PatternError`."""
@@ -232,7 +260,7 @@ class _Parser:
         if char == "[":
             return _Characters(self._set())
         if char == ".":
-            return _Characters(_ALL)
+            return _Characters(self._dot)
         if char in ("^", "$"):
             return _Place(char)
         if char in ("*", "+", "?"):
@@ -240,7 +268,7 @@ class _Parser:
         return self._escaped() if char == "\\" else self._literal(char)
 
     def _literal(self, char: str) -> _Characters:
-        return _Characters(self._folded(_mask(char)))
+        return _Characters(self._folded(self._alphabet.mask(char)))
 
     def _folded(self, mask: int) -> int:
         if not self._folds:
@@ -260,16 +288,16 @@ class _Parser:
         char = self._next()
         if char.lower() in _CLASSES:
             known = _CLASSES[char.lower()]
-            return known if char.islower() else _ALL & ~known
+            return known if char.islower() else self._alphabet.all & ~known
         if char in ("p", "P"):
             return self._category(char == "P")
         if char in _CONTROLS:
             return _mask(_CONTROLS[char])
         if char == "x":
-            return _mask(self._hexadecimal())
+            return self._hexadecimal()
         if not char or char.isalnum():
             raise PatternError(f"invalid escape sequence: \\{char}")
-        return _mask(char)
+        return self._alphabet.mask(char)
 
     def _category(self, is_negated: bool) -> int:
         name = self._until("}", "invalid character class range") if self._takes("{") else self._next()
@@ -277,22 +305,20 @@ class _Parser:
             name, is_negated = name[1:], not is_negated
         if name not in _UNICODE:
             raise PatternError(f"invalid character class range: \\p{{{name}}}")
-        return _ALL & ~_UNICODE[name] if is_negated else _UNICODE[name]
+        return self._alphabet.all & ~_UNICODE[name] if is_negated else _UNICODE[name]
 
-    def _hexadecimal(self) -> str:
-        digits = self._until("}", "invalid escape sequence: \\x") if self._takes("{") else ""
-        if not digits:
-            digits = self._next() + self._next()
-        try:
-            return chr(int(digits, 16))
-        except (ValueError, OverflowError) as error:
-            raise PatternError("invalid escape sequence: \\x") from error
+    def _hexadecimal(self) -> int:
+        escape = _HEXADECIMAL.match(self._text, self._at - len("\\x"))
+        if escape is None or _code(escape) > sys.maxunicode:
+            raise PatternError("invalid escape sequence: \\x")
+        self._at = escape.end()
+        return self._alphabet.mask(chr(_code(escape)))
 
     def _group(self) -> _Node:
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise PatternError("expression nests too deeply")
-        folds = self._folds
+        flags = self._folds, self._dot
         if self._takes("?") and not (self._takes("P<") or self._takes("<")):
             if not self._flags():
                 self._depth -= 1
@@ -304,7 +330,7 @@ class _Parser:
         node = self._choice()
         if not self._takes(")"):
             raise PatternError("missing closing )")
-        self._folds = folds
+        self._folds, self._dot = flags
         self._depth -= 1
         return node
 
@@ -316,7 +342,9 @@ class _Parser:
                 is_set = False
             elif char == "i":
                 self._folds = is_set
-            elif char not in ("m", "s", "U"):  # these change nothing in a name
+            elif char == "s":
+                self._dot = self._alphabet.all if is_set else self._alphabet.all & ~_mask("\n")
+            elif char not in ("m", "U"):  # these change nothing in a name of one line
                 raise PatternError("invalid or unsupported Perl syntax: (?")
         return char == ":"
 
@@ -332,7 +360,7 @@ class _Parser:
             mask |= self._item()
         self._at += 1
         mask = self._folded(mask)
-        return _ALL & ~mask if is_negated else mask
+        return self._alphabet.all & ~mask if is_negated else mask
 
     def _item(self) -> int:
         if self._takes("[:"):
@@ -340,73 +368,30 @@ class _Parser:
             known = _NAMED.get(name.removeprefix("^"))
             if known is None:
                 raise PatternError(f"invalid character class range: [:{name}:]")
-            return _ALL & ~known if name.startswith("^") else known
-        first, mask = self._bound()
+            return self._alphabet.all & ~known if name.startswith("^") else known
+        first = self._bound()
         if not self._text.startswith("-", self._at) or self._text.startswith("-]", self._at):
-            return mask
+            return first
         self._at += 1
-        last, _ = self._bound()
-        if not first or not last or last < first:
+        last = self._bound()
+        if first.bit_count() != 1 or last.bit_count() != 1 or last < first:
             raise PatternError("invalid character class range")
-        return _range(first, last)
+        return _between(first, last)
 
-    def _bound(self) -> tuple[str, int]:
+    def _bound(self) -> int:
         """Return one character of a set, or the characters of an escape. A bound of a range is one."""
         char = self._next()
         if not char:
             raise PatternError("missing closing ]")
-        mask = self._escape() if char == "\\" else _mask(char)
-        if char == "\\":
-            char = chr(mask.bit_length() - 1) if mask.bit_count() == 1 else ""
-        return char, mask
+        return self._escape() if char == "\\" else self._alphabet.mask(char)
 
 
-class TopicPattern:
-    """A regular expression. Raises `PatternError` if it is not valid."""
+class Automaton:
+    """The states of an expression; 0 is the last one, `start` the first. Raises `PatternError`."""
 
     def __init__(self, text: str) -> None:
         if len(text) > PATTERN_MAX:
             raise PatternError("expression is too large")
-        self.text = text
-        self._states = [_State()]
-        start = _Parser(text).parse().build(self._states, 0)
-        self._start = self._closed((start,), "^")
-        self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
-
-    def __len__(self) -> int:
-        """Number of states, which says how long a match may take."""
-        return len(self._states)
-
-    def matches(self, name: str) -> bool:
-        """Return True if the expression matches a whole name, which is not empty."""
-        current = self._start
-        for char in name:
-            current = self._step(current, char)
-            if not current:
-                return False
-        return 0 in self._closed(current, "$")
-
-    def _step(self, current: frozenset[int], char: str) -> frozenset[int]:
-        key = current, char
-        following = self._steps.get(key)
-        if following is None:
-            bit = 1 << ord(char)
-            read = (self._states[one] for one in current)
-            targets = [target for state in read if state.mask & bit for target in state.targets]
-            following = self._closed(targets, "")
-            if len(self._steps) >= CACHE_MAX:
-                self._steps.clear()
-            self._steps[key] = following
-        return following
-
-    def _closed(self, first: tuple[int, ...] | list[int] | frozenset[int], place: str) -> frozenset[int]:
-        """Return states and those that follow without a character; `place` may be passed."""
-        found = set(first)
-        waiting = list(found)
-        while waiting:
-            state = self._states[waiting.pop()]
-            if state.place in ("", place):
-                new = [one for one in state.targets if one not in found]
-                found.update(new)
-                waiting += new
-        return frozenset(found)
+        self.alphabet = Alphabet(text)
+        self.states = [State()]
+        self.start = _Parser(text, self.alphabet).parse().build(self.states, 0)
