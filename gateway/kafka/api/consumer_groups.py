@@ -70,10 +70,7 @@ class ConsumerGroupRequests:
             error = self._join_error(request.group_id)
         if error:
             return ConsumerGroupHeartbeatResponse(error_code=error)
-        shown = yield from mapped(
-            lambda name: shows_topic(call, store_name(name)), request.subscribed_topic_names or (), NAMES_PART
-        )
-        if not all(shown):
+        if not all((yield from _shown(call, request.subscribed_topic_names or ()))):
             return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         client = RequestSender(call.client_id, f"/{call.client_host}")
         return self._coordinator.consumers.heartbeats.heartbeat(
@@ -113,7 +110,7 @@ class ConsumerGroupRequests:
             is_known = group is not None or self._coordinator.shared.has_group(group_id)
             message = f"Group {group_id} {'is not a consumer group' if is_known else 'not found'}."
             return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
-        if not all(shows_topic(call, store_name(name)) for name in group.topics):
+        if not all((yield from _shown(call, tuple(group.topics)))):
             message = (
                 "The group has members subscribed to topic(s) that the client is not authorized to describe."
             )
@@ -155,3 +152,8 @@ class ConsumerGroupRequests:
         return Assignment(
             [TopicPartitions(topic.id, topic.name, indexes) for topic, indexes in topics if topic is not None]
         )
+
+
+def _shown(call: KafkaCall, names: Iterable[str]) -> Steps[list[bool]]:
+    """Return for each topic whether the client may see it."""
+    return mapped(lambda name: shows_topic(call, store_name(name)), names, NAMES_PART)
