@@ -123,6 +123,8 @@ def contents(topic: str) -> Iterator[Odd]:
     yield asked("DeleteGroups", 2, groups_names=["no-group"])
     yield asked("OffsetDelete", 0, group_id="no-group")
     yield asked("OffsetFetch", 5, group_id="no-group", topics=[{"name": topic, "partition_indexes": [0, 7]}])
+    for pattern in ("(", "a**", "[b-a]", "(no-id)+"):
+        yield asked("ListTransactions", 2, state_filters=["Odd"], transactional_id_pattern=pattern)
     yield from consumer_groups(topic)
 
 
