@@ -33,7 +33,7 @@ def test_invalid_pattern_is_refused(text: str) -> None:
         Automaton(text)
 
 
-def test_alphabet_has_bits_for_ascii_and_for_what_the_expression_tells_apart() -> None:
+def test_alphabet_has_bits_for_ascii_and_for_characters_of_the_expression() -> None:
     alphabet = Alphabet(r"é\x{fc}")
     masks = [alphabet.mask(char) for char in "\x7f\x80éêüý\U0010ffff"]
     assert masks == [1 << number for number in (127, 128, 129, 130, 131, 132, 132)]
