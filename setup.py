@@ -191,19 +191,32 @@ def native(compile_flags: list[str], link_flags: list[str]) -> Extension:
     )
 
 
+GENERATED_FLAGS = [] if sys.platform == "win32" else ["-Wno-misleading-indentation"]
+"""For C code that mypyc wrote: GCC's check of indentation takes five minutes for its one large file."""
+
+
+def compiled_modules() -> list[Extension]:
+    """Return the extensions that mypyc makes of the modules."""
+    from mypyc.build import mypycify
+
+    level = os.environ.get("MQGATEWAY_OPT_LEVEL", "2")
+    extensions = mypycify(HOT_MODULES, opt_level=level, debug_level="0")
+    for extension in extensions:
+        extension.extra_compile_args += GENERATED_FLAGS
+    return extensions
+
+
 extensions = []
 form = os.environ.get("MQGATEWAY_COMPILE")
 is_compiled = form == "1"
-# With `egg_info` a front end queries the build requirements before it has installed them.
+# Front ends query requirements and metadata with these commands, before requirements are installed, too.
+is_query = not {"egg_info", "dist_info"}.isdisjoint(sys.argv)
 if form == "native":
     extensions = [native(PLAIN_FLAGS, [])]
 elif form == "sanitized":
     extensions = [native(SANITIZED_FLAGS, SANITIZERS)]
-elif is_compiled and "egg_info" not in sys.argv:
-    from mypyc.build import mypycify
-
-    level = os.environ.get("MQGATEWAY_OPT_LEVEL", "2")
-    extensions = [*mypycify(HOT_MODULES, opt_level=level, debug_level="0"), native(PLAIN_FLAGS, [])]
+elif is_compiled and not is_query:
+    extensions = [*compiled_modules(), native(PLAIN_FLAGS, [])]
 
 setup(
     cmdclass={"editable_wheel": EditableWheel},
