@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import signal
 import subprocess
@@ -23,6 +24,8 @@ import yaml
 
 BIN = Path(sys.executable).parent
 PATIENCE_SECONDS = 60
+WITHOUT_CAPABILITIES = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+"""Prefix of a pod's command: the chart drops all capabilities, by which root may write read-only files."""
 Secrets = Mapping[str, Mapping[str, str]]
 """Keys and values of each Secret, by its name."""
 
@@ -48,7 +51,7 @@ class Pod:
         env = self._environment(mounts)
         words = [self._replaced(_expanded(word, env), mounts) for word in self.container["args"]]
         assert words[0] == "sh"
-        command = [str(BIN / words[1]), *words[2:], "--bind", self.address]
+        command = [*WITHOUT_CAPABILITIES, str(BIN / words[1]), *words[2:], "--bind", self.address]
         usual = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(self.folder), "LANG": "C.UTF-8"}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, env=usual | env, stdout=log, stderr=log)
@@ -98,13 +101,17 @@ class Pod:
         for mount in self.container["volumeMounts"]:
             folder = self.folder / mount["name"]
             folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
             if mount["mountPath"] != "/tmp":
                 mounts[mount["mountPath"]] = str(folder)
             volume = volumes.get(mount["name"], {})
             for name, text in self._contents(volume).items():
-                (folder / name).write_text(text)
+                _write_read_only(folder / name, text)
         for path in (self.folder / "config").glob("*"):
-            path.write_text(self._replaced(path.read_text(), mounts))
+            _write_read_only(path, self._replaced(path.read_text(), mounts))
+        for mount in self.container["volumeMounts"]:
+            if mount.get("readOnly"):
+                (self.folder / mount["name"]).chmod(0o555)
         return mounts
 
     def _contents(self, volume: Mapping[str, Any]) -> Mapping[str, str]:
@@ -204,6 +211,13 @@ class Cluster:
         """Kill the remaining processes."""
         for pod in self.pods.values():
             pod.kill()
+
+
+def _write_read_only(path: Path, text: str) -> None:
+    """Write a file of a ConfigMap or Secret."""
+    path.unlink(missing_ok=True)
+    path.write_text(text)
+    path.chmod(0o444)
 
 
 def _expanded(text: str, env: Mapping[str, str]) -> str:

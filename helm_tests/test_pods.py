@@ -85,11 +85,18 @@ def test_each_group_has_its_master_and_slave_and_stops_one_after_the_other(start
         for name in ("0-1", "0-0"):
             pod = brokers[name]
             pod.stop()
+            # The master waits for its slave until the name servers no longer name it.
+            wait_until(lambda: reaches_all_queues(producer), REGISTRATION_SECONDS, "sends succeed")
             for _ in range(20):
                 producer.send(Message("T", "while it is away"))
             pod.start()
             cluster.wait_until_ready([pod])
     wait_until(lambda: cluster.brokers() == expected, REGISTRATION_SECONDS, "all are back")
+
+
+def reaches_all_queues(producer: Producer) -> bool:
+    """Return True if messages in turn to two queues of two brokers are accepted."""
+    return all(is_sent(producer, "while it leaves") for _ in range(4))
 
 
 def is_sent(producer: Producer, text: str) -> bool:
