@@ -127,6 +127,7 @@ def test_controllers_elect_another_master_and_a_pod_comes_back_elsewhere(
             ),
         )
         by_address = {f"{pod.address}:10911": pod for pod in cluster.named("-broker-")}
+        wait_until(lambda: "broker-0" in masters(cluster), REGISTRATION_SECONDS, "the election is known")
         cluster.mqadmin("updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "2", "-w", "2")
         first: Pod = by_address[masters(cluster)["broker-0"]]
         with Producer("p", name_servers(cluster), poll_name_server_interval=500) as producer:
@@ -143,8 +144,11 @@ def test_controllers_elect_another_master_and_a_pod_comes_back_elsewhere(
         first.address = "127.0.77.99"
         first.start()
         cluster.wait_until_ready([first])
-        members = cluster.brokers()["broker-0"]
-        assert len(members) == 3 and "127.0.77.99:10911" in members.values()
+        address = f"{first.address}:10911"
+        wait_until(
+            lambda: address in cluster.brokers()["broker-0"].values(), REGISTRATION_SECONDS, "it is known"
+        )
+        assert len(cluster.brokers()["broker-0"]) == 3
         code, text = cluster.named("-controller-")[0].probe("readinessProbe")
         assert code == 200 and json.loads(text)["ready"]
 
