@@ -59,10 +59,10 @@ class PlainBatch:
         store_timestamp: int,
     ) -> bytes:
         """Return the records, concatenated. The arguments are those of `record.encode_batch`."""
-        pieces = encode_batch(
+        buffers = encode_batch(
             message, self._parts, topic, sizes, sys_flag, queue_offset, physical_offset, store_timestamp
         )
-        return b"".join(sealed_batch(pieces) if self._seals else pieces)
+        return b"".join(sealed_batch(buffers) if self._seals else buffers)
 
     def rows(self, sizes: list[int]) -> Batch:
         """Return the rows to dispatch."""

@@ -36,7 +36,7 @@ ELEMENT_SIZE_MIN: Final = _ELEMENT_SIZE + _I2.size
 """Bytes of an element besides its body and properties."""
 _PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
 """From the queue offset to the store timestamp: both offsets, the fields known before, the time."""
-BATCH_PIECES: Final = 4
+BUFFERS_PER_RECORD: Final = 4
 _QUEUE_OFFSET_AT: Final = 20
 
 Element = tuple[int, bytes, bytes]
@@ -122,16 +122,16 @@ def encode_batch(
     physical_offset: int,
     store_timestamp: int,
 ) -> list[bytes]:
-    """The records of a batch, which lie one behind the other, in `BATCH_PIECES` pieces each.
+    """The records of a batch, which lie one behind the other, in `BUFFERS_PER_RECORD` buffers each.
 
     `sizes` are from `batch_sizes`, the offsets are those of the first; else as `encode`."""
     magic, field = topic
     queue_id, born_timestamp, born_host = message.queue_id, message.born_timestamp, message.born_host
     store_host, reconsume_times = message.store_host, message.reconsume_times
     prepared, pack = message.prepared_transaction_offset, HEADS[sys_flag & HOST_V6_FLAGS].pack
-    pieces: list[bytes] = []
+    buffers: list[bytes] = []
     for (flag, body, properties), size in zip(parts, sizes, strict=True):
-        pieces += (
+        buffers += (
             pack(
                 size,
                 magic,
@@ -155,7 +155,7 @@ def encode_batch(
         )
         physical_offset += size
         queue_offset += 1
-    return pieces
+    return buffers
 
 
 def place_batch(
@@ -182,6 +182,9 @@ def place_batch(
         queue_offset += 1
 
 
-def sealed_batch(pieces: list[bytes]) -> list[bytes]:
+def sealed_batch(buffers: list[bytes]) -> list[bytes]:
     """The records of `encode_batch`, whose properties have room for it, each `sealed`."""
-    return [sealed(b"".join(pieces[at : at + BATCH_PIECES])) for at in range(0, len(pieces), BATCH_PIECES)]
+    return [
+        sealed(b"".join(buffers[at : at + BUFFERS_PER_RECORD]))
+        for at in range(0, len(buffers), BUFFERS_PER_RECORD)
+    ]

@@ -236,15 +236,15 @@ class Writer:
         if isinstance(offset, PutResult):
             return offset
         now = self._clock.millis()
-        queue_offset, at, pieces = queue.next_offset, offset, list[bytes]()
+        queue_offset, at, parts = queue.next_offset, offset, list[bytes]()
         for number, (message, (size, text)) in enumerate(zip(messages, rows, strict=True), queue_offset):
             record = encode(message, message.body, text, topic, size, sys_flag, message.flag, number, at, now)
-            pieces.append(sealed(record) if self._seals else record)
+            parts.append(sealed(record) if self._seals else record)
             at += size
         if self._lead:
-            records = bytearray(b"".join(pieces))
+            records = bytearray(b"".join(parts))
             return self._put_each(first, queue, records, rows, sys_flag, began)
-        failed = self._write(b"".join(pieces))
+        failed = self._write(b"".join(parts))
         if failed is not None:
             return failed
         queue.next_offset = queue_offset + len(rows)

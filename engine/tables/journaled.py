@@ -34,7 +34,7 @@ from mqgateway.engine.tables.journal import (
     Numbered,
     apply,
 )
-from mqgateway.engine.tables.jsonfile import Table, in_pieces, load_or_set_aside, put_in_place, write_aside
+from mqgateway.engine.tables.jsonfile import Table, in_chunks, load_or_set_aside, put_in_place, write_aside
 from mqgateway.engine.worker import InlineWorker, Worker
 
 log = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ class JournaledFile:
         self._needed = [journal for journal, read in found if any(read is one for one in needed)]
         self._number += 1
         whole = table
-        self._write(lambda: in_pieces(whole), InlineWorker())
+        self._write(lambda: in_chunks(whole), InlineWorker())
         return table
 
     def _identity(self) -> FileIdentity:
@@ -287,12 +287,12 @@ class JournaledFile:
             done(error)
             return
         self._used = [*old, new]
-        pieces = take()
-        worker.run(lambda: self._put(pieces, old, new), done)
+        chunks = take()
+        worker.run(lambda: self._put(chunks, old, new), done)
 
-    def _put(self, pieces: Iterable[bytes], old: list[Journal], new: Journal) -> FileIdentity:
+    def _put(self, chunks: Iterable[bytes], old: list[Journal], new: Journal) -> FileIdentity:
         """Write the table and bind a new journal to it. Raises `OSError`."""
-        identity = FileIdentity(*write_aside(self._disk, self.path, pieces))
+        identity = FileIdentity(*write_aside(self._disk, self.path, chunks))
         new.bind(identity)
         for journal in (*old, new):
             if not journal.is_broken:

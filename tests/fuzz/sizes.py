@@ -73,7 +73,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
     yield "connections before the port for slaves", len(listener), WAITING_MAX
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
-    yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
+    yield "pieces of queues", broker.tables.mappings.item_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
     yield (
         "questions that wait for addresses",

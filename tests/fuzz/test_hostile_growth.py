@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import (
     ConsumerData,
@@ -140,16 +140,16 @@ def test_sends_to_new_topics() -> None:
         honest.check_route()
 
 
-def test_static_topics_and_their_pieces() -> None:
+def test_static_topics_and_their_items() -> None:
     """Mappings of many topics, and of many mapping items."""
     with World(max_topics=200, max_queue_pieces=1000) as world:
         honest = HonestClient(world)
         honest.check()
         peer = world.meet(BROKER_PORT)
 
-        def create(topic: str, pieces: int) -> tuple[Header, bytes]:
+        def create(topic: str, items: int) -> tuple[Header, bytes]:
             header = topic_header(topic)
-            queue = [Piece(n, 0, "broker-a", n * 100).to_json() for n in range(pieces)]
+            queue = [MappingItem(n, 0, "broker-a", n * 100).to_json() for n in range(items)]
             mapping = {"topic": topic, "bname": "broker-a", "epoch": 1, "hostedQueues": {"0": queue}}
             return header, json.dumps(mapping).encode()
 

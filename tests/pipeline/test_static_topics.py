@@ -119,7 +119,7 @@ def test_a_batch_has_the_queues_own_numbers_and_offsets(moving: Moving) -> None:
     assert read(one.batch(Narrowing())) == first[1:]
 
 
-def test_times_are_found_in_whichever_piece(moving: Moving) -> None:
+def test_times_are_found_in_whichever_item(moving: Moving) -> None:
     moving.send("a0", "a1")
     moving.move("broker-b")
     middle = moving.cluster.clock.millis()

@@ -247,7 +247,7 @@ def test_a_misleading_old_unit_is_found_out() -> None:
     assert_whole(bench.kill())
 
 
-def test_a_large_record_is_read_in_one_piece() -> None:
+def test_a_large_record_is_read_at_once() -> None:
     bench = Bench(mapped_file_size_commit_log=16 << 20, max_message_size=8 << 20)
     big = b"x" * (5 << 20)
     bench.put(message(body=b"a"), message(body=big), message(body=b"b"))

@@ -1,10 +1,10 @@
 """Mapping items of static topics: which broker has which range of a queue.
 
 A queue of a static topic has a number and offsets of its own; its messages are stored in queues of brokers,
-one after the other. A `Piece` maps the offsets from `logic_offset` on to a queue of a broker, from its offset
-`start_offset` on, up to `end_offset`. That is -1 in the last mapping item, the one that is written to. Its
-broker leads the queue. The logic offset is -1 until it has been decided. Standard: `LogicQueueMappingItem`,
-`TopicQueueMappingUtils`.
+one after the other. A `MappingItem` maps the offsets from `logic_offset` on to a queue of a broker, from
+its offset `start_offset` on, up to `end_offset`. That is -1 in the last mapping item, the one that is written
+to. Its broker leads the queue. The logic offset is -1 until it has been decided. Standard:
+`LogicQueueMappingItem`, `TopicQueueMappingUtils`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class MappingRefused(EngineError):
 
 
 @dataclass(slots=True)
-class Piece:
-    """One piece. Offsets as in the head of the file; times in ms, or -1."""
+class MappingItem:
+    """One mapping item. Offsets as in the head of the file; times in ms, or -1."""
 
     gen: int
     queue_id: int
@@ -95,47 +95,47 @@ class Piece:
         return self.logical(self.end_offset)
 
 
-def piece_at(pieces: Sequence[Piece], logical: int) -> Piece | None:
+def item_at(items: Sequence[MappingItem], logical: int) -> MappingItem | None:
     """Return the mapping item that contains an offset; the first one for an offset before all.
 
     Only mapping items whose logic offset is known count. Standard: `findLogicQueueMappingItem`.
     """
-    known = [piece for piece in pieces if piece.logic_offset >= 0]
-    for piece in reversed(known):
-        if logical >= piece.logic_offset:
-            return piece
+    known = [item for item in items if item.logic_offset >= 0]
+    for item in reversed(known):
+        if logical >= item.logic_offset:
+            return item
     return known[0] if known else None
 
 
-def piece_after(pieces: Sequence[Piece], current: Piece) -> Piece | None:
+def item_after(items: Sequence[MappingItem], current: MappingItem) -> MappingItem | None:
     """Return the next mapping item whose logic offset is known. Standard: `findNext`."""
-    later = (piece for piece in pieces if piece.gen > current.gen and piece.logic_offset >= 0)
-    return min(later, key=lambda piece: piece.gen, default=None)
+    later = (item for item in items if item.gen > current.gen and item.logic_offset >= 0)
+    return min(later, key=lambda item: item.gen, default=None)
 
 
-def check(pieces: Sequence[Piece]) -> None:
+def check(items: Sequence[MappingItem]) -> None:
     """Raise `MappingRefused` for mapping items that cannot follow one another. Standard:
     `checkLogicQueueMappingItemOffset`.
     """
-    later: Piece | None = None
-    for piece in reversed(pieces):
-        if min(piece.start_offset, piece.gen, piece.queue_id) < 0:
+    later: MappingItem | None = None
+    for item in reversed(items):
+        if min(item.start_offset, item.gen, item.queue_id) < 0:
             raise MappingRefused("The field is illegal, should not be negative")
-        if later is not None and piece.logic_offset < 0:
+        if later is not None and item.logic_offset < 0:
             raise MappingRefused("The non-latest item has negative logic offset")
-        if later is not None and piece.gen >= later.gen:
+        if later is not None and item.gen >= later.gen:
             raise MappingRefused("The gen does not increase monotonically")
-        if piece.end_offset != -1 and piece.end_offset < piece.start_offset:
+        if item.end_offset != -1 and item.end_offset < item.start_offset:
             raise MappingRefused("The endOffset is smaller than the start offset")
         if later is not None and later.logic_offset != -1:
-            if piece.logic_offset >= later.logic_offset:
+            if item.logic_offset >= later.logic_offset:
                 raise MappingRefused("The base logic offset does not increase monotonically")
-            if piece.logical_end >= later.logic_offset:
+            if item.logical_end >= later.logic_offset:
                 raise MappingRefused("The max logic offset does not increase monotonically")
-        later = piece
+        later = item
 
 
-def check_follows(before: Sequence[Piece], after: Sequence[Piece], is_same_epoch: bool) -> None:
+def check_follows(before: Sequence[MappingItem], after: Sequence[MappingItem], is_same_epoch: bool) -> None:
     """Raise `MappingRefused` if mapping items change that may not. Standard:
     `makeSureLogicQueueMappingItemImmutable`.
     """
@@ -143,16 +143,16 @@ def check_follows(before: Sequence[Piece], after: Sequence[Piece], is_same_epoch
         return
     if not after:
         raise MappingRefused("The new item list is null or empty")
-    known = {piece.gen: piece for piece in before}
-    for piece in after:
-        old = known.get(piece.gen)
+    known = {item.gen: item for item in before}
+    for item in after:
+        old = known.get(item.gen)
         if old is None:
             continue
-        same = (piece.broker_name, piece.queue_id, piece.start_offset)
+        same = (item.broker_name, item.queue_id, item.start_offset)
         if same != (old.broker_name, old.queue_id, old.start_offset) or (
-            old.logic_offset not in (-1, piece.logic_offset)
+            old.logic_offset not in (-1, item.logic_offset)
         ):
-            raise MappingRefused(f"The item of gen {piece.gen} can not be changed")
+            raise MappingRefused(f"The item of gen {item.gen} can not be changed")
     last, new = before[-1], after[-1]
     where = (last.gen, last.broker_name, last.queue_id, last.start_offset)
     if is_same_epoch and where != (new.gen, new.broker_name, new.queue_id, new.start_offset):
