@@ -22,7 +22,7 @@ from mqgateway.engine.store.record import (
     SYS_FLAG_AT,
     crc32,
     crc_digits,
-    sealed,
+    fill_crc,
     with_room_for_crc,
 )
 
@@ -165,10 +165,10 @@ def place_batch(
     queue_offset: int,
     physical_offset: int,
     store_timestamp: int,
-    seals: bool,
+    has_crc: bool,
 ) -> None:
     """Give records of `encode_batch`, which lie one behind the other, the place and time they are stored at;
-    with `seals` they get checksums as by `sealed`. The offsets are those of the first."""
+    with `has_crc` they get checksums as by `fill_crc`. The offsets are those of the first."""
     place = _PLACES[sys_flag & SysFlag.BORN_HOST_V6].pack_into
     born = bytes(records[SYS_FLAG_AT : BORN_HOST_AT + (20 if sys_flag & SysFlag.BORN_HOST_V6 else 8)])
     view = memoryview(records)
@@ -176,15 +176,15 @@ def place_batch(
     for size in sizes:
         place(records, at + _QUEUE_OFFSET_AT, queue_offset, physical_offset + at, born, store_timestamp)
         end = at + size
-        if seals:
+        if has_crc:
             records[end - 11 : end - 1] = crc_digits(crc32(view[at : end - CRC_SIZE]) & 0x7FFFFFFF)
         at = end
         queue_offset += 1
 
 
-def sealed_batch(buffers: list[bytes]) -> list[bytes]:
-    """The records of `encode_batch`, whose properties have room for it, each `sealed`."""
+def fill_crcs(buffers: list[bytes]) -> list[bytes]:
+    """The records of `encode_batch`, whose properties have room for it, each with its checksum."""
     return [
-        sealed(b"".join(buffers[at : at + BUFFERS_PER_RECORD]))
+        fill_crc(b"".join(buffers[at : at + BUFFERS_PER_RECORD]))
         for at in range(0, len(buffers), BUFFERS_PER_RECORD)
     ]

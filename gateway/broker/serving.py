@@ -32,7 +32,7 @@ def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
-    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal, settings.own_user)
+    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.cipher, settings.own_user)
     return AccessControl(settings, tables, on.options, on.clock, pause)
 
 
