@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from mqgateway.gateway.client.aio import Message, Producer, PushConsumer
-from mqgateway.gateway.client.aio_face import Listener
+from mqgateway.gateway.client.aio_facade import Listener
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command

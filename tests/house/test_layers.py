@@ -214,7 +214,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.front_end": ("gateway", "engine"),
     "gateway": ("gateway",),
     "pipeline": ("pipeline", "gateway.client", "gateway.codec", "engine"),
-    # The public faces name what the rest is for; nothing of ours imports them.
+    # The public modules name what the rest is for; nothing of ours imports them.
     "mqgateway": ("gateway.client", "gateway.testing", "pipeline"),
 }
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 Listener = Callable[[Sequence[ReceivedMessage], Context], Coroutine[Any, Any, Outcome]]
 
 
-class Face(Generic[C]):
+class Facade(Generic[C]):
     """Base of the asyncio APIs: lives in the client's loop, starts, closes."""
 
     def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class Face(Generic[C]):
         return call
 
 
-class Listening(Face[PushCore]):
+class Listening(Facade[PushCore]):
     """A consumer whose listener runs on the caller's loop, and that can be waited for."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Listening(Face[PushCore]):
         self._closed.set()
 
 
-class Iterated(Face[C]):
+class Iterated(Facade[C]):
     """A consumer that is gone through one message after the other, as `async for message in consumer`.
 
     The loop ends when the consumer is closed, or after the message that it is at when SIGTERM comes to a

@@ -134,25 +134,25 @@ def test_wrong_method_argument_is_refused_at_the_call(
             "simple": lambda **more: SimpleConsumer("G", NAMESRV, **more),
             "admin": lambda **more: Admin(NAMESRV, **more),
         }
-        face = made[kind](**here(cluster))
+        client = made[kind](**here(cluster))
         if kind in ("lite", "simple"):
-            face.subscribe("T")
-        with face, pytest.raises(BadArgument, match=error) as refused:
-            call(face)
+            client.subscribe("T")
+        with client, pytest.raises(BadArgument, match=error) as refused:
+            call(client)
     frames = traceback.extract_tb(refused.value.__traceback__)
     below = [frame for frame in frames if "/tests/" not in frame.filename]
     assert len(below) <= FRAMES_MAX, below
 
 
 @pytest.mark.parametrize("kind", [Producer, PullConsumer, LitePullConsumer, SimpleConsumer, Admin])
-def test_face_that_was_closed_says_so(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
+def test_closed_client_raises_not_running(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
     with faced(monkeypatch) as cluster:
-        face = kind(NAMESRV, **here(cluster)) if kind is Admin else kind("G", NAMESRV, **here(cluster))
-        with face:
+        client = kind(NAMESRV, **here(cluster)) if kind is Admin else kind("G", NAMESRV, **here(cluster))
+        with client:
             pass
         with pytest.raises(NotRunning, match="closed and cannot start again: make a new one"):
-            face.start()
-        face.close()
+            client.start()
+        client.close()
 
 
 def test_push_consumer_that_was_closed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,12 +168,12 @@ def test_push_consumer_that_was_closed_says_so(monkeypatch: pytest.MonkeyPatch) 
 
 def test_method_before_the_start_says_what_to_call(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch) as cluster:
-        for face, call in (
+        for client, call in (
             (Producer("P", NAMESRV, **here(cluster)), lambda one: one.send(X)),
             (PullConsumer("G", NAMESRV, **here(cluster)), lambda one: one.queues("T")),
         ):
             with pytest.raises(NotRunning, match=r"call start\(\), or use `with`"):
-                call(face)
+                call(client)
 
 
 def test_cause_of_an_error_is_kept_without_our_frames(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ T = TypeVar("T")
 Listener = Callable[[Sequence[ReceivedMessage], Context], Outcome]
 
 
-class Face(Generic[C]):
+class Facade(Generic[C]):
     """Base of the blocking APIs: lives in the loop, starts, closes."""
 
     def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ class Face(Generic[C]):
         return self._call(lambda: execute(function, *args, **kwargs))
 
 
-class Sending(Face[ProducerCore]):
+class Sending(Facade[ProducerCore]):
     """A producer that also sends without waiting."""
 
     def send_async(
@@ -144,7 +144,7 @@ def _delivering(
     return sent
 
 
-class Listening(Face[PushCore]):
+class Listening(Facade[PushCore]):
     """A consumer whose listener is called in threads of its own, and that can be waited for."""
 
     _listener: Listener
@@ -181,7 +181,7 @@ class Listening(Face[PushCore]):
         self._closed.open()
 
 
-class Iterated(Face[C]):
+class Iterated(Facade[C]):
     """A consumer that is gone through one message after the other, as `for message in consumer`.
 
     The loop ends when the consumer is closed, or after the message that it is at when SIGTERM comes to a

@@ -13,7 +13,7 @@ import mqgateway
 from mqgateway.gateway import client
 
 ROOT = Path(__file__).resolve().parents[2]
-FACES = ("admin", "aio", "allocation", "deferred", "selectors", "testing")
+MODULES = ("admin", "aio", "allocation", "deferred", "selectors", "testing")
 SERVERS_ONLY = {"click", "construct", "psutil", "pythonjsonlogger", "rich"}
 
 
@@ -50,9 +50,9 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         mqgateway.Prodcer  # noqa: B018
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_face_has_what_it_names(face: str) -> None:
-    module = import_module(f"mqgateway.{face}")
+@pytest.mark.parametrize("module_name", MODULES)
+def test_public_module_has_what_it_exports(module_name: str) -> None:
+    module = import_module(f"mqgateway.{module_name}")
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
@@ -90,7 +90,7 @@ def test_pytest_loads_no_server_before_a_test_wants_one() -> None:
     }
 
 
-def test_without_pyspark_the_face_for_spark_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_module_without_pyspark_reports_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mqgateway.spark", "mqgateway.pipeline.spark"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "pyspark", None)
