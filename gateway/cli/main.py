@@ -27,7 +27,7 @@ from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.later import GroupWithLater
-from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
+from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     HELP,
@@ -363,7 +363,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in NOUNS:
+for command in RESOURCE_COMMANDS:
     main.add_command(command)
 main.command("namesrv", epilog=examples.NAMESRV)(namesrv_options(run_namesrv))
 main.add_command(with_verbs("broker", run_broker, broker_options))

@@ -20,7 +20,7 @@ from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, e
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.usage import help_of
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE
+from mqgateway.gateway.resources import ABOUT, CATALOGUE
 from tests.house.source import ROOT
 
 DECLARED = [(catalogue, command) for catalogue in (MQADMIN, CATALOGUE) for command in every(catalogue)]
@@ -106,7 +106,7 @@ def test_help_lists_every_command_below_one_subject() -> None:
         assert len(re.findall(rf"^  {name} +[A-Z]", text, re.MULTILINE)) == 1, name
 
 
-@pytest.mark.parametrize("folder", ["gateway/cli", "gateway/nouns", "gateway/mqadmin"])
+@pytest.mark.parametrize("folder", ["gateway/cli", "gateway/resources", "gateway/mqadmin"])
 def test_no_command_makes_the_form_of_errors_itself(folder: str) -> None:
     for path in sorted(Path(ROOT, folder).rglob("*.py")):
         assert not HIDDEN_FORMS.search(path.read_text()), f"{path}: use gateway.cli.ending.complain"

@@ -106,7 +106,7 @@ TIMER_FILES = {
     "gateway/testing/crashable.py",
 }
 # The command line reads the files its user names: settings, and store files to print; and keeps notes.
-COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/nouns/")
+COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/resources/")
 
 
 def calls(path: Path) -> list[tuple[int, str]]:

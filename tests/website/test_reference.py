@@ -5,7 +5,7 @@ import re
 from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.nouns import PLACES as NOUNS
+from mqgateway.gateway.resources import PLACES as RESOURCE_COMMANDS
 from website.reference import (
     CLIENTS,
     DOCS,
@@ -47,7 +47,10 @@ def test_kept_pages_are_up_to_date() -> None:
 
 def test_every_command_has_a_heading() -> None:
     headings = {line.removeprefix("### ") for line in commands().splitlines() if line.startswith("### ")}
-    assert headings == {*(f"mqadmin {name}" for name in PLACES), *(f"mqgateway {name}" for name in NOUNS)}
+    assert headings == {
+        *(f"mqadmin {name}" for name in PLACES),
+        *(f"mqgateway {name}" for name in RESOURCE_COMMANDS),
+    }
     assert "usage: mqadmin updateTopic" in commands()
 
 
