@@ -274,7 +274,7 @@ def test_another_brokers_file_is_believed() -> None:
     assert Bench(bench.disk.kill(), bench.clock.millis()).schedule.offsets == {1: 1}
 
 
-def test_messages_that_came_due_while_the_broker_was_down_are_delivered_at_once() -> None:
+def test_messages_due_while_the_broker_was_down_are_delivered_at_once() -> None:
     bench = Bench()
     bench.send(message(4))
     bench.store.stop()

@@ -252,7 +252,7 @@ def test_read_outside_of_raw_log_raises() -> None:
 
 
 @pytest.mark.parametrize("flush", list(FlushDiskType))
-def test_record_that_came_in_part_is_requested_again(flush: FlushDiskType) -> None:
+def test_record_that_arrived_in_part_is_requested_again(flush: FlushDiskType) -> None:
     """From any later master; a synced part of it does not count as durable for what replaces it."""
     original, replica = master(), slave(flush_disk_type=flush)
     copy(original.store, replica.store, 333, until=1000)

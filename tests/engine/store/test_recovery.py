@@ -69,7 +69,7 @@ def test_after_the_process_died_everything_is_there() -> None:
     assert_whole(again)
 
 
-def test_after_a_checkpoint_only_what_came_since_is_dispatched_again() -> None:
+def test_only_records_after_the_checkpoint_are_dispatched_again() -> None:
     bench = filled()
     bench.clock.advance(60_000)
     bench.store.tick()

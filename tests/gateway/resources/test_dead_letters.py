@@ -75,7 +75,7 @@ def test_nothing_is_sent_without_consent(tool: ResourceTool) -> None:
     assert tool.cluster.everything("Orders", 1) == []
 
 
-def test_chosen_letters_go_back_to_where_they_came_from(tool: ResourceTool) -> None:
+def test_chosen_letters_return_to_their_origin_topic(tool: ResourceTool) -> None:
     tool.is_terminal = True
     assert tool.run("dlq replay G --origin Orders --to origin --yes") == 0
     assert "2 of 2" in tool.err
