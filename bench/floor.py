@@ -182,8 +182,8 @@ def section(floors: Sequence[Floor], batches: Sequence[Bytes]) -> list[str]:
         "| ---: |" + " ---: |" * (len(batches) // len(GROUPS)),
     ]
     for records in GROUPS:
-        told = [f"{one.microseconds:.2f}" for one in batches if one.records == records]
-        lines.append(f"| {records} | {' | '.join(told)} |")
+        cells = [f"{one.microseconds:.2f}" for one in batches if one.records == records]
+        lines.append(f"| {records} | {' | '.join(cells)} |")
     return lines
 
 

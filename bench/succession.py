@@ -290,7 +290,7 @@ def main(given: Invocation, seconds: float | None) -> None:
             if isinstance(result, str):
                 given.console.print(f"{said} FAILED: {result}", markup=False)
             else:
-                told = "  ".join(f"{title} {result[name]:,.0f}" for name, title in COLUMNS[part])
-                given.console.print(f"{said} {told}")
+                summary = "  ".join(f"{title} {result[name]:,.0f}" for name, title in COLUMNS[part])
+                given.console.print(f"{said} {summary}")
     shown = [part for part in parts if any(runs.results[part].values()) or any(runs.failed[part].values())]
     given.write("succession", section(runs, shown))

@@ -28,13 +28,13 @@ class Moving:
     def __init__(self, addresses: dict[str, str]) -> None:
         self._addresses = addresses
         self._items = [MappingItem(0, 1, "broker-a", 0)]
-        self._tell()
+        self._report()
 
     def move(self, to: str) -> None:
         """Move the queue as `mqadmin remappingStaticTopic` does."""
         last = self._items[-1]
         self._items.append(MappingItem(last.gen + 1, 1, to, last.logic_offset + BLOCK))
-        self._tell()
+        self._report()
 
     def send(self, *bodies: str) -> None:
         """Send to the leading broker."""
@@ -44,7 +44,7 @@ class Moving:
                 answer = connection.ask(RequestCode.SEND_MESSAGE_V2, fields | {"m": "false"}, body.encode())
                 assert answer is not None and answer.code == 0, answer
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         for name, address in self._addresses.items():
             mapping = TopicQueueMappingDetail(TOPIC, name, 1, len(self._items))
             if any(item.broker_name == name for item in self._items):

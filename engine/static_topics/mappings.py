@@ -180,8 +180,8 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
         Raises `ConfigError`, and then nothing has changed. Standard: `SlaveSynchronize.syncTopicConfig`.
         """
         table = {VERSION: reported.get("mappingDataVersion")}
-        if (told := reported.get("topicQueueMappingDetailMap")) is not None:
-            table[self.member] = told
+        if (mappings := reported.get("topicQueueMappingDetailMap")) is not None:
+            table[self.member] = mappings
         is_new = super().adopt(table)
         self._count_items()
         return is_new

@@ -185,5 +185,7 @@ def _mode(value: Mapping[str, Any]) -> Mode:
 
 def _modes(table: Mapping[str, Any]) -> dict[str, Mapping[str, Mode]]:
     """Return the modes by topic and group. Raises `ConfigError`."""
-    told = json_members.read(table, _MEMBER, dict[str, Any]())
-    return {topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in told.items()}
+    modes = json_members.read(table, _MEMBER, dict[str, Any]())
+    return {
+        topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in modes.items()
+    }

@@ -220,8 +220,8 @@ class JournaledFile:
     def _report(self, number: int, outcome: OSError | None) -> None:
         reached = [one for one in self._waiting if one[0] <= number]
         self._waiting = [one for one in self._waiting if one[0] > number]
-        for _, tell in reached:
-            tell(outcome)
+        for _, notify in reached:
+            notify(outcome)
 
     # The table as a whole.
 

@@ -46,8 +46,8 @@ def guarded(
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
         control = PlainControl(plain, on.options, on.clock, pause)
         return control, control.guarded(audited(table, audit, refusal)), [control]
-    told = audited(REQUESTS, audit, refusal)
-    return (None, told, []) if access is None else (access, access.guarded(told, on.options), [access])
+    guard = audited(REQUESTS, audit, refusal)
+    return (None, guard, []) if access is None else (access, access.guarded(guard, on.options), [access])
 
 
 def dispatchers(

@@ -115,11 +115,11 @@ def run_services(
         log_boot(service.boot_lines())
         summary = service.summary()
         if output == "json":
-            told = {} if secured is None else {"secure": secured.as_json()}
-            click.echo(json.dumps(told | summary.as_json()))
+            document = {} if secured is None else {"secure": secured.as_json()}
+            click.echo(json.dumps(document | summary.as_json()))
         else:
-            told_first = [] if secured is None else secured.lines()
-            click.echo("\n".join(told_first + summary.lines()))
+            secure_lines = [] if secured is None else secured.lines()
+            click.echo("\n".join(secure_lines + summary.lines()))
         sys.stdout.flush()
 
     def reread(service: Any) -> None:

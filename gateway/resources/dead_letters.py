@@ -106,11 +106,11 @@ def replay(call: CommandCall) -> Iterator[Row]:
     senders: dict[str, Sender] = {}
     for number, row in enumerate(found, 1):
         topic = _target(call, group, row)
-        told = _outcome_row(row, topic)
+        fields = _outcome_row(row, topic)
         with call.servers.part(topic):
             sender = senders.get(topic) or senders.setdefault(topic, Sender(call, topic, makes_topic=False))
             result = sender.send(_copy(row, topic), sender.queues[number % len(sender.queues)])
-            yield {**told, "state": "sent", "newId": result.message_id if result else None}
+            yield {**fields, "state": "sent", "newId": result.message_id if result else None}
         call.note(f"{number} of {len(found)}")
     call.note("")
 
@@ -151,8 +151,8 @@ def _members(call: CommandCall, group: str, address: str) -> list[str]:
 
 
 def _outcome_row(row: Row, topic: str) -> dict[str, Any]:
-    told = {"storedAt": row["storeTimestamp"], "msgId": row["msgId"], "topic": topic}
-    return {**told, "tags": row["tags"], "keys": row["keys"]}
+    fields = {"storedAt": row["storeTimestamp"], "msgId": row["msgId"], "topic": topic}
+    return {**fields, "tags": row["tags"], "keys": row["keys"]}
 
 
 def _target(call: CommandCall, group: str, row: Row) -> str:

@@ -168,10 +168,10 @@ def _member(call: CommandCall, group: str, client_id: str, known: _Known) -> Con
     """Return a member by its own report, or only its id and language if it does not answer."""
     language, address = known.clients[client_id]
     try:
-        told = call.servers.ask(consumers.running_info(group, client_id), address)
+        answer = call.servers.ask(consumers.running_info(group, client_id), address)
     except ClientError:
         return ConnectedMember(client_id, language)
-    return member(client_id, language, told)
+    return member(client_id, language, answer)
 
 
 # Topics
@@ -226,8 +226,8 @@ def _queue(place: QueueKey, ends: TopicOffset, known: _Known) -> ConsumedQueue:
 def _tag_codes(call: CommandCall, address: str, place: QueueKey, begin: int) -> list[int]:
     """Return the tag hash codes of a queue's messages from offset `begin`."""
     asked = messages.queue_entries(MessageQueue(*place), begin, SAMPLED_MESSAGES)
-    told = call.servers.ask(asked, address)
-    return [] if told is None else [one.tags_code for one in told.queue_data]
+    answer = call.servers.ask(asked, address)
+    return [] if answer is None else [one.tags_code for one in answer.queue_data]
 
 
 # Outside the group

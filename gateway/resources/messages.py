@@ -23,10 +23,10 @@ def brief(row: Row) -> Row:
     """A message as a line of a table; the whole of it is what `--json` shows."""
     body = reading.body_of(row)
     place = f"{row['brokerName'] or '-'}:{row['queueId']}@{row['queueOffset']}"
-    told = {name: row[name] for name in ("msgId", "topic", "tags", "keys", "reconsumeTimes")}
+    fields = {name: row[name] for name in ("msgId", "topic", "tags", "keys", "reconsumeTimes")}
     more = f" ... {len(body)} bytes" * (len(body) > BODY_SHOWN)
     return {
-        **told,
+        **fields,
         "place": place,
         "storedAt": row["storeTimestamp"],
         "body": body_text(body[:BODY_SHOWN]) + more,

@@ -61,15 +61,15 @@ def set_one(call: CommandCall) -> Iterator[Row]:
     given, name = call.given, call.given.need("p")
     texts = {"name-servers": given.text("n"), "access-key": given.text("access-key")}
     texts |= {"secret-key": given.text("secret-key"), "tls-ca": given.text("tls-ca")}
-    told: dict[str, str | bool | float] = {key: value for key, value in texts.items() if value is not None}
+    values: dict[str, str | bool | float] = {key: value for key, value in texts.items() if value is not None}
     if "ask-secret-key" in given:
-        told["secret-key"] = call.ask_secret("Secret key: ")
+        values["secret-key"] = call.ask_secret("Secret key: ")
     if "tls" in given or "no-tls" in given:
-        told["tls"] = "no-tls" not in given
+        values["tls"] = "no-tls" not in given
     if "timeout" in given:
-        told["timeout"] = seconds(given, "timeout", 0.0)
+        values["timeout"] = seconds(given, "timeout", 0.0)
     found = _change(
-        call, lambda document: document.setdefault("profiles", {}).setdefault(name, {}).update(told)
+        call, lambda document: document.setdefault("profiles", {}).setdefault(name, {}).update(values)
     )
     yield _row(found, name)
 

@@ -44,8 +44,8 @@ _rows = table(
 
 def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
-    told = "{behind} messages wait; groups: {groups}".format_map(call.summary)
-    yield f"{iso(call.now())}  {told}\n\n"
+    summary = "{behind} messages wait; groups: {groups}".format_map(call.summary)
+    yield f"{iso(call.now())}  {summary}\n\n"
     yield from lag.with_anomalies(_rows)(call, found)
 
 
@@ -91,8 +91,8 @@ def _read(call: CommandCall, brokers: list[tuple[str, str]]) -> _Reading:
     found: _Reading = {}
     for _, address in brokers:
         with call.servers.part(address):
-            told = call.servers.ask(groups.all_progress(), address, _CALL_SECONDS)
-            for group, stats in (item for one in told.consume_stats_list for item in one.items()):
+            answer = call.servers.ask(groups.all_progress(), address, _CALL_SECONDS)
+            for group, stats in (item for one in answer.consume_stats_list for item in one.items()):
                 for queue, one in (item for each in stats for item in each.offset_table.items()):
                     if not queue.topic.startswith(DLQ_PREFIX):
                         sums = found.get((group, queue.topic), _Sums())

@@ -122,10 +122,18 @@ def _client_tables(world: World) -> Iterator[Size]:
     for name, group in clients.consumer_groups.items():
         yield f"members of {name:.20}", len(group.clients), options.max_clients_per_group
         yield f"subscriptions of {name:.20}", len(group.subscriptions), options.max_subscriptions_per_group
-        for told in group.subscriptions.values():
-            yield "characters of a subscription", len(told.sub_string or ""), options.max_subscription_text
-            yield "tags of a subscription", len(told.tags_set), options.max_tags_per_subscription
-            yield "tag hashes of a subscription", len(told.code_set), options.max_tags_per_subscription
+        for subscriptions in group.subscriptions.values():
+            yield (
+                "characters of a subscription",
+                len(subscriptions.sub_string or ""),
+                options.max_subscription_text,
+            )
+            yield "tags of a subscription", len(subscriptions.tags_set), options.max_tags_per_subscription
+            yield (
+                "tag hashes of a subscription",
+                len(subscriptions.code_set),
+                options.max_tags_per_subscription,
+            )
     for name, members in clients.producer_groups.items():
         yield f"producers of {name:.20}", len(members), options.max_clients_per_group
     ids = sum(map(len, clients._producer_ids.values()))

@@ -374,7 +374,9 @@ def test_subscriptions_without_end() -> None:
             [SubscriptionData(f"t{n}", "x" * 1000) for n in range(30)],
             [SubscriptionData("T", "x" * 200_000)],
         ]
-        answers = heart_beats(peer, (HeartbeatData("c", [], [consumer("C", *told)]) for told in hostile))
+        answers = heart_beats(
+            peer, (HeartbeatData("c", [], [consumer("C", *subscriptions)]) for subscriptions in hostile)
+        )
         assert taken(answers) == 0
         changing = (HeartbeatData("c", [], [consumer("C", subscription(f"t{n}"))]) for n in range(MANY))
         assert taken(heart_beats(peer, changing)) == MANY
@@ -406,10 +408,10 @@ def test_expressions_without_end() -> None:
         honest.check()
         peer = world.meet(BROKER_PORT)
         for text in ("a=1", "a="):
-            told = (
+            subscriptions = (
                 consumer("C", *(sql(f"t{n % 7}-{n}", text, n) for n in range(k, k + 9))) for k in range(200)
             )
-            heart_beats(peer, (HeartbeatData("c", [], [one]) for one in told))
+            heart_beats(peer, (HeartbeatData("c", [], [one]) for one in subscriptions))
             check(world, honest)
         send_all(
             peer, RequestCode.UNREGISTER_CLIENT, [(None, b"")], ext={"clientID": "c", "consumerGroup": "C"}

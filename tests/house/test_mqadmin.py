@@ -18,8 +18,8 @@ def _loaded(statement: str) -> set[str]:
     """Return the modules that a statement loads in a fresh interpreter."""
     script = f"import sys; before = set(sys.modules); {statement}; import json; print(json.dumps("
     script += "sorted(set(sys.modules) - before)))"
-    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
-    return set(json.loads(told.stdout))
+    output = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
+    return set(json.loads(output.stdout))
 
 
 def _wrong(modules: set[str]) -> list[str]:

@@ -55,9 +55,9 @@ def test_every_command_has_a_heading() -> None:
 
 
 def test_every_code_is_answered_or_has_a_reason() -> None:
-    told = [row for row in rows(request_codes()) if row[0].isdigit()]
-    assert [int(row[0]) for row in told] == sorted(RequestCode)
-    assert not [row for row in told if len(row) < 3]
-    by_name = {row[1].strip("`"): row for row in told}
+    listed = [row for row in rows(request_codes()) if row[0].isdigit()]
+    assert [int(row[0]) for row in listed] == sorted(RequestCode)
+    assert not [row for row in listed if len(row) < 3]
+    by_name = {row[1].strip("`"): row for row in listed}
     assert by_name["SEND_MESSAGE"][2].strip() == "broker"
     assert "name server" in by_name["GET_ROUTEINFO_BY_TOPIC"][2]

@@ -143,16 +143,16 @@ def test_a_slave_takes_over_what_its_master_knows() -> None:
     master, disk = table(), CrashDisk()
     for epoch in (4, MAPPING.epoch):
         master.update(replace(MAPPING, epoch=epoch))
-    told = {
+    fields = {
         "mappingDataVersion": master.data_version.to_json(),
         "topicQueueMappingDetailMap": {"st": MAPPING.to_json()},
     }
     slave = table(disk)
     slave.update(replace(MAPPING, topic="old"))
-    assert slave.adopt(told)
+    assert slave.adopt(fields)
     assert (slave.table, slave.item_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
     assert table(disk).table == slave.table
-    assert not slave.adopt(told)
+    assert not slave.adopt(fields)
     with pytest.raises(ConfigError):
         slave.adopt({"mappingDataVersion": {"counter": 99}, "topicQueueMappingDetailMap": {"st": 1}})
     assert slave.table == {"st": MAPPING}

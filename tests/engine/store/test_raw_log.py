@@ -68,9 +68,9 @@ def test_a_copy_is_the_same_log_with_the_same_queues(step: int) -> None:
 def test_appended_records_notify_arrivals_as_puts() -> None:
     original, replica = master(3), slave()
     copy(original.store, replica.store, 100)
-    told = [(one.topic, one.queue_id, one.next_offset, one.tags_code) for one in replica.arrivals]
-    assert ("orders", 2, 1, 0) in told
-    assert ("batched", 0, 9, 97) in told
+    listed = [(one.topic, one.queue_id, one.next_offset, one.tags_code) for one in replica.arrivals]
+    assert ("orders", 2, 1, 0) in listed
+    assert ("batched", 0, 9, 97) in listed
 
 
 def test_only_what_says_more_than_a_unique_key_is_parsed() -> None:

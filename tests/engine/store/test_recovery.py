@@ -258,10 +258,10 @@ def test_a_large_record_is_read_at_once() -> None:
 def test_progress_is_reported() -> None:
     bench = filled()
     bench.disk.kill()
-    told: list[tuple[int, int]] = []
+    notified: list[tuple[int, int]] = []
     fresh = MessageStore(
         options(), disk=bench.disk, clock=ManualClock(), worker=InlineWorker(), store_host=HOST
     )
-    fresh.start(lambda done, total: told.append((done, total)))
-    assert told[0][0] == 0 and told[-1][0] > 0
-    assert all(done <= total for done, total in told)
+    fresh.start(lambda done, total: notified.append((done, total)))
+    assert notified[0][0] == 0 and notified[-1][0] > 0
+    assert all(done <= total for done, total in notified)

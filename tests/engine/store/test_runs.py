@@ -48,11 +48,11 @@ def copied(original: Bench, step: int) -> tuple[dict[str, bytes], dict[tuple[str
         replica.store.raw.append(at, data)
         replica.store.dispatch()
     assert replica.store.raw._last == original.store.raw.last_record().start  # type: ignore[union-attr]
-    told = {(one.topic, one.queue_id): (one.next_offset, one.store_timestamp) for one in replica.arrivals}
+    fields = {(one.topic, one.queue_id): (one.next_offset, one.store_timestamp) for one in replica.arrivals}
     replica.store.stop()
     names = [name for name in replica.disk.files("/store") if "/consumequeue/" in name or "/index/" in name]
     assert names
-    return {name: replica.disk.read_bytes(name) for name in names}, told
+    return {name: replica.disk.read_bytes(name) for name in names}, fields
 
 
 def one_by_one(*_: object) -> None:

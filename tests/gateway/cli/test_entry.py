@@ -44,9 +44,9 @@ def test_resource_command_loads_neither_click_nor_servers() -> None:
     script = "import sys; sys.argv = ['mqgateway', 'offset', 'reset', '--help']\n"
     script += "from mqgateway.gateway.cli.entry import main\ntry: main()\nexcept SystemExit: pass\n"
     script += "import json; print(json.dumps(sorted(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert told.startswith("usage: mqgateway offset reset")
-    loaded = set(json.loads(told.splitlines()[-1]))
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output.startswith("usage: mqgateway offset reset")
+    loaded = set(json.loads(output.splitlines()[-1]))
     assert not loaded & {
         "click",
         "twisted",

@@ -213,12 +213,12 @@ def test_sends_that_do_not_wait_have_futures(monkeypatch: pytest.MonkeyPatch) ->
 def test_delivery_is_reported_with_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch) as cluster, Producer("P", NAMESRV, **here(cluster)) as producer:
         cluster.make_topic("T", queues=1)
-        told: list[Any] = []
+        notified: list[Any] = []
         good, bad = Message("T", "good"), Message("T", "")
-        producer.send_async(good, on_delivery=lambda *said: told.append(said))
-        producer.send_async(bad, on_delivery=lambda *said: told.append(said))
+        producer.send_async(good, on_delivery=lambda *said: notified.append(said))
+        producer.send_async(bad, on_delivery=lambda *said: notified.append(said))
         several = [Message("T", "a"), Message("T", "b")]
-        producer.send_batch_async(several, on_delivery=lambda *said: told.append(said))
-        assert told[0][0] is good and told[0][1].queue.topic == "T" and told[0][2] is None
-        assert told[1][:2] == (bad, None) and isinstance(told[1][2], BadArgument)
-        assert told[2][0] is several and len(told[2][1]) == 1 and told[2][2] is None
+        producer.send_batch_async(several, on_delivery=lambda *said: notified.append(said))
+        assert notified[0][0] is good and notified[0][1].queue.topic == "T" and notified[0][2] is None
+        assert notified[1][:2] == (bad, None) and isinstance(notified[1][2], BadArgument)
+        assert notified[2][0] is several and len(notified[2][1]) == 1 and notified[2][2] is None

@@ -49,8 +49,8 @@ def ask(*chunks: bytes | Exception) -> RemotingCommand:
 
 
 def test_an_answer_may_come_in_chunks_and_among_others() -> None:
-    told = answer(7, "late") + answer(1, "asked of us", is_response=False) + answer(1, "ours")
-    assert ask(*(told[at : at + 3] for at in range(0, len(told), 3))).remark == "ours"
+    stream = answer(7, "late") + answer(1, "asked of us", is_response=False) + answer(1, "ours")
+    assert ask(*(stream[at : at + 3] for at in range(0, len(stream), 3))).remark == "ours"
 
 
 @pytest.mark.parametrize(

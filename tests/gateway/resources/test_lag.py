@@ -43,9 +43,9 @@ def test_retries_that_wait_are_counted_and_found() -> None:
         cluster.broker.tables.offsets.commit("G", "%RETRY%G", 0, 0)
         rows = {row["topic"]: row["behind"] for row in tool.json("top")["rows"]}
         assert rows == {"T": 0, "%RETRY%G": 5}
-        told = tool.json("doctor G")
-        assert told["summary"]["behind"] == 5
-        assert [(row["check"], row["weight"]) for row in told["rows"]] == [
+        output = tool.json("doctor G")
+        assert output["summary"]["behind"] == 5
+        assert [(row["check"], row["weight"]) for row in output["rows"]] == [
             ("no-member", "cause"),
             ("retries-waiting", "warning"),
         ]

@@ -13,9 +13,9 @@ def test_session_state_before_and_after_login() -> None:
         "broker": "",
     }
     browser = ConsoleBrowser(world).log_in()
-    told = browser.get("/session")
-    assert (told["isIn"], told["role"], told["broker"]) == (True, "admin", "broker-a")
-    assert told["csrf"] == browser.csrf != ""
+    answer = browser.get("/session")
+    assert (answer["isIn"], answer["role"], answer["broker"]) == (True, "admin", "broker-a")
+    assert answer["csrf"] == browser.csrf != ""
 
 
 def test_users_log_in_by_password() -> None:
