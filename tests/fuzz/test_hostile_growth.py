@@ -311,7 +311,7 @@ def test_names_without_end() -> None:
 
 def heart_beats(peer: Speaker, heartbeats: Iterable[HeartbeatData]) -> list[RemotingCommand]:
     """Send all heartbeats and return their answers."""
-    return send_all(peer, RequestCode.HEART_BEAT, ((None, beat.encode()) for beat in heartbeats))
+    return send_all(peer, RequestCode.HEART_BEAT, ((None, heartbeat.encode()) for heartbeat in heartbeats))
 
 
 def consumer(group: str, *subscriptions: SubscriptionData) -> ConsumerData:
@@ -346,9 +346,9 @@ def test_clients_of_a_group() -> None:
     with World(max_clients_per_group=30) as world:
         honest = HonestClient(world)
         honest.check()
-        beat = HeartbeatData("c", [ProducerData("P")], [consumer("C", subscription(TOPIC))])
+        heartbeat = HeartbeatData("c", [ProducerData("P")], [consumer("C", subscription(TOPIC))])
         peers = [world.meet(BROKER_PORT) for _ in range(100)]
-        assert sum(taken(heart_beats(peer, [beat])) for peer in peers) == 30
+        assert sum(taken(heart_beats(peer, [heartbeat])) for peer in peers) == 30
         names = (HeartbeatData(f"c{n}", [ProducerData("P")], [consumer("C")]) for n in range(MANY))
         assert taken(heart_beats(peers[0], names)) == MANY
         check(world, honest)

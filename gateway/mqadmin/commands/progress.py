@@ -277,8 +277,8 @@ def statistics(call: CommandCall) -> Iterator[Row]:
 def _topic_statistics(call: CommandCall, topic: str) -> Iterator[Row]:
     route = call.servers.route(topic)
     masters = [one.broker_addrs[MASTER] for one in route.broker_datas if MASTER in one.broker_addrs]
-    _, somebody = next(reachable(route.broker_datas))
-    readers = call.servers.ask(topics.groups(topic), somebody)
+    _, address = next(reachable(route.broker_datas))
+    readers = call.servers.ask(topics.groups(topic), address)
     in_tps, in_count = _counted(call, masters, "TOPIC_PUT_NUMS", topic)
     row: dict[str, object] = {"topic": topic, "group": None, "accumulation": 0, "inTps": in_tps}
     row.update(outTps=0.0, inMsg=in_count, outMsg=0)

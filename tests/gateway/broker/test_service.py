@@ -637,16 +637,16 @@ def test_free_port_is_found_with_the_fast_port_below() -> None:
 
 
 def test_idle_broker_ticks_less_often(world: World) -> None:
-    beats: list[float] = []
+    ticks: list[float] = []
     store = world.service.broker.store
     tick = store.tick
-    store.tick = lambda: (beats.append(world.net.seconds()), tick())[1]  # type: ignore[method-assign]
+    store.tick = lambda: (ticks.append(world.net.seconds()), tick())[1]  # type: ignore[method-assign]
 
     def in_two_seconds() -> int:
-        beats.clear()
+        ticks.clear()
         for _ in range(40):
             world.net.advance(0.05)
-        return len(beats)
+        return len(ticks)
 
     in_two_seconds()
     assert in_two_seconds() <= 6

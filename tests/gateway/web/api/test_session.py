@@ -20,10 +20,10 @@ def test_session_state_before_and_after_login() -> None:
 
 def test_users_log_in_by_password() -> None:
     world = ConsoleWorld(users=("alice",))
-    nobody = ConsoleBrowser(world)
-    assert nobody.get("/session")["login"] == "password"
-    assert nobody.refused("POST", "/session", {"user": "alice", "password": "x"})[0] == 401
-    assert nobody.refused("POST", "/session", {"token": "x"})[0] == 401
+    anonymous = ConsoleBrowser(world)
+    assert anonymous.get("/session")["login"] == "password"
+    assert anonymous.refused("POST", "/session", {"user": "alice", "password": "x"})[0] == 401
+    assert anonymous.refused("POST", "/session", {"token": "x"})[0] == 401
     assert ConsoleBrowser(world).log_in("alice").get("/session")["user"] == "alice"
 
 
