@@ -107,8 +107,8 @@ from mqgateway.gateway.broker.pop.acks import CheckpointAcks
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
 from mqgateway.gateway.broker.pop.reading import Receive
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send_back import SendBack
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
 from mqgateway.gateway.broker.receipts import Delivery

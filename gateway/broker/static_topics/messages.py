@@ -26,7 +26,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
 )
 from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.outcomes import then, then_in_steps
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send import send as store
 from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
