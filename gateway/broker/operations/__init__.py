@@ -101,7 +101,6 @@ from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOpe
 from mqgateway.gateway.broker.operations.time_search import TimedOffset
 from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, TransactionOperations
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.polling import PollingStatus
 from mqgateway.gateway.broker.pop.acks import CheckpointAcks
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
@@ -216,7 +215,6 @@ __all__ = [
     "TurnState",
     "Use",
     "Watch",
-    "then",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred
@@ -128,7 +128,7 @@ class ProduceOperations:
 
     def _run(self, sent: Sent | Steps[Sent]) -> Sent:
         self._gate.leave(sent)
-        if isinstance(sent, SendOutcome | Deferred):
+        if isinstance(sent, SendOutcome) or not isinstance(sent, Generator):
             return sent
         return self._gate.leave(self._runner.run(LANE, sent))
 

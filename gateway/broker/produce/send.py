@@ -45,7 +45,6 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.new_message import NewMessage
-from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.put import (
     PUT_OK,
@@ -58,6 +57,7 @@ from mqgateway.gateway.broker.produce.put import (
     send_outcome,
 )
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
+from mqgateway.gateway.runtime.outcomes import then
 
 log = logging.getLogger(__name__)
 
