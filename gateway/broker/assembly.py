@@ -260,8 +260,9 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     replicas = broker.produce.durability.replicas
     stream: ReplicationStream = PlainStream(broker.store_options, broker.store)
     if isinstance(replicas, AgreedReplicas):
-        stream = EpochStream(broker.store_options, broker.store, broker.role, replicas, epochs)
-        stream.on_cut = lambda: _forget_end(broker)
+        stream = EpochStream(
+            broker.store_options, broker.store, broker.role, replicas, epochs, lambda: _forget_end(broker)
+        )
     replication = Replication(broker, reactor, client.request, stream)
     reader = ForeignReader(options, client.request, cluster.name_servers)
     broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
