@@ -277,6 +277,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     if isinstance(replicas, AgreedReplicas):
         controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
         broker.controlled = controlled
+    cluster.registration.watch_master(replication.on_master if controlled is None else controlled.on_master)
     ledger = _ledger_member(broker, reactor)
     if ledger is not None:
         replication.leader_sends_log = ledger.is_following
