@@ -143,11 +143,11 @@ def main(given: Invocation, seconds: int | None) -> None:
                     row = Row(row.name, row.work, row.title, seconds, row.threads, row.body_bytes)
                 pair = ClientPair(row)
                 for number, client in turns(given.pairs, CLIENTS):
-                    came = run(client, row, server, number)
-                    pair.runs[client].append(came)
+                    result = run(client, row, server, number)
+                    pair.runs[client].append(result)
                     given.console.print(
-                        f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
-                        f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB"
+                        f"{row.name:10} {client:7} {result.per_second:12,.0f}/s  "
+                        f"{result.cpu_per_million:8.1f} CPU s/million  {result.resident_mb:7,.0f} MB"
                     )
                 pairs.append(pair)
         finally:

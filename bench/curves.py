@@ -205,10 +205,10 @@ def table(curve: Curve, points: Sequence[Point]) -> list[str]:
     heads += [f"{server}, {title}" for server in servers for _, title in (*FIGURES, ("", "ready in s"))]
     lines = [f"| {' | '.join(heads)} |", "| ---: |" + " ---: |" * (len(heads) - 1)]
     for x in dict.fromkeys(point.x for point in points):
-        told = [f"{x:,.10g}"]
+        cells = [f"{x:,.10g}"]
         for server in servers:
             at = [point for point in points if (point.x, point.server) == (x, server)]
-            told += [
+            cells += [
                 text
                 for p in at
                 for text in (
@@ -218,7 +218,7 @@ def table(curve: Curve, points: Sequence[Point]) -> list[str]:
                     f"{p.ready_seconds:.2f}",
                 )
             ] or ["-"] * 4
-        lines.append(f"| {' | '.join(told)} |")
+        lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
 
 

@@ -156,7 +156,7 @@ def least(work: Callable[[int], None], places: Sequence[int], times: int) -> flo
     return best
 
 
-def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
+def section(floors: Sequence[Floor], batches: Sequence[Bytes]) -> list[str]:
     """The section of the page."""
     lines = [
         "## The floor",
@@ -178,12 +178,12 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
         f"The bytes of a record of {RECORD_BYTES:,} bytes, from Python; microseconds, the least of {REPEATS}",
         "repeats:",
         "",
-        "| records at once | " + " | ".join(dict.fromkeys(one.what for one in pieces)) + " |",
-        "| ---: |" + " ---: |" * (len(pieces) // len(GROUPS)),
+        "| records at once | " + " | ".join(dict.fromkeys(one.what for one in batches)) + " |",
+        "| ---: |" + " ---: |" * (len(batches) // len(GROUPS)),
     ]
     for records in GROUPS:
-        told = [f"{one.microseconds:.2f}" for one in pieces if one.records == records]
-        lines.append(f"| {records} | {' | '.join(told)} |")
+        cells = [f"{one.microseconds:.2f}" for one in batches if one.records == records]
+        lines.append(f"| {records} | {' | '.join(cells)} |")
     return lines
 
 
@@ -197,8 +197,8 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
 def main(given: Invocation) -> None:
     """Compare sends with a server that only answers, and time copies, writes and syncs of bytes."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-floor-") as folder:
-        pieces = measure_bytes(Path(folder))
+        batches = measure_bytes(Path(folder))
     rows = [row.scaled(given.scale) for row in given.select(ROWS)]
     floors = measure_loads(rows, given.pairs, given.console)
-    given.save(bytes=[asdict(one) for one in pieces], loads=[asdict(one) for one in floors])
-    given.write("the floor", section(floors, pieces))
+    given.save(bytes=[asdict(one) for one in batches], loads=[asdict(one) for one in floors])
+    given.write("the floor", section(floors, batches))

@@ -140,9 +140,9 @@ def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Conso
         other = servers["ours" if kind == "apache" else "apache"]
         with suspended(other.pids):
             servers[kind].wait_until_registered()  # it was suspended just now
-            came = run(row, servers[kind], number)
-        pair.runs[kind].append(came)
-        console.print(f"{row.name:13} {kind:7} {came}")
+            result = run(row, servers[kind], number)
+        pair.runs[kind].append(result)
+        console.print(f"{row.name:13} {kind:7} {result}")
     return pair
 
 

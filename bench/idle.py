@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from mqgateway.gateway.client.aio import Message, Producer, PushConsumer
-from mqgateway.gateway.client.aio_face import Listener
+from mqgateway.gateway.client.aio_facade import Listener
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
@@ -30,12 +30,12 @@ FILES_MAX = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 def heartbeat(number: int) -> bytes:
     """Return the heartbeat of a producer as a frame."""
-    told = {
+    body = {
         "clientID": f"10.0.{number >> 8}.{number & 255}@{number}",
         "producerDataSet": [{"groupName": "bench_idle"}],
         "consumerDataSet": [],
     }
-    command = RemotingCommand.request(RequestCode.HEART_BEAT, body=json.dumps(told).encode())
+    command = RemotingCommand.request(RequestCode.HEART_BEAT, body=json.dumps(body).encode())
     command.opaque, command.version, command.language = number, CURRENT_VERSION, LanguageCode.JAVA
     return encode_command(command)
 

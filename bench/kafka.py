@@ -184,7 +184,7 @@ def load_pairs(path: Path) -> Pairs:
 
 def save_pairs(path: Path, pairs: Pairs) -> None:
     """Write all pairs to a file."""
-    told = [
+    rows = [
         {
             "row": pair.row.name,
             "compiled": pair.is_compiled,
@@ -195,7 +195,7 @@ def save_pairs(path: Path, pairs: Pairs) -> None:
         }
         for pair in ordered(pairs)
     ]
-    path.write_text(json.dumps(told, indent=1) + "\n")
+    path.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def ordered(pairs: Pairs) -> list[KafkaPair]:

@@ -77,14 +77,14 @@ class Wire(Time):
 
     def run(self, outcome: Deferred[Any]) -> None:
         """Turn until `outcome` has fired. Raises `RuntimeError` if it fails or takes too many turns."""
-        came: list[Any] = []
-        outcome.addBoth(came.append)
+        results: list[Any] = []
+        outcome.addBoth(results.append)
         for _ in range(TURNS_MAX):
-            if came:
+            if results:
                 break
             self.turn()
-        if came != [None]:
-            raise RuntimeError(f"the client does not begin: {came}")
+        if results != [None]:
+            raise RuntimeError(f"the client does not begin: {results}")
 
     def wait(self, seconds: float) -> None:
         """Advance the clock by `seconds` at a time until a send or a pull waits for its answer."""

@@ -96,14 +96,14 @@ class Pops:
         self.prepare_pop()
         self.do()
         [answer] = self._server.heard()
-        told = answer.ext_fields
-        [start] = told["startOffsetInfo"].split(";")
-        [offsets] = told["msgOffsetInfo"].split(";")
+        details = answer.ext_fields
+        [start] = details["startOffsetInfo"].split(";")
+        [offsets] = details["msgOffsetInfo"].split(";")
         receipt = Receipt(
             int(start.split(" ")[2]),
-            int(told["popTime"]),
-            int(told["invisibleTime"]),
-            int(told["reviveQid"]),
+            int(details["popTime"]),
+            int(details["invisibleTime"]),
+            int(details["reviveQid"]),
             "0",
             self._broker.options.broker_name,
         )

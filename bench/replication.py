@@ -107,8 +107,8 @@ class Bench:
                 with pair_of(kind, folder, mode).start() as pair:
                     for row in self._loads:
                         run_load(pair, replace(row, amount=max(2, row.amount // 2)), f"warm_{row.work}")
-                        came = run_load(pair, row, f"load_{row.work}")
-                        self._add(lines[mode, row], kind, number, came)
+                        result = run_load(pair, row, f"load_{row.work}")
+                        self._add(lines[mode, row], kind, number, result)
         return list(lines.values())
 
     def copies(self) -> list[Line]:
@@ -134,9 +134,9 @@ class Bench:
             with tempfile.TemporaryDirectory(prefix=f"{what}-{kind}-", dir=self._work) as folder:
                 yield number, kind, Path(folder)
 
-    def _add(self, line: Line, kind: str, number: int, came: Figures) -> None:
-        line.runs[kind].append(came)
-        said = "  ".join(f"{title} {form.format(came[name])}" for name, title, form in line.columns)
+    def _add(self, line: Line, kind: str, number: int, result: Figures) -> None:
+        line.runs[kind].append(result)
+        said = "  ".join(f"{title} {form.format(result[name])}" for name, title, form in line.columns)
         self._console.print(f"{number} {kind:7} {line.title}: {said}")
 
 

@@ -98,13 +98,13 @@ def line(comparison: Comparison, server: str) -> str:
     """Format the last run on a server as a line for the console."""
     sample: Sample = getattr(comparison, server)[-1]
     figures = FIGURES + REST_FIGURES[:1]
-    told = [
+    shown = [
         f"{form.format(getattr(sample, name))} {title}"
         for name, title, form in figures
         if getattr(sample, name) is not None
     ]
     failed = [f"{sample.failed} FAILED"] if sample.failed else []
-    return f"{comparison.row.name:20} {server:7} " + "  ".join(told + failed)
+    return f"{comparison.row.name:20} {server:7} " + "  ".join(shown + failed)
 
 
 def print_table(comparisons: Sequence[Comparison], console: Console) -> None:
@@ -162,8 +162,8 @@ def markdown_table(title: str, figures: Figures, comparisons: Sequence[Compariso
     lines = [f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
     for one in comparisons:
         figure_cells = [cells(one, name, form) for name, _, form in figures]
-        told = [one.row.title, *figure_cells, str(len(one.ours)), f"{one.date} {one.commit}"]
-        lines.append(f"| {' | '.join(told)} |")
+        shown = [one.row.title, *figure_cells, str(len(one.ours)), f"{one.date} {one.commit}"]
+        lines.append(f"| {' | '.join(shown)} |")
     return [*lines, ""]
 
 
@@ -216,11 +216,11 @@ def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
     for is_compiled, name in several:
         row = [found.get((is_compiled, name, arrangement)) for arrangement in TITLES]
         known = [one for one in row if one is not None]
-        told = ["-" if one is None else cells(one, "per_second", "{:,.0f}") for one in row]
+        shown = ["-" if one is None else cells(one, "per_second", "{:,.0f}") for one in row]
         runs = "/".join("-" if one is None else str(len(one.ours)) for one in row)
         when = ", ".join(dict.fromkeys(f"{one.date} {one.commit}" for one in known))
         title = f"{known[0].row.title}{', compiled' if is_compiled else ''}"
-        lines.append(f"| {' | '.join([title, *told, runs, when])} |")
+        lines.append(f"| {' | '.join([title, *shown, runs, when])} |")
     return lines
 
 

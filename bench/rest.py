@@ -72,8 +72,8 @@ class Clients:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self._said.append(line)
-            if line.startswith("{") and name in (told := json.loads(line)):
-                return int(told[name])
+            if line.startswith("{") and name in (figures := json.loads(line)):
+                return int(figures[name])
         raise RuntimeError(f"the idle clients ended:\n{''.join(self._said[-20:])}")
 
 

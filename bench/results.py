@@ -41,9 +41,9 @@ def load_results(path: Path) -> Results:
     results = Results()
     if not path.exists():
         return results
-    told = json.loads(path.read_text())
+    recorded = json.loads(path.read_text())
     rows = {row.name: row for row in ROWS}
-    for one in told["rows"]:
+    for one in recorded["rows"]:
         if one["row"] in rows:
             arrangement = Arrangement(one.get("arrangement", Arrangement.APART))
             comparison = Comparison(
@@ -56,7 +56,7 @@ def load_results(path: Path) -> Results:
                 one["compiled"],
             )
             results.add(comparison)
-    for form, starts in told["starts"].items():
+    for form, starts in recorded["starts"].items():
         results.starts[form == "compiled"] = Starts(**starts)
     return results
 

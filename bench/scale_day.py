@@ -137,8 +137,8 @@ def sampled(plan: Plan, seconds: float) -> Iterator[dict[str, float]]:
                 figures["files"], figures["threads"] = open_files(server.pid), process.num_threads()
                 figures["log_files"] = age_files(folder / "store" / "commitlog")
                 figures["queue_folders"] = len(list((folder / "store" / "consumequeue").glob("*/*")))
-                told = " ".join(f"{name} {figures[name]:.1f}" for name in WATCHED)
-                plan.notify(f"{figures['at']:.0f} s: {told}")
+                line = " ".join(f"{name} {figures[name]:.1f}" for name in WATCHED)
+                plan.notify(f"{figures['at']:.0f} s: {line}")
                 yield figures
     finally:
         server.stop()

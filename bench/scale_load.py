@@ -54,11 +54,11 @@ class LoadProcess:
 def beside(pids: Sequence[int], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the figures of `work`, with the server's CPU use during it and its memory at the end."""
     before, began = usage(pids), time.perf_counter()
-    told = work()
+    results = work()
     after, seconds = usage(pids), time.perf_counter() - began
     used = after.cpu_seconds - before.cpu_seconds
     figures = {"cpu_seconds": used, "cpu_percent": used / seconds * 100}
-    return {"seconds": seconds, **figures, "resident_mb": after.resident_bytes / 1e6, **told}
+    return {"seconds": seconds, **figures, "resident_mb": after.resident_bytes / 1e6, **results}
 
 
 def used_by(pid: int) -> dict[str, float]:

@@ -244,17 +244,17 @@ async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable
 
     Returns the longest delay of this process itself, in seconds.
     """
-    loop, under_way, started = asyncio.get_running_loop(), set[asyncio.Future[None]](), 0
+    loop, in_flight, started = asyncio.get_running_loop(), set[asyncio.Future[None]](), 0
     began, late, before = loop.time(), 0.0, 0.0
     while (passed := loop.time() - began) < seconds:
         late, before = max(late, passed - before - TICK_SECONDS), passed
         while started < passed * per_second:
             task = asyncio.ensure_future(start())
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
+            in_flight.add(task)
+            task.add_done_callback(in_flight.discard)
             started += 1
         await asyncio.sleep(TICK_SECONDS)
-    await asyncio.gather(*under_way)
+    await asyncio.gather(*in_flight)
     return late
 
 

@@ -33,7 +33,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroker
-from mqgateway.gateway.metrics.pusher import PIECE_SECONDS
+from mqgateway.gateway.metrics.pusher import SLICE_SECONDS
 from mqgateway.gateway.runtime.service import Runtime
 
 QUEUES = 4
@@ -48,7 +48,7 @@ class Scrape:
     bytes: int
     first: float
     later: float
-    piece: float
+    longest: float
 
 
 def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroker]:
@@ -96,13 +96,13 @@ def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroke
 def scrape(observed: ObservedBroker, metrics: str) -> tuple[float, float, list[bytes]]:
     """Return the total milliseconds, those of the longest time slice, and the text."""
     text: list[bytes] = []
-    clock, pieces, done = SystemClock(), [], False
+    clock, slices, done = SystemClock(), [], False
     steps = observed.write(metrics, text, [])
     while not done:
         began = time.thread_time()
-        done = run_for(steps, clock, PIECE_SECONDS)
-        pieces.append((time.thread_time() - began) * 1000)
-    return sum(pieces), max(pieces), text
+        done = run_for(steps, clock, SLICE_SECONDS)
+        slices.append((time.thread_time() - began) * 1000)
+    return sum(slices), max(slices), text
 
 
 def measure(observe: Callable[[], ObservedBroker], metrics: str, repeats: int) -> Scrape:
@@ -131,13 +131,13 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
         measured_on(),
         f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the CPU time",
         f"of the loop without the writing to a socket, the least of {repeats} scrapes each; first ones make",
-        "all labels; the longest piece is the median of later ones. `python -m bench scrape` repeats it.",
+        "all labels; the longest slice is the median of later ones. `python -m bench scrape` repeats it.",
         "",
-        "| set | lines | MB | first, ms | later, ms | longest piece, ms |",
+        "| set | lines | MB | first, ms | later, ms | longest slice, ms |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for one in scrapes:
-        figures = f"{one.first:.0f} | {one.later:.0f} | {one.piece:.1f}"
+        figures = f"{one.first:.0f} | {one.later:.0f} | {one.longest:.1f}"
         lines.append(f"| {one.name} | {one.lines:,} | {one.bytes / 1e6:.1f} | {figures} |")
     return lines
 

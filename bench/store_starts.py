@@ -77,5 +77,5 @@ def _reason(folder: Path, output: str) -> str:
     store_log = folder / "logs" / "rocketmqlogs" / "store.log"
     if store_log.exists():
         lines += store_log.read_text(errors="replace").splitlines()
-    telling = [line.strip() for line in lines if re.search("Exception: |Error: ", line)]
-    return (telling or ["nothing was said"])[-1][-100:]
+    errors = [line.strip() for line in lines if re.search("Exception: |Error: ", line)]
+    return (errors or ["nothing was said"])[-1][-100:]

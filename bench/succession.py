@@ -128,8 +128,8 @@ def succession(kind: str, folder: Path, *, freeze: bool) -> Figures:
             (master.freeze if freeze else master.kill)()
             time.sleep(WATCH_SECONDS["freeze" if freeze else "kill"])
             write_line(process, "end")
-            came = answer(process, "acks")
-        acks, reads = ([at / 1000 for at in came[name]] for name in ("acks", "reads"))
+            result = answer(process, "acks")
+        acks, reads = ([at / 1000 for at in result[name]] for name in ("acks", "reads"))
         return {
             "route_ms": (watch.first(moment, master.address) - moment) * 1000,
             "send_ms": again_after(acks, moment) * 1000,
@@ -283,14 +283,14 @@ def main(given: Invocation, seconds: float | None) -> None:
                 given.console.print(f"time is up: {part} and what follows lack runs")
                 break
             at = time.monotonic()
-            came = run_once(part, kind)
-            runs.take(part, kind, came)
-            done = len(runs.came[part][kind]) + len(runs.failed[part][kind])
+            result = run_once(part, kind)
+            runs.take(part, kind, result)
+            done = len(runs.results[part][kind]) + len(runs.failed[part][kind])
             said = f"{part} {done}/{most} {kind:7} ({time.monotonic() - at:.0f} s)"
-            if isinstance(came, str):
-                given.console.print(f"{said} FAILED: {came}", markup=False)
+            if isinstance(result, str):
+                given.console.print(f"{said} FAILED: {result}", markup=False)
             else:
-                told = "  ".join(f"{title} {came[name]:,.0f}" for name, title in COLUMNS[part])
-                given.console.print(f"{said} {told}")
-    shown = [part for part in parts if any(runs.came[part].values()) or any(runs.failed[part].values())]
+                summary = "  ".join(f"{title} {result[name]:,.0f}" for name, title in COLUMNS[part])
+                given.console.print(f"{said} {summary}")
+    shown = [part for part in parts if any(runs.results[part].values()) or any(runs.failed[part].values())]
     given.write("succession", section(runs, shown))

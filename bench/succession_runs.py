@@ -24,7 +24,7 @@ class Runs:
 
     def __init__(self, parts: Sequence[str], path: Path | None, machine: str) -> None:
         self._path, self._machine = path, machine
-        self.came: dict[str, dict[str, list[Figures]]] = {
+        self.results: dict[str, dict[str, list[Figures]]] = {
             part: {kind: [] for kind in KINDS} for part in parts
         }
         self.failed: dict[str, dict[str, list[str]]] = {part: {kind: [] for kind in KINDS} for part in parts}
@@ -34,7 +34,7 @@ class Runs:
     def _read(self, kept: dict[str, object]) -> None:
         if kept["machine"] != self._machine:
             raise OtherMachine(f"{self._path} has runs of {kept['machine']}, this is {self._machine}")
-        for name, found in (("parts", self.came), ("failed", self.failed)):
+        for name, found in (("parts", self.results), ("failed", self.failed)):
             read = kept.get(name)
             assert isinstance(read, dict)
             found.update(read)
@@ -44,21 +44,21 @@ class Runs:
 
         Kinds alternate, and so does the first kind of each pair of runs.
         """
-        apache, ours = (len(self.came[part][kind]) + len(self.failed[part][kind]) for kind in KINDS)
+        apache, ours = (len(self.results[part][kind]) + len(self.failed[part][kind]) for kind in KINDS)
         if min(apache, ours) >= wanted:
             return None
         if apache == ours:
             return KINDS[apache % 2]
         return "ours" if ours < apache else "apache"
 
-    def take(self, part: str, kind: str, came: Figures | str) -> None:
+    def take(self, part: str, kind: str, result: Figures | str) -> None:
         """Add a run, its figures or the reason of its failure, and save the file."""
-        if isinstance(came, str):
-            self.failed[part][kind].append(came)
+        if isinstance(result, str):
+            self.failed[part][kind].append(result)
         else:
-            self.came[part][kind].append(came)
+            self.results[part][kind].append(result)
         if self._path is not None:
-            kept = {"machine": self._machine, "parts": self.came, "failed": self.failed}
+            kept = {"machine": self._machine, "parts": self.results, "failed": self.failed}
             aside = self._path.with_name(f"{self._path.name}.new")
             aside.write_text(json.dumps(kept, indent=1))
             aside.replace(self._path)
@@ -70,7 +70,7 @@ class Runs:
             yield f"| {part} | {title} | {cells[0]} | {cells[1]} |"
 
     def _cell(self, part: str, kind: str, name: str) -> str:
-        values, failed = [run[name] for run in self.came[part][kind]], len(self.failed[part][kind])
+        values, failed = [run[name] for run in self.results[part][kind]], len(self.failed[part][kind])
         lacks = f", {failed} failed" if failed else ""
         if not values:
             return f"none came{lacks}"

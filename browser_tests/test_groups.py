@@ -8,8 +8,8 @@ from pathlib import Path
 from browser_tests.conftest import Visitor
 
 
-def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> None:
-    for language, asked, told in (
+def test_cause_of_a_stuck_group_is_shown_in_both_languages(visitor: Visitor) -> None:
+    for language, asked, expected in (
         ("en", "Why is it stuck?", "no member of the group Billing is connected"),
         ("zh", "为什么卡住了？", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
     ):
@@ -17,7 +17,7 @@ def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> Non
         visitor.page.reload()
         visitor.visit("groups/Billing")
         visitor.press(asked)
-        visitor.sees(told)
+        visitor.sees(expected)
 
 
 def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:

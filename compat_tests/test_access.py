@@ -258,7 +258,7 @@ def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str])
     """Copy a user with policies from the other broker to this kind's, and return how both show it."""
     user, here = f"from-{kind}", addresses[kind]
     other = next(addresses[each] for each in KINDS if each != kind)
-    told = {}
+    outputs = {}
     for line in (
         f"createUser -b {other} -u {user} -p its-secret",
         f"updateUser -b {other} -u {user} -s disable",
@@ -272,8 +272,8 @@ def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str])
         f"getAcl -b {here} -s User:{user}",
     ):
         place = "here" if f"-b {here}" in line else "other"
-        told[f"copy {line.split()[0]} {place}"] = tool.run(*line.split(), "-n", namesrv)
-    return told
+        outputs[f"copy {line.split()[0]} {place}"] = tool.run(*line.split(), "-n", namesrv)
+    return outputs
 
 
 def answered(address: str) -> Answers:
@@ -351,14 +351,14 @@ def test_users_and_policies_are_copied_from_one_kind_to_the_other(
     to: str, ran: dict[str, tuple[Transcript, Answers]]
 ) -> None:
     """copyUser and copyAcl copy the user with password, status and addresses."""
-    told = ran[to][0]
+    outputs = ran[to][0]
     for command in ("copyUser", "copyAcl"):
-        output = told[f"copy {command} other"]
+        output = outputs[f"copy {command} other"]
         assert f"from-{to} from" in output.out and "success" in output.out, output
-    user, acl = told["copy getUser here"].out, told["copy getAcl here"].out
-    assert user == told["copy getUser other"].out
+    user, acl = outputs["copy getUser here"].out, outputs["copy getAcl here"].out
+    assert user == outputs["copy getUser other"].out
     assert user.split()[-4:] == [f"from-{to}", "its-secret", "Normal", "disable"]
-    assert sorted(acl.splitlines()) == sorted(told["copy getAcl other"].out.splitlines())
+    assert sorted(acl.splitlines()) == sorted(outputs["copy getAcl other"].out.splitlines())
     assert "[10.0.0.0/8, ::1]" in acl and "Topic:A*" in acl and acl.count("Deny") == 2
 
 

@@ -96,7 +96,9 @@ def expected(row: Try, program: str, code: int) -> object:
         return "nothing"  # the client's log has the reason
     if program == GO:
         return Error((("*errors.errorString", code),), row.refusal)
-    return Error(tuple((name, code if tells else -1) for name, tells in JAVA_ERRORS[row.op]), row.refusal)
+    return Error(
+        tuple((name, code if has_code else -1) for name, has_code in JAVA_ERRORS[row.op]), row.refusal
+    )
 
 
 def seen(result: Any) -> object:
@@ -105,14 +107,14 @@ def seen(result: Any) -> object:
         return result
     errors = result["errors"]
     last = errors[-1]["message"]
-    told = re.search(r"(?:CODE|Code): (\d+),? +(?:DESC|remark): (.*)", last)
-    if told is None:
+    match = re.search(r"(?:CODE|Code): (\d+),? +(?:DESC|remark): (.*)", last)
+    if match is None:
         return last
     # Java clients add the broker and a link to the documentation; ACL 1.0 adds the exception and its
     # location.
-    sentence = re.sub(r" BROKER: 127\.0\.0\.1:\d+$", "", told[2])
+    sentence = re.sub(r" BROKER: 127\.0\.0\.1:\d+$", "", match[2])
     sentence = re.sub(r"^org\.apache\.[\w.]+Exception: (.*), org\.apache\.[^ ]+$", r"\1", sentence)
-    return Error(tuple((one["type"], one.get("code", int(told[1]))) for one in errors), sentence)
+    return Error(tuple((one["type"], one.get("code", int(match[1]))) for one in errors), sentence)
 
 
 def check(peers: Peers, namesrv: str, rows: list[Try], code: int) -> None:
@@ -123,9 +125,9 @@ def check(peers: Peers, namesrv: str, rows: list[Try], code: int) -> None:
         here = {"namesrv": namesrv, "broker": BROKER_NAME, "body": "hello"}
         try:
             with ThreadPoolExecutor(AT_ONCE) as threads:
-                came = threads.map(do, repeat(signer), rows, repeat(f"_{number}"), repeat(here))
-                told = zip(rows, came, strict=True)
-                wrong += [(program, *one) for one in told if one[1] != expected(one[0], program, code)]
+                results = threads.map(do, repeat(signer), rows, repeat(f"_{number}"), repeat(here))
+                pairs = zip(rows, results, strict=True)
+                wrong += [(program, *one) for one in pairs if one[1] != expected(one[0], program, code)]
         finally:
             signer.close()
     assert not wrong, "\n".join(map(str, wrong))
@@ -142,9 +144,9 @@ def do(signer: Signer, row: Try, end: str, here: Mapping[str, str]) -> object:
     return seen(signer.ask(row.op, OP_SECONDS, **here, topic=row.topic, **how, **key))
 
 
-def administer(address: str, code: int, fields: Mapping[str, str], told: object = None) -> None:
+def administer(address: str, code: int, fields: Mapping[str, str], document: object = None) -> None:
     """Send a request as the super user."""
-    body = b"" if told is None else json.dumps(told).encode()
+    body = b"" if document is None else json.dumps(document).encode()
     command = RemotingCommand(code, ext_fields=dict(fields), body=body)
     Credentials("root", "root-secret").sign(command)
     with RawConnection(address) as connection:
@@ -178,8 +180,8 @@ def test_clients_with_users_and_policies(kind: str, peers: Peers, tmp_path: Path
     )
     with broker(kind, tmp_path, ACCESS) as (namesrv, address):
         for user in ("alice", "dis"):
-            told = {"password": f"{user}-secret"}
-            administer(address, RequestCode.AUTH_CREATE_USER, {"username": user}, told)
+            fields = {"password": f"{user}-secret"}
+            administer(address, RequestCode.AUTH_CREATE_USER, {"username": user}, fields)
         off = {"userStatus": "disable"}
         administer(address, RequestCode.AUTH_UPDATE_USER, {"username": "dis"}, off)
         policies = {"subject": "User:alice", "policies": [{"policyType": "Custom", "entries": may}]}

@@ -138,7 +138,7 @@ class Row(NamedTuple):
     changed: Mapping[str, str] | None = None
 
 
-def beat(group: str, topic: str) -> bytes:
+def heartbeat(group: str, topic: str) -> bytes:
     subscriptions = [{"topic": topic, "subString": "*", "subVersion": 0}]
     consumer = {
         "groupName": group,
@@ -176,9 +176,9 @@ ROWS = (
     Row("No default permission for group:gd", 35, fields={"clientID": "c", "consumerGroup": "gd"}),
     Row("No default permission for group:gd", 38, fields={"consumerGroup": "gd"}),
     Row("", 38, fields={"consumerGroup": "g"}),
-    Row("No default permission for group:gd", 34, body=beat("gd", "ta")),
-    Row("No default permission for topic:other", 34, body=beat("g", "other")),
-    Row("", 34, body=beat("g", "ta")),
+    Row("No default permission for group:gd", 34, body=heartbeat("gd", "ta")),
+    Row("No default permission for topic:other", 34, body=heartbeat("g", "other")),
+    Row("", 34, body=heartbeat("g", "ta")),
     # Admins, and the requests that RocketMQ allows to every signed account
     *(
         Row(f"Need admin permission for request code={code}, but accessKey=the-user is not", code)
@@ -194,9 +194,9 @@ ROWS = (
 
 def test_the_table_of_checks(guarded: Guarded) -> None:
     """Codes and sentences of refusals, request by request."""
-    told = [guarded.ask(row.code, row.who, row.fields, row.body, row.changed) for row in ROWS]
-    assert [refusal for _, refusal in told] == [row.refusal for row in ROWS]
-    assert {code for code, refusal in told if refusal} == {1}
+    answers = [guarded.ask(row.code, row.who, row.fields, row.body, row.changed) for row in ROWS]
+    assert [refusal for _, refusal in answers] == [row.refusal for row in ROWS]
+    assert {code for code, refusal in answers if refusal} == {1}
 
 
 def test_files_are_looked_after(guarded: Guarded) -> None:
@@ -234,9 +234,9 @@ def test_requests_about_accounts(guarded: Guarded) -> None:
     assert versions is not None and config is not None
     assert json.loads(versions.ext_fields["version"])["counter"] == 2
     assert [*json.loads(versions.ext_fields["allAclFileVersion"])] == [path]
-    told = json.loads(config.body)
-    assert told["globalWhiteAddrs"] == ["127.0.0.1", "10.0.0.*"]
-    assert told["plainAccessConfigs"][-1] == {
+    document = json.loads(config.body)
+    assert document["globalWhiteAddrs"] == ["127.0.0.1", "10.0.0.*"]
+    assert document["plainAccessConfigs"][-1] == {
         "accessKey": "a-new-one",
         "admin": False,
         "secretKey": "a-new-one-secret",

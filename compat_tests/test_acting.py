@@ -50,7 +50,7 @@ VARIANT = "5.5.0"
 OURS, THEIRS = "broker-a", "broker-b"
 LEVEL, LEVEL_SECONDS = 4, 30
 TIMER_SECONDS = 27
-TOLD_SECONDS = 4
+NOTIFY_SECONDS = 4
 """A slave queries its master's timer progress at this interval."""
 MESSAGES = 40
 TRANSACTIONS = 8
@@ -138,7 +138,7 @@ class Scene:
 
     def lose_master(self) -> None:
         """Kill the master and wait until its slave acts."""
-        time.sleep(TOLD_SECONDS)
+        time.sleep(NOTIFY_SECONDS)
         self.group.first.kill()
         wait_until(lambda: is_active(self.group.second), 60, "the slave acts")
 

@@ -45,13 +45,13 @@ def ask(connection: RawConnection, code: int, body: dict[str, Any]) -> tuple[int
     return answer.code, answer.remark, json.loads(answer.body) if answer.body else None
 
 
-def assignment(connection: RawConnection, **told: Any) -> Any:
+def assignment(connection: RawConnection, **fields: Any) -> Any:
     """Return the queues and modes assigned to a client, sorted; None if the answer has no assignments."""
-    code, remark, body = ask(connection, RequestCode.QUERY_ASSIGNMENT, told)
+    code, remark, body = ask(connection, RequestCode.QUERY_ASSIGNMENT, fields)
     assert (code, remark) == (0, None)
     if body.get("messageQueueAssignments") is None:
         return None
-    assert all(one["messageQueue"]["topic"] == told["topic"] for one in body["messageQueueAssignments"])
+    assert all(one["messageQueue"]["topic"] == fields["topic"] for one in body["messageQueueAssignments"])
     return sorted(
         (one["messageQueue"]["brokerName"], one["messageQueue"]["queueId"], one["mode"])
         for one in body["messageQueueAssignments"]
@@ -63,7 +63,7 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
     peer = peers.peer(kind, CURRENT)
     server = peers.server(kind)
     topic, group = "Shared", "SharedReaders"
-    told: list[Any] = []
+    results: list[Any] = []
     with peer.producer() as producer, ExitStack() as stack:
         producer.create_topic(topic, QUEUES)
         wait_until(lambda: len(queues_of(producer, topic)) == QUEUES, 30, "the topic has a route")
@@ -77,19 +77,19 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
             for s, m, c in questions
         ]
         first = connections[0]
-        told += [assignment(first, **one) for one in asked]
+        results += [assignment(first, **one) for one in asked]
         for mode, share in MODES:
             choice = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
-            told.append(ask(first, RequestCode.SET_MESSAGE_REQUEST_MODE, choice))
-            told += [assignment(first, **one) for one in asked]
+            results.append(ask(first, RequestCode.SET_MESSAGE_REQUEST_MODE, choice))
+            results += [assignment(first, **one) for one in asked]
         for changed in ({"topic": "SharedNowhere"}, {"consumerGroup": "SharedNobody"}):
-            told.append(assignment(first, **asked[0] | changed))
+            results.append(assignment(first, **asked[0] | changed))
         for wrong in ({"topic": "%RETRY%" + group}, {"topic": "SharedNowhere"}):
             choice = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 0} | wrong
-            told.append(ask(first, RequestCode.SET_MESSAGE_REQUEST_MODE, choice))
+            results.append(ask(first, RequestCode.SET_MESSAGE_REQUEST_MODE, choice))
         code, _, modes = ask(first, RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, {})
-        told.append((code, modes["messageRequestModeMap"][topic]))
-    return told
+        results.append((code, modes["messageRequestModeMap"][topic]))
+    return results
 
 
 def queues_of(producer: Any, topic: str) -> Sequence[Any]:
@@ -149,8 +149,8 @@ def test_the_mode_is_set_by_mqadmin(kind: str, peers: Peers) -> None:
                 *("-m", "POP", "-q", "0", "-n", server.namesrv_address),
             )
             assert "set consume mode to" in normalised(output.out), output
-            told = {"topic": topic, "consumerGroup": group, "clientId": "me@1"}
-            found = assignment(connection, **told, strategyName="AVG", messageModel="CLUSTERING")
+            fields = {"topic": topic, "consumerGroup": group, "clientId": "me@1"}
+            found = assignment(connection, **fields, strategyName="AVG", messageModel="CLUSTERING")
         assert found == [(BROKER_NAME, -1, "POP")]
     finally:
         mqadmin.close()

@@ -25,15 +25,15 @@ _numbers = count(1)
 Sends = list[dict[str, Any]]
 
 
-def command(told: dict[str, Any]) -> list[str]:
+def command(request: dict[str, Any]) -> list[str]:
     """Return the command of a process with the client."""
-    return [sys.executable, "-m", "compat_tests.support.cpp_member", json.dumps(told)]
+    return [sys.executable, "-m", "compat_tests.support.cpp_member", json.dumps(request)]
 
 
 def send(namesrv: str, topic: str, *messages: dict[str, Any]) -> Sends:
     """Send messages; return the client's result for each."""
-    told = {"namesrv": namesrv, "topic": topic, "send": messages}
-    done = subprocess.run(command(told), capture_output=True, timeout=60, check=True, cwd=ROOT)
+    request = {"namesrv": namesrv, "topic": topic, "send": messages}
+    done = subprocess.run(command(request), capture_output=True, timeout=60, check=True, cwd=ROOT)
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
 
 
@@ -42,8 +42,10 @@ class Member:
 
     def __init__(self, namesrv: str, topic: str, group: str, **options: Any) -> None:
         usual = {"expression": "*", "orderly": False, "broadcasting": False, "refuse": 0}
-        told = usual | {"namesrv": namesrv, "topic": topic, "group": group} | options
-        self.popen = subprocess.Popen(command(told), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        request = usual | {"namesrv": namesrv, "topic": topic, "group": group} | options
+        self.popen = subprocess.Popen(
+            command(request), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        )
         self.lines: list[dict[str, Any]] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -59,14 +61,14 @@ class Member:
         return body in self.bodies
 
     @property
-    def came(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         """Delivered messages, in order."""
         return [line for line in list(self.lines) if "body" in line]
 
     @property
     def bodies(self) -> list[str]:
         """Bodies of the delivered messages."""
-        return [line["body"] for line in self.came]
+        return [line["body"] for line in self.received]
 
     def collect(self, least: int, seconds: float = 40) -> list[str]:
         """Return the bodies once there are at least `least`."""
@@ -112,7 +114,7 @@ def test_a_shard_is_consumed_in_order(kind: str, peers: Peers) -> None:
     send(namesrv, topic, *bodies(*names, shard=1))
     with Member(namesrv, topic, group, orderly=True) as member:
         assert member.collect(8) == names
-        assert len({came["place"][0] for came in member.came}) == 1
+        assert len({received["place"][0] for received in member.received}) == 1
 
 
 def test_refused_message_is_redelivered(kind: str, peers: Peers) -> None:
@@ -120,7 +122,7 @@ def test_refused_message_is_redelivered(kind: str, peers: Peers) -> None:
     send(namesrv, topic, *bodies("again"))
     with Member(namesrv, topic, group, refuse=1) as member:
         assert member.collect(2, 90) == ["again", "again"]
-        assert [came["times"] for came in member.came] == [0, 1]
+        assert [received["times"] for received in member.received] == [0, 1]
 
 
 def test_broadcasts_come_to_every_member(kind: str, peers: Peers) -> None:

@@ -161,7 +161,7 @@ def test_a_group_becomes_brokers_by_themselves(older: int, peers: Peers) -> None
         for number, store in enumerate(stores):
             checked = check_store(RealDisk(), settings_of(store))
             assert not checked.findings.errors, [*map(str, checked.findings.kept)]
-            written_anew(store / f"dledger-n{number}", folder / f"anew-{number}", first=older > 0)
+            rewritten(store / f"dledger-n{number}", folder / f"anew-{number}", first=older > 0)
         report = convert(stores[leader], folder / "ours" / "store")
         assert report.records >= READ + UNREAD + older
         convert(stores[(leader + 1) % 3], folder / "follower" / "store")
@@ -216,7 +216,7 @@ def committed(table: Path, topic: str, group: str) -> int:
     return sum(offsets.get(f"{topic}@{group}", {}).values())
 
 
-def written_anew(member: Path, folder: Path, *, first: bool) -> None:
+def rewritten(member: Path, folder: Path, *, first: bool) -> None:
     """Check that our own log, given the same entries, writes the same bytes."""
     found = FileLog(RealDisk(), str(member), FILE_SIZE)
     made = FileLog(RealDisk(), str(folder), FILE_SIZE)

@@ -60,10 +60,10 @@ def test_expressions_have_the_results_of_apache() -> None:
     for case in expressions.judged(expressions.cases(CASES, SEED)):
         found = meaning(case)
         if "refused" in case:
-            told = case["refused"]
-            is_told_otherwise = "+" in case["expression"] or not case["expression"].strip()
-            expected: dict[str, Any] = {"refused": told.split()[0]}
-            if is_told_otherwise and "refused" in found:
+            refusal = case["refused"]
+            differs = "+" in case["expression"] or not case["expression"].strip()
+            expected: dict[str, Any] = {"refused": refusal.split()[0]}
+            if differs and "refused" in found:
                 found = expected
         else:
             expected = {"result": case["result"]}
@@ -196,18 +196,18 @@ def test_expressions_are_kept(allowing: Server, peers: Peers) -> None:
     file = allowing.store_dir / "config" / "consumerFilter.json"
     with peer.push(group, {topic: sql("n > 5")}) as consumer:
         wait_until(lambda: group in kept(file, topic), KEPT_SECONDS, "the expression is kept")
-        told = kept(file, topic)[group]
+        refusal = kept(file, topic)[group]
         allowing.restart()
         sent(peer, topic, range(10))
         assert bodies(consumer.collect(4)) == ["06", "07", "08", "09"]
     peer.close()
-    assert set(told) == {
+    assert set(refusal) == {
         *("bloomFilterData", "bornTime", "clientVersion", "consumerGroup", "dead", "deadTime"),
         *("expression", "expressionType", "topic"),
     }
-    assert (told["expression"], told["expressionType"], told["dead"]) == ("n > 5", "SQL92", False)
-    assert told["bloomFilterData"]["bitNum"] == 112
-    assert len(told["bloomFilterData"]["bitPos"]) == 3
+    assert (refusal["expression"], refusal["expressionType"], refusal["dead"]) == ("n > 5", "SQL92", False)
+    assert refusal["bloomFilterData"]["bitNum"] == 112
+    assert len(refusal["bloomFilterData"]["bitPos"]) == 3
 
 
 def kept(file: Path, topic: str) -> dict[str, Any]:

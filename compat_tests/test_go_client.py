@@ -217,16 +217,16 @@ def test_requests_are_answered(kind: str, peers: Peers) -> None:
             producer.send([message(topic, "to be received, not answered")])
         with (
             answering.replier(go.name("go_repliers"), topic) as replier,
-            requester(asking, go.name("go_requesters"), topic) as asker,
+            requester(asking, go.name("go_requesters"), topic) as caller,
         ):
             replier.collect(1)
             for body in ("one", LONG):
-                reply = asker.request(message(topic, body))
+                reply = caller.request(message(topic, body))
                 assert reply.body == f"re: {body}"
                 assert reply.properties["MSG_TYPE"] == "reply"
     topic = go.topic("go_silence", 2)
-    with requester(go, go.name("go_requesters"), topic) as asker, pytest.raises(ClientError) as caught:
-        asker.request(message(topic, "hush"), 1500)
+    with requester(go, go.name("go_requesters"), topic) as caller, pytest.raises(ClientError) as caught:
+        caller.request(message(topic, "hush"), 1500)
     assert "wait reply message timeout" in caught.value.message
 
 

@@ -39,9 +39,9 @@ def test_cases_of_cluster_grpc_it(kind: str, peers: Peers) -> None:
     with GrpcServer(kind, peers.work, broker, proxy=OF_THE_TEST) as server:
         passed: set[str] = set()
         for _ in range(TRIES):
-            told = run(server, passed)
-            passed |= {name for name, result, *_ in told if result == "passed"}
-            failed = [one for one in told if one[1] == "failed"]
+            results = run(server, passed)
+            passed |= {name for name, result, *_ in results if result == "passed"}
+            failed = [one for one in results if one[1] == "failed"]
             if not failed:
                 break
     assert not failed

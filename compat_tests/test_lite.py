@@ -29,11 +29,11 @@ INVISIBLE = 4_000
 
 
 class Proxy:
-    """A connection like a proxy's; `told` is the transcript to compare."""
+    """A connection like a proxy's; `outcomes` is the transcript to compare."""
 
     def __init__(self, connection: RawConnection) -> None:
         self._connection = connection
-        self.told: list[Any] = []
+        self.outcomes: list[Any] = []
 
     def ask(self, code: int, fields: dict[str, Any] | None = None, body: bytes = b"") -> Any:
         """Send a request and return the answer; record its code and remark."""
@@ -43,7 +43,7 @@ class Proxy:
         # No client reads the remark of a success (Apache's may say that no code was set), nor the reason why
         # a pull found nothing (Apache's creates any requested queue, and then reports it as empty).
         is_read = answer.code not in (ResponseCode.SUCCESS, ResponseCode.PULL_NOT_FOUND)
-        self.told.append((code, answer.code, answer.remark if is_read else None))
+        self.outcomes.append((code, answer.code, answer.remark if is_read else None))
         return answer
 
     def send(self, body: str, properties: dict[str, str], topic: str = PARENT) -> None:
@@ -71,7 +71,7 @@ class Proxy:
             at += found[-1].size
         shown = {name: answer.ext_fields.get(name) for name in ("reviveQid", "orderCountInfo")}
         names = ("__LITE_TOPIC", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
-        self.told.append(
+        self.outcomes.append(
             (shown, [(m.body, m.topic, [m.properties.get(name) for name in names]) for m in found])
         )
         return answer.ext_fields, found
@@ -84,7 +84,7 @@ class Proxy:
         """Change the invisible time of a message to `millis`."""
         fields = self._named(popped, message) | {"invisibleTime": millis} | more
         answer = self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, fields)
-        self.told.append(answer.ext_fields.get("reviveQid"))
+        self.outcomes.append(answer.ext_fields.get("reviveQid"))
 
     def _named(self, popped: dict[str, str], message: Any) -> dict[str, Any]:
         offset = message.properties["INNER_MULTI_QUEUE_OFFSET"]
@@ -110,7 +110,7 @@ class Proxy:
             at += message.size
             found.append((message.topic, message.body, message.properties.get("INNER_MULTI_QUEUE_OFFSET")))
         names = ("minOffset", "maxOffset", "nextBeginOffset")
-        self.told.append((found, [answer.ext_fields.get(name) for name in names]))
+        self.outcomes.append((found, [answer.ext_fields.get(name) for name in names]))
 
 
 def prepare(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -> None:
@@ -183,13 +183,13 @@ def light_queues(proxy: Proxy) -> None:
     proxy.pull(PARENT, 1, liteTopic="b")
     header = {"topic": "%LMQ%y", "queueId": 0, "consumerGroup": "%LMQ%g"}
     proxy.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header | {"commitOffset": 1})
-    proxy.told.append(proxy.ask(RequestCode.QUERY_CONSUMER_OFFSET, header).ext_fields.get("offset"))
+    proxy.outcomes.append(proxy.ask(RequestCode.QUERY_CONSUMER_OFFSET, header).ext_fields.get("offset"))
 
 
 def ask_for_ends(proxy: Proxy, queue: str) -> None:
     """Record the maximum and minimum offset of an LMQ queue."""
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
-        proxy.told.append(proxy.ask(code, {"topic": queue, "queueId": 0}).ext_fields["offset"])
+        proxy.outcomes.append(proxy.ask(code, {"topic": queue, "queueId": 0}).ext_fields["offset"])
 
 
 def no_light_queue(proxy: Proxy) -> None:
@@ -212,7 +212,7 @@ def seen_by_operators(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -
         output = admin.run(*command, "-n", namesrv)
         # The number of queues includes those that Apache's broker creates for its own topics.
         shown = re.sub(r"(?<=default)( \d+ \d+ \d+ \d+) \d+", r"\1 QUEUES", normalised(output.out))
-        proxy.told.append((command[0], shown, output.exit))
+        proxy.outcomes.append((command[0], shown, output.exit))
 
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
@@ -228,7 +228,7 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
         light_queues(proxy)
         seen_by_operators(proxy, admin, server.namesrv_address, server.broker_address)
         no_light_queue(proxy)
-    return proxy.told
+    return proxy.outcomes
 
 
 @pytest.mark.overlap

@@ -79,7 +79,7 @@ ROUGH = (
 """Commands whose numbers are load, time and chance."""
 
 
-class Told(NamedTuple):
+class Outputs(NamedTuple):
     """Results of both tools for a call."""
 
     line: Line
@@ -120,14 +120,14 @@ class Tools:
         self._official = official
         self._namesrv = namesrv
 
-    def ask(self, line: Line) -> Told:
+    def ask(self, line: Line) -> Outputs:
         """Make a call with both; the official tool may time out on a busy machine, and is then run again."""
         theirs, mine = (self._typed(line.text, own) for own in OWN)
         for _ in range(TRIES):
-            told = self._official.run(*theirs)
-            if line.code or not told.err:
+            output = self._official.run(*theirs)
+            if line.code or not output.err:
                 break
-        return Told(line, told, self.ours(*mine))
+        return Outputs(line, output, self.ours(*mine))
 
     def ours(self, *command: str) -> Output:
         """Make a call with ours."""
@@ -187,7 +187,7 @@ def new_folder(peers: Peers, name: str) -> Path:
     return folder
 
 
-def run_alone(peers: Peers, kind: str) -> list[Told]:
+def run_alone(peers: Peers, kind: str) -> list[Outputs]:
     """Make all calls to a name server and a broker."""
     found = []
     folder = new_folder(peers, f"alone-{kind}")
@@ -204,7 +204,7 @@ def run_alone(peers: Peers, kind: str) -> list[Told]:
     return found
 
 
-def run_controlled(peers: Peers, kind: str) -> list[Told]:
+def run_controlled(peers: Peers, kind: str) -> list[Outputs]:
     """Make the calls that need a controller, and those that need two broker groups."""
     folder = new_folder(peers, f"together-{kind}")
     with ExitStack() as stack:
@@ -224,19 +224,19 @@ EARLY = {"alone": tuple(ALONE_ON.values()), "together": tuple(TOGETHER_ON.values
 
 
 @pytest.fixture(scope="session")
-def alone(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
+def alone(request: pytest.FixtureRequest) -> dict[str, list[Outputs]]:
     """Results of all calls to a name server and a broker, by kind."""
     return {kind: early.result(request, ALONE_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.fixture(scope="session")
-def together(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
+def together(request: pytest.FixtureRequest) -> dict[str, list[Outputs]]:
     """Results of all calls to a controller and to two broker groups, by kind."""
     return {kind: early.result(request, TOGETHER_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.mark.parametrize("number", range(len(ALONE)), ids=lambda number: ALONE[number].text)
-def test_both_tools_print_the_same(number: int, kind: str, alone: dict[str, list[Told]]) -> None:
+def test_both_tools_print_the_same(number: int, kind: str, alone: dict[str, list[Outputs]]) -> None:
     """The text of ours is that of the official tool, and the exit code is right."""
     check(alone[kind][number])
 
@@ -244,15 +244,15 @@ def test_both_tools_print_the_same(number: int, kind: str, alone: dict[str, list
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(len(TOGETHER)), ids=lambda number: TOGETHER[number].text)
 def test_both_tools_print_the_same_of_controllers_and_static_topics(
-    number: int, kind: str, together: dict[str, list[Told]]
+    number: int, kind: str, together: dict[str, list[Outputs]]
 ) -> None:
     """Texts and exit codes are equal with a controller, and when queues move between brokers."""
     check(together[kind][number])
 
 
-def check(told: Told) -> None:
+def check(outputs: Outputs) -> None:
     """Check that our tool's result matches the official tool's."""
-    line, theirs, ours = told
+    line, theirs, ours = outputs
     mine, wanted = comparable(line.text, ours.out), comparable(line.text, theirs.out)
     shown = f"{theirs.err}\n{ours}"
     assert ours.exit == line.code, shown

@@ -24,7 +24,7 @@ import yaml
 from compat_tests.support.artifacts import CURRENT, OPENS, jars
 from compat_tests.support.containers import DockerRuntime, Engine
 from compat_tests.support.driver import ClientError, message
-from compat_tests.support.packages import Bare, Booted, told
+from compat_tests.support.packages import Bare, Booted, output_of
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import accepts, free_ports, wait_until
 from compat_tests.support.raw import RawConnection
@@ -51,7 +51,7 @@ def dist(work: Path) -> Path:
     if given := os.environ.get("PACKAGES_DIST"):
         return Path(given)
     folder = work / "dist"
-    print(told([sys.executable, "scripts/wheels.py", "--with-dependencies", folder]))
+    print(output_of([sys.executable, "scripts/wheels.py", "--with-dependencies", folder]))
     return folder
 
 
@@ -70,7 +70,7 @@ def engine(work: Path, peers: Peers) -> Iterator[Engine]:
 def image(dist: Path, engine: Engine) -> str:
     """Build the image with the users' script."""
     arguments = " ".join(engine.command()[1:])
-    print(told(["scripts/image", IMAGE, dist], DOCKER_ARGUMENTS=arguments))
+    print(output_of(["scripts/image", IMAGE, dist], DOCKER_ARGUMENTS=arguments))
     return IMAGE
 
 
@@ -112,7 +112,7 @@ class Package(NamedTuple):
 def package(dist: Path) -> Package:
     """Build the Debian package with the users' script."""
     began = time.monotonic()
-    told(["scripts/deb", dist])
+    output_of(["scripts/deb", dist])
     (path,) = dist.glob("*.deb")
     return Package(path, time.monotonic() - began)
 
@@ -232,7 +232,7 @@ def test_compose(
     ports = [9876, 8081, *(port + offset for port in brokers.values() for offset in (-2, 0, 1))]
     assert not [port for port in ports if accepts(f"{HOST}:{port}")], "something else uses these ports"
     folder = ROOT / "packaging" / "image"
-    told(["docker-compose", "-f", folder / name, "config", "-q"])
+    output_of(["docker-compose", "-f", folder / name, "config", "-q"])
     found: dict[str, Any] = yaml.safe_load((folder / name).read_text())
     del found["networks"]
     for service in found["services"].values():
@@ -252,17 +252,17 @@ def test_compose(
     compose = ["docker-compose", "-p", f"mqgateway-test-{os.getpid()}", "-f", str(file)]
     began = time.monotonic()
     try:
-        told([*compose, "up", "-d"], 300, **variables)
+        output_of([*compose, "up", "-d"], 300, **variables)
         wait_until(
             lambda: all(accepts(f"{HOST}:{port}") for port in brokers.values()), 120, "the brokers are up"
         )
         up = time.monotonic() - began
         job = do_the_main_job(peers, f"{HOST}:9876", len(brokers))
     except BaseException:
-        print(told([*compose, "logs", "--tail=50"], 60, **variables))
+        print(output_of([*compose, "logs", "--tail=50"], 60, **variables))
         raise
     finally:
-        told([*compose, "down", "-v"], 300, **variables)
+        output_of([*compose, "down", "-v"], 300, **variables)
     with capsys.disabled():
         print(f"\n{name}: up after {up:.1f} s, main job {job:.1f} s")
 

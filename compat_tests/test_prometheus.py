@@ -31,9 +31,9 @@ import os, sys
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
 
-told, usage, capacity = sys.argv.pop(1), RealDisk.usage, RealDisk.capacity
+marker, usage, capacity = sys.argv.pop(1), RealDisk.usage, RealDisk.capacity
 def full(one):
-    return lambda self, path: (1 << 30, 1 << 20) if os.path.exists(told) else one(self, path)
+    return lambda self, path: (1 << 30, 1 << 20) if os.path.exists(marker) else one(self, path)
 RealDisk.usage, RealDisk.capacity = full(usage), full(capacity)
 main()
 """
@@ -109,10 +109,10 @@ def scraping(work: Path, port: int) -> Iterator[Prometheus]:
 
 
 @contextmanager
-def serving(work: Path, metrics_port: int, told: Path) -> Iterator[tuple[str, str]]:
+def serving(work: Path, metrics_port: int, marker: Path) -> Iterator[tuple[str, str]]:
     """Run a server that exports metrics; yield the addresses of its name server and broker."""
     namesrv_port, broker_port = free_ports(), free_ports((-2, 0, 1))
-    command = [sys.executable, "-c", SERVE, str(told), "serve", "--data-dir", str(work / "alerts")]
+    command = [sys.executable, "-c", SERVE, str(marker), "serve", "--data-dir", str(work / "alerts")]
     command += ["--bind", HOST, "--advertise", HOST, "--console-port", "0"]
     command += ["--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)]
     for setting in (
@@ -132,8 +132,8 @@ def serving(work: Path, metrics_port: int, told: Path) -> Iterator[tuple[str, st
 
 @pytest.mark.overlap
 def test_alerts_fire_for_a_stopped_group_and_a_full_disk(tmp_path: Path) -> None:
-    port, told = free_ports(), tmp_path / "the-disk-is-full"
-    with serving(tmp_path, port, told) as (namesrv, broker), scraping(tmp_path, port) as prometheus:
+    port, marker = free_ports(), tmp_path / "the-disk-is-full"
+    with serving(tmp_path, port, marker) as (namesrv, broker), scraping(tmp_path, port) as prometheus:
         with Producer("AlertProducers", namesrv) as producer:
             for number in range(3):
                 producer.send(Message("AlertTopic", f"message {number}"))
@@ -146,6 +146,6 @@ def test_alerts_fire_for_a_stopped_group_and_a_full_disk(tmp_path: Path) -> None
                 done = connection.ask(COMMIT, {"consumerGroup": "AlertGroup", **place})
                 assert done is not None and done.code == 0
         wait_until(lambda: "RocketMQGroupStopped" in prometheus.firing(), SECONDS, "an alert: no consumer")
-        told.touch()
+        marker.touch()
         full = {"RocketMQTakesNoMessages", "RocketMQDiskFills"}
         wait_until(lambda: full <= prometheus.firing(), SECONDS, "alerts: the disk is full")

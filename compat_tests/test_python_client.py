@@ -116,13 +116,13 @@ def test_python_sends_and_java_receives(peer: Peer, how: str) -> None:
             received = consumer.collect(8)
     assert sorted(one.body for one in received) == [f"grün {number}" for number in range(8)]
     assert {one.unique_key for one in received} == ids
-    for came in received:
-        assert (came.tags, came.flag, came.properties["colour"]) == (
+    for records in received:
+        assert (records.tags, records.flag, records.properties["colour"]) == (
             "T",
-            7 if how != "batch" else came.flag,
+            7 if how != "batch" else records.flag,
             "blau",
         )
-        assert came.keys is not None and came.keys.startswith("k1 k")
+        assert records.keys is not None and records.keys.startswith("k1 k")
 
 
 def test_java_sends_and_python_receives(peer: Peer) -> None:

@@ -77,13 +77,13 @@ class ToolTimedOut(Exception):
 
 
 class Scenario:
-    """One run; `told` is the transcript to compare."""
+    """One run; `outcomes` is the transcript to compare."""
 
     def __init__(self, cluster: Cluster, driver: Driver, admin: Mqadmin) -> None:
         self.cluster = cluster
         self.driver = driver
         self._admin = admin
-        self.told: list[Any] = []
+        self.outcomes: list[Any] = []
 
     def run(self) -> None:
         """Send, move, read, and query."""
@@ -117,7 +117,7 @@ class Scenario:
         output = self._admin.run(*command, "-n", self.cluster.namesrv)
         if TIMEOUT in output.err:
             raise ToolTimedOut(f"{' '.join(command)}:\n{output.err}")
-        self.told.append((command, normalised(output.out), output.exit))
+        self.outcomes.append((command, normalised(output.out), output.exit))
 
     def _is_led_by(self, broker: str) -> bool:
         return self._leaders() == {broker}
@@ -148,7 +148,7 @@ class Scenario:
             for queue in wanted:
                 bodies = [f"{turn}-{queue.queue_id}-{number}" for number in range(EACH)]
                 results = producer.send_to(queue, [message(TOPIC, body) for body in bodies])
-                self.told.append([(one.status, one.queue, one.queue_offset) for one in results])
+                self.outcomes.append([(one.status, one.queue, one.queue_offset) for one in results])
 
     def _queues(self, producer: Producer) -> list[Queue]:
         try:
@@ -168,7 +168,7 @@ class Scenario:
             found = consumer.collect(count)
         for number in range(QUEUES):
             of_queue = [one for one in found if one.queue_id == number]
-            self.told.append([(one.broker_name, one.queue_offset, one.body) for one in of_queue])
+            self.outcomes.append([(one.broker_name, one.queue_offset, one.body) for one in of_queue])
         ends = {one.queue_id: one.queue_offset + 1 for one in found}
         wait_until(lambda: self._offsets(group, leader) == ends, 30, f"{leader} has the offsets of {group}")
 
@@ -196,10 +196,10 @@ class Scenario:
                     answer = connection.ask(code, fields)
                     assert answer is not None
                     remark = answer.remark or None  # Apache's broker sends "" for an empty remark
-                    self.told.append((code, answer.code, remark, answer.ext_fields.get("offset")))
+                    self.outcomes.append((code, answer.code, remark, answer.ext_fields.get("offset")))
                 answer = connection.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": TOPIC, "lo": "true"})
                 assert answer is not None
-                self.told.append(_without_times(json.loads(_strict(answer.body))))
+                self.outcomes.append(_without_times(json.loads(_strict(answer.body))))
 
     def _look_at_files(self) -> None:
         """Record the mappings on disk; the broker of an added queue is left to chance."""
@@ -213,7 +213,7 @@ class Scenario:
             kept["mappingDetail"]["hostedQueues"] = {
                 queue: hosted[queue] for queue in ("0", "1") if queue in hosted
             }
-            self.told.append((sorted(whole), whole["dataVersion"]["counter"], kept))
+            self.outcomes.append((sorted(whole), whole["dataVersion"]["counter"], kept))
 
     def _pull_by_hand(self) -> None:
         """Record the answers to pulls at the boundaries of mapping items, from the leading broker."""
@@ -223,8 +223,8 @@ class Scenario:
                 answer = connection.ask(RequestCode.PULL_MESSAGE, fields)
                 assert answer is not None
                 names = ("nextBeginOffset", "minOffset", "maxOffset", "offsetDelta")
-                told = [answer.ext_fields.get(name) for name in names]
-                self.told.append((offset, answer.code, told, len(answer.body)))
+                values = [answer.ext_fields.get(name) for name in names]
+                self.outcomes.append((offset, answer.code, values, len(answer.body)))
 
     def _refuse(self) -> None:
         """Record the answers about queues that another broker leads, or none."""
@@ -246,7 +246,7 @@ class Scenario:
                 for code, fields in asked:
                     answer = connection.ask(code, fields, b"x")
                     assert answer is not None
-                    self.told.append((code, queue_id, answer.code, answer.remark))
+                    self.outcomes.append((code, queue_id, answer.code, answer.remark))
 
     def _go_back(self) -> None:
         """Record the answer to a mapping that is older than the current one."""
@@ -257,7 +257,7 @@ class Scenario:
             code = RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC
             answer = connection.ask(code, fields, json.dumps(mapping).encode())
         assert answer is not None
-        self.told.append((answer.code, (answer.remark or "").partition("<")[0]))
+        self.outcomes.append((answer.code, (answer.remark or "").partition("<")[0]))
 
 
 def _strict(body: bytes) -> bytes:
@@ -286,7 +286,7 @@ def _transcript(peers: Peers, kind: str) -> list[Any]:
         stack.callback(admin.close)
         scenario = Scenario(cluster, peers.driver(CURRENT), admin)
         scenario.run()
-    return scenario.told
+    return scenario.outcomes
 
 
 @pytest.mark.overlap

@@ -42,8 +42,8 @@ def timed(topic: str, due: int, property: str = "TIMER_DELIVER_MS", body: str = 
     """Return a message due at a time in ms, set in one of the three ways; its body starts with the time."""
     left = {"TIMER_DELAY_SEC": (due - now()) // 1000, "TIMER_DELAY_MS": due - now(), "TIMER_DELIVER_MS": due}
     # Seconds are whole, so the requested time is a little earlier.
-    told = now() + left[property] * 1000 if property == "TIMER_DELAY_SEC" else due
-    return message(topic, f"{told} {property} {body}", timer=property, time=left[property])
+    stated = now() + left[property] * 1000 if property == "TIMER_DELAY_SEC" else due
+    return message(topic, f"{stated} {property} {body}", timer=property, time=left[property])
 
 
 def due_of(body: str) -> int:

@@ -19,7 +19,7 @@ from mqgateway.engine.message import SysFlag
 
 GZIP_WINDOW: Final = 31
 """Largest window, with gzip's header and trailer."""
-PIECE: Final = 256 * 1024
+CHUNK_SIZE: Final = 256 * 1024
 """Bytes of a frame inflated at a time."""
 LZ4_BODY: Final = 1
 ZSTD_BODY: Final = 2
@@ -65,7 +65,7 @@ def inflate_zstd(data: Data, limit: int) -> bytes:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
             bytes(data), read_across_frames=True
         ) as stream:
-            while len(out) <= limit and (part := stream.read(min(PIECE, limit + 1 - len(out)))):
+            while len(out) <= limit and (part := stream.read(min(CHUNK_SIZE, limit + 1 - len(out)))):
                 out += part
     except zstandard.ZstdError as error:
         raise InflateError(f"zstd: {error}") from error
@@ -101,14 +101,14 @@ def _inflated(inflater: zlib._Decompress, name: str, data: Data, limit: int) -> 
 
 
 def _lz4_frame(data: Data, limit: int) -> tuple[bytes, Data]:
-    """Inflate in pieces: the library takes memory for all that is allowed, which costs more than the work."""
+    """Inflate in chunks: the library takes memory for all that is allowed, which costs more than the work."""
     inflater = lz4.frame.LZ4FrameDecompressor()
     parts: list[bytes] = []
     size = 0
     given = bytes(data)
     while size <= limit and not inflater.eof:
         try:
-            part: bytes = inflater.decompress(given, max_length=min(PIECE, limit + 1 - size))
+            part: bytes = inflater.decompress(given, max_length=min(CHUNK_SIZE, limit + 1 - size))
         except (RuntimeError, MemoryError) as error:
             raise InflateError(f"lz4: {error}") from error
         if not part and not inflater.eof:

@@ -52,9 +52,9 @@ _WHOLE_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _FLAT = rf'(?:[^"{{}}\[\]]++|{_WHOLE_STRING.pattern})*+'
 _PLAIN = re.compile(rf"[{{\[](?:{_FLAT}(?:[{{\[]{_FLAT}[\]}}])?+)*?[\]}}]", re.DOTALL)
 _WINDOW = 4096
-_PIECES_A_STEP = 256
-_PIECES_TAKEN = 10
-"""Cost of passing a value on, besides its parts, in pieces read."""
+_TOKENS_PER_STEP = 256
+_TOKENS_PER_VALUE = 10
+"""Cost of passing a value on, besides its parts, in tokens read."""
 _NO_SUCH_KEY = "no string, whole number or object as key"
 _OPENED: Any = object()
 _NO_KEY: Any = object()
@@ -150,7 +150,7 @@ def _decoded(text: bytes) -> str:
 class _Reader:
     """Parses a value in one pass, without recursion: open containers are on a stack.
 
-    Each piece of the text is read once by Python. Where an array or object begins, a look-ahead of at most
+    Each token of the text is read once by Python. Where an array or object begins, a look-ahead of at most
     `_WINDOW` characters may find all of it, small and plain; then orjson parses it. If not, the next
     look-ahead is after its end, so that all look-aheads together are linear in the length of the text.
     """
@@ -162,11 +162,11 @@ class _Reader:
         "_in_key",
         "_key",
         "_parts",
-        "_pieces",
         "_plain_from",
         "_stack",
         "_take",
         "_text",
+        "_tokens",
     )
 
     def __init__(self, text: str, depth: int, take: Callable[[Path, Any], None] | None) -> None:
@@ -179,7 +179,7 @@ class _Reader:
         self._in_key = False  # True within an object that is a key
         self._plain_from = 0  # position of the next look-ahead
         self._parts = 0  # of the value for `take`
-        self._pieces = 0  # read since the last step
+        self._tokens = 0  # read since the last step
         self._began = 0  # begin of the value or bracket just read, with blanks before it
 
     def read(self) -> Steps[Any]:
@@ -187,9 +187,9 @@ class _Reader:
         text, match_value = self._text, _VALUE.match
         while True:
             self._began = position
-            self._pieces += 1
-            if self._pieces > _PIECES_A_STEP:
-                self._pieces = 0
+            self._tokens += 1
+            if self._tokens > _TOKENS_PER_STEP:
+                self._tokens = 0
                 yield
             match = match_value(text, position)
             if match is None:
@@ -297,7 +297,7 @@ class _Reader:
                 self._take((*[key for _, key in self._stack[1:]], key), value)
                 value = None
                 # The consumer reads all of it again.
-                self._pieces += self._parts + _PIECES_TAKEN
+                self._tokens += self._parts + _TOKENS_PER_VALUE
             self._parts = 0
         self._count(1)
         if type(holder) is list:
@@ -345,7 +345,7 @@ def _text(value: Any, *, bare_keys: bool, sort: bool, indent: bool = False) -> s
 
 
 class _Writer:
-    """Appends the pieces of a text to a list."""
+    """Appends the fragments of a text to a list."""
 
     __slots__ = ("_bare_keys", "_indent", "_parts", "_sort")
 

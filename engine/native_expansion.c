@@ -77,7 +77,7 @@ int is_text(Text text) {
 }
 
 /* Whether a property that ends here might be taken for a checksum, by the rule of mapping._is_plain, or by more. */
-static int may_look_sealed(const uint8_t *begin, const uint8_t *end) {
+static int may_look_like_crc(const uint8_t *begin, const uint8_t *end) {
     if (end - begin < DIGITS + 2)
         return 0;
     for (int place = 1; place <= DIGITS; place++)
@@ -100,7 +100,7 @@ static uint8_t *put_property(uint8_t *to, Text name, Text value) {
     to = put(to, name.at, name.size);
     *to++ = NAME_VALUE_SEPARATOR_BYTE;
     to = put(to, value.at, value.size);
-    if (may_look_sealed(begin, to))
+    if (may_look_like_crc(begin, to))
         return NULL;
     *to++ = PROPERTY_SEPARATOR_BYTE;
     return to;

@@ -153,24 +153,24 @@ PyObject *native_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
         return NULL;
     }
     Py_ssize_t count = PySequence_Fast_GET_SIZE(places);
-    PyObject *pieces = PyList_New(count);
-    for (Py_ssize_t number = 0; pieces != NULL && number < count; number++) {
+    PyObject *slices = PyList_New(count);
+    for (Py_ssize_t number = 0; slices != NULL && number < count; number++) {
         long long offset, size;
-        PyObject *piece = NULL;
+        PyObject *slice = NULL;
         if (place_of(PySequence_Fast_GET_ITEM(places, number), &offset, &size)) {
             if (offset >= begin && size >= 0 && size <= buffer.len && offset - begin <= buffer.len - size)
-                piece = PyBytes_FromStringAndSize((const char *)buffer.buf + (offset - begin), (Py_ssize_t)size);
+                slice = PyBytes_FromStringAndSize((const char *)buffer.buf + (offset - begin), (Py_ssize_t)size);
             else
                 PyErr_SetString(PyExc_ValueError, "a place that does not lie in the buffer");
         }
-        if (piece == NULL)
-            Py_CLEAR(pieces);
+        if (slice == NULL)
+            Py_CLEAR(slices);
         else
-            PyList_SET_ITEM(pieces, number, piece);
+            PyList_SET_ITEM(slices, number, slice);
     }
     PyBuffer_Release(&buffer);
     Py_DECREF(places);
-    return pieces;
+    return slices;
 }
 
 const char native_gather_doc[] = "gather(buffer, begin, end, places, number)\n--\n\n"

@@ -5,7 +5,7 @@
     with Producer("my-producers", "127.0.0.1:9876") as producer:
         producer.send(Message("TopicTest", "hello"))
 
-What programs use has short names here; each module below is the public face of one part:
+What programs use has short names here; each module below is the public API of one part:
 
     mqgateway             producers, consumers and their errors, for programs that block
     mqgateway.aio         the same for asyncio; `mqgateway.deferred` for Twisted

@@ -215,17 +215,17 @@ class _Reader:
         is_zeros = at == 0 or self._is_zero(at - 1)
         while at < self._limit:
             offset = self._have(at, min(CHUNK, self._limit - at))
-            piece = self._data[offset:]
-            for match in _FIND_MAGIC.finditer(piece):
+            chunk = self._data[offset:]
+            for match in _FIND_MAGIC.finditer(chunk):
                 before = match.start() - 4 - self._lead
                 begin = at + before
                 if before >= 0 and isinstance(self.record(begin), bytes):
-                    between = piece[:before]
+                    between = chunk[:before]
                     return begin, is_zeros and not any(between)
-            is_zeros = is_zeros and not any(piece)
-            if len(piece) <= BLANK_SIZE + self._lead:
+            is_zeros = is_zeros and not any(chunk)
+            if len(chunk) <= BLANK_SIZE + self._lead:
                 break
-            at += len(piece) - BLANK_SIZE - self._lead + 1
+            at += len(chunk) - BLANK_SIZE - self._lead + 1
         return self._limit, is_zeros
 
     def _is_zero(self, at: int) -> bool:

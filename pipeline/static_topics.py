@@ -55,16 +55,16 @@ def leader(queue: MessageQueue, route: TopicRouteData) -> str | None:
 
 
 def _infos(route: TopicRouteData) -> Iterator[_Info]:
-    for name, told in (route.topic_queue_mapping_by_broker or {}).items():
-        if not isinstance(told, Mapping):
+    for name, mapping in (route.topic_queue_mapping_by_broker or {}).items():
+        if not isinstance(mapping, Mapping):
             continue
-        scope = json_members.read(told, "scope", "") or GLOBAL_SCOPE
+        scope = json_members.read(mapping, "scope", "") or GLOBAL_SCOPE
         yield _Info(
             name,
             PREFIX + scope.removeprefix("__"),
-            json_members.read(told, "epoch", 0, json_members.LONG_BITS),
-            json_members.read(told, "totalQueues", 0),
-            list(map(int, json_members.read(told, "currIdMap", dict[str, Any]()))),
+            json_members.read(mapping, "epoch", 0, json_members.LONG_BITS),
+            json_members.read(mapping, "totalQueues", 0),
+            list(map(int, json_members.read(mapping, "currIdMap", dict[str, Any]()))),
         )
 
 

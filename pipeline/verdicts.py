@@ -100,25 +100,25 @@ class Verdict:
         """Return the content of the file."""
         query, batch = self.transaction
         listed = [{**one._asdict(), "packed": base64.b64encode(one.packed).decode()} for one in self.places]
-        told = {
+        document = {
             "query": query,
             "batch": batch,
             "group": self.group,
             "decidedAt": self.decided_at,
             "places": listed,
         }
-        return json.dumps(told).encode()
+        return json.dumps(document).encode()
 
     @classmethod
     def decode(cls, data: bytes, is_done: bool) -> Verdict:
         """Return the verdict of a file's content. Raises `ValueError`, `KeyError` or `TypeError`."""
-        told = json.loads(data)
+        document = json.loads(data)
         listed = [
             Places(**{**one, "packed": base64.b64decode(one["packed"], validate=True)})
-            for one in told["places"]
+            for one in document["places"]
         ]
-        transaction = Transaction(str(told["query"]), int(told["batch"]))
-        return cls(transaction, str(told["group"]), int(told["decidedAt"]), tuple(listed), is_done)
+        transaction = Transaction(str(document["query"]), int(document["batch"]))
+        return cls(transaction, str(document["group"]), int(document["decidedAt"]), tuple(listed), is_done)
 
     def done(self) -> Verdict:
         """Return the verdict after the brokers have acknowledged its commit."""

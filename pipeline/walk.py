@@ -81,7 +81,7 @@ class RangeWalk:
         if not self._requested or requested != self._requested[0]:
             raise PipelineError(f"an answer for offset {requested} out of turn")
         self._requested.popleft()
-        if answer.min_offset > requested and not self._is_between_pieces(answer):
+        if answer.min_offset > requested and not self._is_between_items(answer):
             self._lost_before(requested, answer.min_offset)
             if answer.status is not PullStatus.FOUND:
                 self._go(max(answer.min_offset, answer.next_offset))
@@ -115,7 +115,7 @@ class RangeWalk:
             self._ahead = 1
             self.forget_requested()
 
-    def _is_between_pieces(self, answer: Answer) -> bool:
+    def _is_between_items(self, answer: Answer) -> bool:
         """Return True if the gap is one between two mapping items of a static topic's queue: a later one
         begins higher than the one before it ends. A lost offset is recognized only in the first item."""
         return self._is_static and answer.status is not PullStatus.OFFSET_ILLEGAL

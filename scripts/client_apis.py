@@ -5,7 +5,7 @@
 
 The core's classes are the specification: their constructors, and the signature and docstring of each public
 method. The tables below add what the core cannot know. Written by hand is what differs between the two: the
-bases in `gateway/client/blocking_face.py` and `aio_face.py`. Needs ruff, which formats what is written.
+bases in `gateway/client/blocking_facade.py` and `aio_facade.py`. Needs ruff, which formats what is written.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Method(NamedTuple):
 
 
 APIS = (
-    Api("Producer", "producer", "Face", "Sends messages."),
+    Api("Producer", "producer", "Facade", "Sends messages."),
     Api("PushConsumer", "push", "Listening", "Gives messages to a listener."),
-    Api("PullConsumer", "pull", "Face", "Pulls on request."),
+    Api("PullConsumer", "pull", "Facade", "Pulls on request."),
     Api("LitePullConsumer", "lite_pull", "Iterated", "Pulls ahead, and is polled."),
     Api("SimpleConsumer", "simple", "Iterated", "Receives messages, and acknowledges each."),
-    Api("Admin", "admin", "Face", f"Administers brokers and name servers: see `{IMPORTED}.admin`."),
+    Api("Admin", "admin", "Facade", f"Administers brokers and name servers: see `{IMPORTED}.admin`."),
 )
 FAMILIES = (
     Family("blocking", "Blocking", {"Producer": "Sending"}, is_async=False),
@@ -227,7 +227,7 @@ def module(family: Family) -> str:
 def family_imports(family: Family, names: set[str]) -> Iterator[str]:
     """The imports of those names that the classes of the core have not."""
     for name in {*(family.bases.get(api.name, api.base) for api in APIS), LISTENER}:
-        yield f"from {IMPORTED}.{family.name}_face import {name}"
+        yield f"from {IMPORTED}.{family.name}_facade import {name}"
     for api in APIS:
         yield f"from {IMPORTED} import {api.core}"
     yield f"from {IMPORTED}.loop import Loop"

@@ -102,8 +102,8 @@ def test_traffic_and_lag_of_a_store(spark: SparkSession, broker: Broker, tmp_pat
     broker.send(topic, [f"{number:03}" for number in range(80)])
     picture = tmp_path / "traffic.svg"
     report = traffic(spark, str(broker.server.store_dir), picture=str(picture), step="hour")
-    told = json.loads(report.as_json())["details"]
-    [mine] = [one for one in told["topics"] if one["topic"] == topic]
+    details = json.loads(report.as_json())["details"]
+    [mine] = [one for one in details["topics"] if one["topic"] == topic]
     assert mine["messages"] == 80 and mine["bytes"] > 80 * 90
-    assert sum(count for _, count, _ in told["points"]) == report.rows
-    assert told["damagedPlaces"] == 0 and picture.read_text().startswith("<svg")
+    assert sum(count for _, count, _ in details["points"]) == report.rows
+    assert details["damagedPlaces"] == 0 and picture.read_text().startswith("<svg")

@@ -64,11 +64,11 @@ def test_batch_writes_rows_that_both_sources_read(spark: SparkSession, broker: B
     """Keys, headers and null values come back; `format("rocketmq")` has the same offsets and bodies."""
     topic = new_topic(broker, "spark_batch", maker)
     write(numbered(spark, 0, COUNT), broker.kafka, topic)
-    came = read(spark, broker.kafka, topic).select("key", "value", "headers", "partition", "offset").collect()
-    assert sorted(row.offset for row in came if row.partition == 1) == list(range(COUNT // 2))
-    numbers = sorted(int(row.key.decode()[1:]) for row in came)
+    rows = read(spark, broker.kafka, topic).select("key", "value", "headers", "partition", "offset").collect()
+    assert sorted(row.offset for row in rows if row.partition == 1) == list(range(COUNT // 2))
+    numbers = sorted(int(row.key.decode()[1:]) for row in rows)
     assert numbers == list(range(COUNT))
-    for row in came:
+    for row in rows:
         number = int(row.key.decode()[1:])
         assert row.partition == number % PARTITIONS
         assert row.value == (f"{number:05}".encode() if number % 10 else None)
@@ -76,7 +76,7 @@ def test_batch_writes_rows_that_both_sources_read(spark: SparkSession, broker: B
     options = {"nameServer": broker.namesrv, "topic": topic}
     columns = "queueId,queueOffset,body,keys,propertyMap"
     ours = spark.read.format("rocketmq").options(**options, includeColumns=columns).load().collect()
-    by_place = {(row.partition, row.offset): row for row in came}
+    by_place = {(row.partition, row.offset): row for row in rows}
     assert len(ours) == COUNT
     for message in ours:
         row = by_place[message.queueId, message.queueOffset]

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from compat_tests.support.processes import free_ports
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, our_broker
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.codes import RequestCode
 from spark_tests.broker import Broker
 from spark_tests.test_stream import once, stream
@@ -27,28 +27,28 @@ class Moving:
 
     def __init__(self, addresses: dict[str, str]) -> None:
         self._addresses = addresses
-        self._pieces = [Piece(0, 1, "broker-a", 0)]
-        self._tell()
+        self._items = [MappingItem(0, 1, "broker-a", 0)]
+        self._report()
 
     def move(self, to: str) -> None:
         """Move the queue as `mqadmin remappingStaticTopic` does."""
-        last = self._pieces[-1]
-        self._pieces.append(Piece(last.gen + 1, 1, to, last.logic_offset + BLOCK))
-        self._tell()
+        last = self._items[-1]
+        self._items.append(MappingItem(last.gen + 1, 1, to, last.logic_offset + BLOCK))
+        self._report()
 
     def send(self, *bodies: str) -> None:
         """Send to the leading broker."""
         fields = {"a": "fillers", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}
-        with RawConnection(self._addresses[self._pieces[-1].broker_name]) as connection:
+        with RawConnection(self._addresses[self._items[-1].broker_name]) as connection:
             for body in bodies:
                 answer = connection.ask(RequestCode.SEND_MESSAGE_V2, fields | {"m": "false"}, body.encode())
                 assert answer is not None and answer.code == 0, answer
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         for name, address in self._addresses.items():
-            mapping = TopicQueueMappingDetail(TOPIC, name, 1, len(self._pieces))
-            if any(piece.broker_name == name for piece in self._pieces):
-                mapping.queues[QUEUE] = self._pieces
+            mapping = TopicQueueMappingDetail(TOPIC, name, 1, len(self._items))
+            if any(item.broker_name == name for item in self._items):
+                mapping.queues[QUEUE] = self._items
             fields = {"topic": TOPIC, "defaultTopic": "TBW102", "readQueueNums": "8", "writeQueueNums": "8"}
             fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "order": "false"}
             body = json.dumps(mapping.to_json()).encode()

@@ -35,8 +35,8 @@ def test_damage_is_passed_over_and_told(spark: SparkSession, broker: Broker, tmp
         file.seek(victim.physicalOffset + 88)
         file.write(b"\xff")
     assert read(spark, tmp_path, topic=topic).count() == 49
-    [told] = read(spark, tmp_path, topic=topic, corruptRows="true").where("corrupt is not null").collect()
-    assert (told.physicalOffset, told.corrupt) == (victim.physicalOffset, "the body does not match its CRC")
+    [row] = read(spark, tmp_path, topic=topic, corruptRows="true").where("corrupt is not null").collect()
+    assert (row.physicalOffset, row.corrupt) == (victim.physicalOffset, "the body does not match its CRC")
     with pytest.raises(Exception, match="set the option skipCorrupt to true"):
         read(spark, tmp_path, skipCorrupt="false").count()
 

@@ -23,7 +23,7 @@ from mqgateway.gateway.controller import requests as controller
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, every
 from mqgateway.gateway.mqadmin.usage import help_of
 from mqgateway.gateway.namesrv import service as name_server
-from mqgateway.gateway.nouns import CATALOGUE as NOUNS
+from mqgateway.gateway.resources import CATALOGUE as RESOURCE_COMMANDS
 
 SERVERS: Mapping[str, Callable[[], OptionSet]] = {
     "Broker": lambda: OptionSet(BrokerOptions(), RemotingOptions(), StoreOptions(), TlsOptions()),
@@ -141,10 +141,10 @@ def _cell(text: str) -> str:
 
 
 def commands() -> str:
-    """Every command that is declared: those of mqadmin, and the nouns."""
+    """Every command that is declared: those of mqadmin, and resource commands."""
     lines = ["# Every command", ""]
     lines += ["What `--help` says. [Commands](../commands.md) has what they have in common.", ""]
-    for catalogue in (NOUNS, MQADMIN):
+    for catalogue in (RESOURCE_COMMANDS, MQADMIN):
         lines += _of_catalogue(catalogue)
     return "\n".join(lines) + "\n"
 

@@ -41,7 +41,7 @@ COMMITTED = 150
 TOPIC, GROUP = "orders.v1", "kafka-readers"
 STORE_TOPIC = "orders|v1"
 
-Told = tuple[int, int, str, list[tuple[str, str]], int, int]
+RecordFields = tuple[int, int, str, list[tuple[str, str]], int, int]
 """Queue, offset, body, properties, and the times of birth and storing of a message."""
 
 
@@ -134,13 +134,13 @@ def write(home: Home, peer: Peer, client: KafkaClient) -> None:
         member.commit()
 
 
-def pull_all(peer: Peer) -> list[Told]:
+def pull_all(peer: Peer) -> list[RecordFields]:
     """Every message of the topic, as its queue and offset, body, properties and times tell it."""
-    found: list[Told] = []
+    found: list[RecordFields] = []
     with peer.pull(peer.name("auditors")) as consumer:
         for queue in consumer.queues(STORE_TOPIC):
             assert consumer.min_offset(queue) == 0
-            found += [told(each) for each in read_queue(consumer, queue)]
+            found += [fields_of(each) for each in read_queue(consumer, queue)]
             tagged = consumer.pull(queue, 0, expression="blue").messages
             assert tagged
             assert {each.tags for each in tagged} == {"blue"}
@@ -158,7 +158,7 @@ def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[Received]:
         offset = pulled.next_offset
 
 
-def told(received: Received) -> Told:
+def fields_of(received: Received) -> RecordFields:
     """Return the fields that must be the same before and after."""
     properties = {
         name: value
@@ -185,7 +185,7 @@ def check_group(peer: Peer) -> None:
     assert sum(offsets) >= COMMITTED
 
 
-def check_queries(home: Home, peer: Peer, admin: Mqadmin, before: list[Told]) -> None:
+def check_queries(home: Home, peer: Peer, admin: Mqadmin, before: list[RecordFields]) -> None:
     """Records are found by their keys, and shown by the official tools."""
     with peer.producer() as producer:
         for key, body in (("key-7", "record-7" * 8), ("own-9", "message-9")):
@@ -198,7 +198,7 @@ def check_queries(home: Home, peer: Peer, admin: Mqadmin, before: list[Told]) ->
         assert row == [BROKER_NAME, str(queue_id), "0", str(end)], status.out
 
 
-def check_return(home: Home, peer: Peer, converted: Path, before: list[Told]) -> None:
+def check_return(home: Home, peer: Peer, converted: Path, before: list[RecordFields]) -> None:
     """Our broker continues on what Apache's has left."""
     back = home.folder / "back"
     shutil.move(converted, back)

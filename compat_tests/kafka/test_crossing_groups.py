@@ -93,7 +93,7 @@ class Turn:
 
     def __init__(self, both: Crossing, group: str, topic: str) -> None:
         self._both, self.group, self.topic = both, group, topic
-        self.came: dict[Place, str] = {}
+        self.received: dict[Place, str] = {}
         self.repeated: list[Place] = []
         self.first = committed(both, group, topic)
         self._lock = threading.Lock()
@@ -101,9 +101,9 @@ class Turn:
     def add(self, place: Place, body: str) -> None:
         """Keep a message."""
         with self._lock:
-            if place in self.came:
+            if place in self.received:
                 self.repeated.append(place)
-            self.came[place] = body
+            self.received[place] = body
 
     def check(self, *, is_whole: bool = True) -> None:
         """After the member has left: it received each message of its range once.
@@ -111,9 +111,11 @@ class Turn:
         Not `is_whole`: the program that drives the client forgets what came in the last moment.
         """
         # The last commit of a client of RocketMQ has no answer, so that it may be carried out later.
-        wait_until(lambda: not self.came.keys() - self._committed(), SECONDS, "received, and will be again")
+        wait_until(
+            lambda: not self.received.keys() - self._committed(), SECONDS, "received, and will be again"
+        )
         assert not self.repeated
-        assert not (is_whole and self._committed() - self.came.keys()), "committed, and not received"
+        assert not (is_whole and self._committed() - self.received.keys()), "committed, and not received"
 
     def _committed(self) -> set[Place]:
         last = committed(self._both, self.group, self.topic)
@@ -121,7 +123,7 @@ class Turn:
 
     def wait(self, count: int = ENOUGH) -> None:
         """Wait until as many messages came."""
-        wait_until(lambda: len(self.came) >= count, SECONDS, f"{count} messages for {self.group}")
+        wait_until(lambda: len(self.received) >= count, SECONDS, f"{count} messages for {self.group}")
 
 
 def committed(both: Crossing, group: str, topic: str) -> dict[int, int]:
@@ -218,10 +220,10 @@ def test_group_moves_under_load_without_loss_or_repeats(
     turns.append(turn)
     assert sum(committed(both, group, topic).values()) == sent == len(load.bodies)
     for one, two in itertools.pairwise(turns):
-        assert not one.came.keys() & two.came.keys()
+        assert not one.received.keys() & two.received.keys()
     if rocketmq_turn is python_turn:
-        came = sorted(body for turn in turns for body in turn.came.values())
-        assert came == sorted(load.bodies)
+        received = sorted(body for turn in turns for body in turn.received.values())
+        assert received == sorted(load.bodies)
 
 
 def test_mqadmin_resets_a_group_for_kafka(both: Crossing, admin: Tool) -> None:

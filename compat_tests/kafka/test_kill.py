@@ -115,8 +115,8 @@ class Readers(threading.Thread):
 
     def received(self) -> Places:
         """Return the values received so far."""
-        came = [one for member in self._members for one in list(member.records)]
-        return {(one.partition, one.offset): str(one.value) for one in came}
+        received = [one for member in self._members for one in list(member.records)]
+        return {(one.partition, one.offset): str(one.value) for one in received}
 
     def stop(self) -> None:
         """End after a last commit."""

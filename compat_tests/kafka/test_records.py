@@ -42,25 +42,25 @@ def test_keys_values_headers_and_times_come_back(client: KafkaClient, name: str)
         ],
     )
     assert [tuple(place) for place in placed] == [(0, offset) for offset in range(4)]
-    came = client.consume(name, 4)
-    assert [record.offset for record in came] == list(range(4))
-    assert [(record.key, record.value) for record in came] == [
+    received = client.consume(name, 4)
+    assert [record.offset for record in received] == list(range(4))
+    assert [(record.key, record.value) for record in received] == [
         ("key", "value"),
         ("", ""),
         (None, "no key"),
         ("no value", None),
     ]
-    assert [record.timestamp - now for record in came] == [-5000, -4000, -3000, -2000]
-    assert sorted(came[0].headers) == sorted((name, value) for name, value in headers)
-    assert not any(record.headers for record in came[1:])
+    assert [record.timestamp - now for record in received] == [-5000, -4000, -3000, -2000]
+    assert sorted(received[0].headers) == sorted((name, value) for name, value in headers)
+    assert not any(record.headers for record in received[1:])
 
 
 @pytest.mark.needs("null_headers")
 def test_null_header_values_come_back(client: KafkaClient, name: str) -> None:
     create_topic(client.address, name)
     client.produce(name, [{"value": "v", "headers": [["none", None], ["some", "x"]]}])
-    (came,) = client.consume(name, 1)
-    assert came.headers == (("none", None), ("some", "x"))
+    (received,) = client.consume(name, 1)
+    assert received.headers == (("none", None), ("some", "x"))
 
 
 def test_batches_keep_their_compression(client: KafkaClient, name: str) -> None:
@@ -69,8 +69,8 @@ def test_batches_keep_their_compression(client: KafkaClient, name: str) -> None:
         records = [{"value": f"{codec} {number} " + 200 * "x"} for number in range(50)]
         client.produce(name, records, compression=codec)
     count = 50 * len(client.compressions)
-    came = client.consume(name, count)
-    assert values(came) == [
+    received = client.consume(name, count)
+    assert values(received) == [
         f"{codec} {number} " + 200 * "x" for codec in client.compressions for number in range(50)
     ]
     stored = stored_batches(client.address, name)
@@ -105,17 +105,17 @@ def test_records_go_to_the_partitions_that_are_named(client: KafkaClient, name: 
     placed = client.produce(name, records)
     assert [place.partition for place in placed] == [number % 4 for number in range(40)]
     assert sorted(place.offset for place in placed if place.partition == 2) == list(range(10))
-    came = client.consume(name, 40, dict.fromkeys(range(4), 0))
-    assert values(came) == [str(number) for partition in range(4) for number in range(partition, 40, 4)]
+    received = client.consume(name, 40, dict.fromkeys(range(4), 0))
+    assert values(received) == [str(number) for partition in range(4) for number in range(partition, 40, 4)]
 
 
 def test_records_of_one_key_stay_in_order(client: KafkaClient, name: str) -> None:
     create_topic(client.address, name, 4)
     records = [{"key": f"key-{number % 7}", "value": f"{number}"} for number in range(70)]
     client.produce(name, records)
-    came = sorted(client.consume(name, 70, dict.fromkeys(range(4), 0)))
-    for key in {record.key for record in came}:
-        same = [record for record in came if record.key == key]
+    received = sorted(client.consume(name, 70, dict.fromkeys(range(4), 0)))
+    for key in {record.key for record in received}:
+        same = [record for record in received if record.key == key]
         assert len({record.partition for record in same}) == 1
         assert [int(str(record.value)) % 7 for record in same] == 10 * [int(str(key)[-1])]
         assert [int(str(record.value)) for record in same] == sorted(int(str(one.value)) for one in same)
@@ -150,5 +150,5 @@ def test_idempotent_producer_numbers_its_batches(client: KafkaClient, name: str)
 def test_reading_in_the_middle_of_a_batch_starts_at_the_offset(client: KafkaClient, name: str) -> None:
     create_topic(client.address, name)
     client.produce(name, numbered(10), compression="gzip")
-    came = client.consume(name, 4, {0: 6})
-    assert [(record.offset, record.value) for record in came] == [(n, f"value-{n}") for n in range(6, 10)]
+    received = client.consume(name, 4, {0: 6})
+    assert [(record.offset, record.value) for record in received] == [(n, f"value-{n}") for n in range(6, 10)]

@@ -42,8 +42,8 @@ def test_all_of_a_thousand_partitions_are_written_and_read(client: KafkaClient, 
     assert sorted((place.partition, place.offset) for place in placed) == [
         (partition, offset) for partition in range(PARTITIONS) for offset in range(2)
     ]
-    came = client.consume(name, len(records), dict.fromkeys(range(PARTITIONS), 0), SECONDS)
-    assert [record.value for record in sorted(came)] == [
+    received = client.consume(name, len(records), dict.fromkeys(range(PARTITIONS), 0), SECONDS)
+    assert [record.value for record in sorted(received)] == [
         f"{turn}-{partition}" for partition in range(PARTITIONS) for turn in "ab"
     ]
     delete_topic(client.address, name)

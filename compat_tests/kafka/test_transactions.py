@@ -134,9 +134,9 @@ def test_offsets_are_committed_with_the_records_that_were_written(
     assert aborted
     copied: list[str] = []
     while len(copied) < 20:
-        came = producer.copy(member, target)
-        assert came
-        copied += came
+        received = producer.copy(member, target)
+        assert received
+        copied += received
     assert sorted(copied) == sorted(values("v", 20))
     program.leave(member)
     source.transact(topic, ["late"])

@@ -47,11 +47,11 @@ def of_a_run(results: Results) -> list[str]:
     for name in sorted([*CLASSES, *NOT_HERE]):
         outcomes = results.classes.get(name, {})
         again = [f"{method} (try {one.tries})" for method, one in sorted(outcomes.items()) if one.tries > 1]
-        told = [f"cannot apply: {NOT_HERE[name]}"] if name in NOT_HERE else []
-        told += [_cell(outcomes)] if _ran(outcomes) else []
-        told += [_remark({}, outcomes)]
-        told += [f"tried again: {', '.join(again)}"] if again else []
-        lines.append(f"{name}: {'; '.join(one for one in told if one) or 'did not run'}")
+        remarks = [f"cannot apply: {NOT_HERE[name]}"] if name in NOT_HERE else []
+        remarks += [_cell(outcomes)] if _ran(outcomes) else []
+        remarks += [_remark({}, outcomes)]
+        remarks += [f"tried again: {', '.join(again)}"] if again else []
+        lines.append(f"{name}: {'; '.join(one for one in remarks if one) or 'did not run'}")
     return lines
 
 

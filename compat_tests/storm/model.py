@@ -47,8 +47,8 @@ def number_in(body: bytes, seed: int) -> int | None:
     try:
         if int(body[:8], 16) != zlib.crc32(body[8:]):
             return None
-        told = json.loads(body[8:])
-        return int(told["number"]) if told["seed"] == seed else None
+        document = json.loads(body[8:])
+        return int(document["number"]) if document["seed"] == seed else None
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -387,8 +387,10 @@ class ControlledGroup:
         for one in alone:
             del self.acknowledged[one.body]
             print(f"lost, as Apache's master was alone: {one}")
-        told = [str(one) for one in losses if not one.is_apaches_alone]
-        assert not told, f"{len(told)} of {len(self.acknowledged)} are lost: {told[:5]}; {self.reigns.all}"
+        reported = [str(one) for one in losses if not one.is_apaches_alone]
+        assert not reported, (
+            f"{len(reported)} of {len(self.acknowledged)} are lost: {reported[:5]}; {self.reigns.all}"
+        )
 
     def lost(self, log: bytes) -> dict[str, Acknowledged]:
         """Return the acknowledged messages that are not in a log at their acknowledged offset."""

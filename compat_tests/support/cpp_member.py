@@ -18,7 +18,7 @@ from rocketmq.ffi import MessageModel, _CConsumeStatus
 _lock = threading.Lock()
 
 
-def tell(what: dict[str, Any]) -> None:
+def report(what: dict[str, Any]) -> None:
     """Print a line; listeners work in threads."""
     with _lock:
         print(json.dumps(what), flush=True)
@@ -36,42 +36,42 @@ def send(namesrv: str, topic: str, wanted: list[dict[str, Any]]) -> None:
         message.set_keys("key")
         shard = one.get("shard")
         result = producer.send_sync(message) if shard is None else producer.send_orderly(message, shard)
-        tell({"status": result.status.name, "id": result.msg_id, "offset": result.offset})
+        report({"status": result.status.name, "id": result.msg_id, "offset": result.offset})
     producer.shutdown()
 
 
-def consume(told: dict[str, Any]) -> None:
+def consume(options: dict[str, Any]) -> None:
     """Consume until the input ends; the first ``refuse`` deliveries are given back."""
-    model = MessageModel.BROADCASTING if told["broadcasting"] else MessageModel.CLUSTERING
-    consumer = PushConsumer(told["group"], orderly=told["orderly"], message_model=model)
-    consumer.set_namesrv_addr(told["namesrv"])
-    refusals = [None] * told["refuse"]
+    model = MessageModel.BROADCASTING if options["broadcasting"] else MessageModel.CLUSTERING
+    consumer = PushConsumer(options["group"], orderly=options["orderly"], message_model=model)
+    consumer.set_namesrv_addr(options["namesrv"])
+    refusals = [None] * options["refuse"]
 
-    def came(_: object, handle: object) -> int:
+    def on_message(_: object, handle: object) -> int:
         message = RecvMessage(handle)
         place = message.queue_id, message.queue_offset
-        tell({"body": message.body.decode(), "place": place, "times": message.reconsume_times})
+        report({"body": message.body.decode(), "place": place, "times": message.reconsume_times})
         status = _CConsumeStatus.RECONSUME_LATER if refusals else _CConsumeStatus.CONSUME_SUCCESS
         if refusals:
             refusals.pop()
         return int(status.value)
 
-    consumer.subscribe(told["topic"], None, told["expression"])
+    consumer.subscribe(options["topic"], None, options["expression"])
     # The package's own way takes an exception for a message that was consumed.
-    consumer._register_callback(came)
+    consumer._register_callback(on_message)
     consumer.start()
-    tell({"up": True})
+    report({"up": True})
     sys.stdin.read()
     consumer.shutdown()
 
 
 def main() -> None:
     """Do what the argument says."""
-    told = json.loads(sys.argv[1])
-    if "send" in told:
-        send(told["namesrv"], told["topic"], told["send"])
+    options = json.loads(sys.argv[1])
+    if "send" in options:
+        send(options["namesrv"], options["topic"], options["send"])
     else:
-        consume(told)
+        consume(options)
 
 
 if __name__ == "__main__":

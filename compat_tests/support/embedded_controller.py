@@ -45,10 +45,10 @@ class Controlled:
         make = apache_broker if kind == "apache" else our_broker
         for name in NAMES:
             port = free_ports((-2, 0, 1))
-            told = {"enableControllerMode": "true", "controllerAddr": self.controller_address}
-            told |= {"brokerName": name, "haListenPort": str(port + 1)}
+            overrides = {"enableControllerMode": "true", "controllerAddr": self.controller_address}
+            overrides |= {"brokerName": name, "haListenPort": str(port + 1)}
             self.broker_addresses.append(f"{HOST}:{port}")
-            self._parts.append(make(folder / name, port, self.namesrv_address, told))
+            self._parts.append(make(folder / name, port, self.namesrv_address, overrides))
 
     def words(self) -> dict[str, str]:
         """Return the placeholders in calls of mqadmin, each with its server's name or address."""

@@ -138,8 +138,8 @@ class Http:
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
         try:
             with urllib.request.urlopen(request, timeout=CALL_SECONDS, context=self._context) as answer:
-                told: dict[str, Any] = json.loads(answer.read())
-                return told
+                document: dict[str, Any] = json.loads(answer.read())
+                return document
         except urllib.error.HTTPError as error:
             raise Unanswered(f"{error.code} {error.read()!r}") from None
         except OSError as error:

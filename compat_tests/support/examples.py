@@ -57,8 +57,8 @@ class Example:
         # Chunks, not lines: some programs end without the end of their line.
         stdout = self._process.popen.stdout
         assert stdout is not None
-        while piece := os.read(stdout.fileno(), 65536):
-            self._output += piece
+        while chunk := os.read(stdout.fileno(), 65536):
+            self._output += chunk
 
     def __enter__(self) -> Example:
         return self

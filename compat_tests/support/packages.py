@@ -25,7 +25,7 @@ SECONDS = 3000
 BOOT_SECONDS = 120
 
 
-def told(command: Sequence[str | Path], timeout: float = SECONDS, **variables: str) -> str:
+def output_of(command: Sequence[str | Path], timeout: float = SECONDS, **variables: str) -> str:
     """Run a program to its end; return its output. Raises RuntimeError if it fails."""
     done = subprocess.run(
         command,
@@ -47,11 +47,11 @@ class Bare:
     def __init__(self, root: Path, *packages: str) -> None:
         self.root = root
         include = [f"--include={','.join(packages)}"] if packages else []
-        told(["debootstrap", "--variant=minbase", *include, SUITE, root])
+        output_of(["debootstrap", "--variant=minbase", *include, SUITE, root])
 
     def run(self, *command: str, timeout: float = SECONDS) -> str:
         """Run a program inside; return its output."""
-        return told(["chroot", self.root, *command], timeout, DEBIAN_FRONTEND="noninteractive")
+        return output_of(["chroot", self.root, *command], timeout, DEBIAN_FRONTEND="noninteractive")
 
     def install(self, *packages: str) -> float:
         """Install Debian's packages, or files of packages; return the duration in seconds."""
@@ -82,11 +82,11 @@ class Bare:
     @contextmanager
     def mounted(self) -> Iterator[None]:
         """Mount `/proc` while entered: a server reads some of its files."""
-        told(["mount", "--bind", "/proc", self.root / "proc"])
+        output_of(["mount", "--bind", "/proc", self.root / "proc"])
         try:
             yield
         finally:
-            told(["umount", self.root / "proc"])
+            output_of(["umount", self.root / "proc"])
 
 
 class Booted:
@@ -118,7 +118,7 @@ class Booted:
     def run(self, *command: str) -> str:
         """Run a program inside; return its output. Raises RuntimeError if it fails."""
         enter = ("nsenter", f"--target={self._first}", "--mount", "--uts", "--ipc", "--pid", "--root")
-        return told([*enter, *command])
+        return output_of([*enter, *command])
 
     def property(self, unit: str, name: str) -> str:
         """Return a property of a unit, as systemd reports it."""

@@ -18,7 +18,7 @@ from mqgateway.gateway.client import Context, MessageQueue, PushConsumer, Receiv
 _lock = threading.Lock()
 
 
-def tell(what: dict[str, Any]) -> None:
+def report(what: dict[str, Any]) -> None:
     """Print a line under a lock, because listeners run in threads."""
     with _lock:
         print(json.dumps(what), flush=True)
@@ -29,13 +29,13 @@ def show(messages: Sequence[ReceivedMessage], context: Context) -> None:
     for message in messages:
         queue = message.queue
         place = [queue.broker_name, queue.queue_id, message.queue_offset]
-        tell({"body": message.body.decode(), "place": place})
+        report({"body": message.body.decode(), "place": place})
 
 
 def queues_changed(topic: str, queues: Collection[MessageQueue], ours: Collection[MessageQueue]) -> None:
     """Print the assigned queues."""
     if not topic.startswith("%RETRY%"):
-        tell({"queues": sorted(queue.queue_id for queue in ours)})
+        report({"queues": sorted(queue.queue_id for queue in ours)})
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
     )
     consumer.subscribe(topic)
     with consumer:
-        tell({"client_id": consumer.client_id})
+        report({"client_id": consumer.client_id})
         sys.stdin.read()
 
 

@@ -73,10 +73,10 @@ class Record:
     @classmethod
     def load(cls, version: str, path: Path = RECORD) -> Record:
         """Load the record; it is empty if the file is missing or about another version."""
-        told = json.loads(path.read_text()) if path.exists() else {}
-        if told.get("version") != version:
+        document = json.loads(path.read_text()) if path.exists() else {}
+        if document.get("version") != version:
             return cls(version)
-        return cls(version, {name: Outcome(**one) for name, one in told["scenarios"].items()})
+        return cls(version, {name: Outcome(**one) for name, one in document["scenarios"].items()})
 
     def save(self, path: Path = RECORD) -> None:
         """Write the record, one line per scenario. Readers see the old or the new file, never a part."""
@@ -94,13 +94,13 @@ class Record:
         one = self.outcomes.get(name)
         return one is not None and (one.digest, one.result) == (digest, PASSED)
 
-    def merge(self, came: Mapping[str, Outcome], digests: Mapping[str, str]) -> None:
+    def merge(self, results: Mapping[str, Outcome], digests: Mapping[str, str]) -> None:
         """Add the outcomes of a run, which may cover only some scenarios, and drop stale ones.
 
         An outcome is kept as long as its file still has the digest it ran with; `digests` has those of all
         files.
         """
-        self.outcomes |= came
+        self.outcomes |= results
         for name, one in list(self.outcomes.items()):
             if digests.get(file_of(name)) != one.digest:
                 del self.outcomes[name]
@@ -176,8 +176,8 @@ def has_our_part(stem: str, folder: Path = FOLDER) -> bool:
     """Return True if a part of this project is used beside the server."""
     for module in helpers(stem, folder):
         for package, rest in imports(_path(module, folder)):
-            is_face = package == "mqgateway" and rest.partition(".")[0] not in PRODUCT
-            if is_face or (package in PRODUCT and OUR_PARTS & {package, *rest.split(".")}):
+            is_public = package == "mqgateway" and rest.partition(".")[0] not in PRODUCT
+            if is_public or (package in PRODUCT and OUR_PARTS & {package, *rest.split(".")}):
                 return True
     return False
 

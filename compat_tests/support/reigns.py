@@ -44,7 +44,7 @@ class Loss(NamedTuple):
 
     body: str
     kind: str
-    told: Acknowledged
+    ack: Acknowledged
     epoch: int | None
     successor: Reign | None
     began: int | None
@@ -52,16 +52,16 @@ class Loss(NamedTuple):
     @property
     def is_apaches_alone(self) -> bool:
         """True if it is proved that Apache's master acknowledged it without its successor."""
-        return self.kind == "apache" and self.began is not None and self.told.place >= self.began
+        return self.kind == "apache" and self.began is not None and self.ack.place >= self.began
 
     def __str__(self) -> str:
-        told, after = self.told, self.successor
-        text = f"{self.body[:8]} acknowledged by {self.kind} {told.by} in epoch {self.epoch}, queue offset "
-        text += f"{told.offset}, at {told.place} of its log"
+        ack, after = self.ack, self.successor
+        text = f"{self.body[:8]} acknowledged by {self.kind} {ack.by} in epoch {self.epoch}, queue offset "
+        text += f"{ack.offset}, at {ack.place} of its log"
         if after is None:
             return f"{text}; nobody succeeded it"
         return (
-            f"{text}, {told.at - after.since:+.3f} s after {after.master} may have been master in epoch "
+            f"{text}, {ack.at - after.since:+.3f} s after {after.master} may have been master in epoch "
             f"{after.epoch}, which begins at {self.began}"
         )
 
@@ -91,13 +91,13 @@ class Reigns(Background):
             self.all.append(Reign(epoch, master, self._seen))
         self._seen = asked
 
-    def loss(self, body: str, kind: str, told: Acknowledged, epochs: Sequence[tuple[int, int]]) -> Loss:
+    def loss(self, body: str, kind: str, ack: Acknowledged, epochs: Sequence[tuple[int, int]]) -> Loss:
         """Return the facts about a lost message; `epochs` are the logs' epochs with their start offsets."""
-        reigned = [one for one in self.all if one.master == told.by and one.since <= told.at]
+        reigned = [one for one in self.all if one.master == ack.by and one.since <= ack.at]
         if not reigned:
-            return Loss(body, kind, told, None, None, None)
+            return Loss(body, kind, ack, None, None, None)
         epoch = reigned[-1].epoch
-        after = next((one for one in self.all if one.epoch > epoch and one.master != told.by), None)
+        after = next((one for one in self.all if one.epoch > epoch and one.master != ack.by), None)
         # An epoch without a message is in no list: the next epoch begins at the same offset.
         began = next((start for number, start in epochs if after and number >= after.epoch), None)
-        return Loss(body, kind, told, epoch, after, began)
+        return Loss(body, kind, ack, epoch, after, began)

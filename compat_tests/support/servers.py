@@ -196,8 +196,8 @@ def class_data() -> tuple[str, ...]:
 def _write_class_data(folder: Path, archive: Path) -> None:
     aside = folder / archive.name
     jvm = (*TEST_JVM, f"-XX:ArchiveClassesAtExit={aside}")
-    port, nobody = free_ports((-2, 0, 1)), f"{HOST}:{free_ports()}"
-    broker = _apache_broker(folder, port, nobody, APACHE_TEST_SETTINGS, jvm, CURRENT)
+    port, unused = free_ports((-2, 0, 1)), f"{HOST}:{free_ports()}"
+    broker = _apache_broker(folder, port, unused, APACHE_TEST_SETTINGS, jvm, CURRENT)
     broker.start()
     broker.stop(ARCHIVE_SECONDS)
     aside.rename(archive)

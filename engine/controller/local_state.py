@@ -23,7 +23,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import JsonError, loads
 from mqgateway.engine.tables.journal import Change
 from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import in_pieces
+from mqgateway.engine.tables.jsonfile import in_chunks
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -105,18 +105,18 @@ class LocalState:
     def tick(self) -> None:
         """Write the file if it lacks changes; see `State.tick`."""
         if self._is_durable:
-            self._file.retry(self._pieces)
+            self._file.retry(self._chunks)
         else:
-            self._file.save(self._pieces, at_once=True)
+            self._file.save(self._chunks, at_once=True)
             self._file.when_durable(self._mended)
 
     def close(self, on_closed: Callable[[], None]) -> None:
         """Write the file synchronously if it lacks changes; see `State.close`."""
-        self._file.close(self._pieces)
+        self._file.close(self._chunks)
         on_closed()
 
     def _proceed(self, on_agreed: OnAgreed) -> None:
-        self._file.proceed(self._pieces)
+        self._file.proceed(self._chunks)
 
         def durable(error: OSError | None) -> None:
             if error is not None:
@@ -140,9 +140,9 @@ class LocalState:
             self._is_durable = True
             log.info("%s is written again: this controller leads", self._path)
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _chunks(self) -> Iterator[bytes]:
         sets = {name: one.to_json() for name, one in self._sets.items()}
-        return in_pieces({SETS: sets, TERM: self._term})
+        return in_chunks({SETS: sets, TERM: self._term})
 
 
 def _check_readable(disk: Disk, path: str) -> None:

@@ -124,8 +124,8 @@ class Feed:
         if self.next_offset < 0:
             return None
         log, offset = self._log, self.next_offset
-        piece_end = min(log.position, offset - offset % log.file_size + log.file_size, self._border())
-        size = min(piece_end - offset, self._options.ha_transfer_batch_size)
+        chunk_end = min(log.position, offset - offset % log.file_size + log.file_size, self._border())
+        size = min(chunk_end - offset, self._options.ha_transfer_batch_size)
         self.flow.limit = self._limit()
         room = self.flow.room(now)
         if room is not None:

@@ -59,8 +59,8 @@ def change_properties(text: bytes, changes: Mapping[str, str]) -> bytes:
     A property that is missing is added below the rest. Raises `ConfigError` as `load_properties`.
     """
     mark = text[: len(_MARKS[0])] if text.startswith(_MARKS[0]) else b""
-    pieces = re.split(rb"(\r\n|\r|\n)", text[len(mark) :])
-    lines, ends = pieces[::2], pieces[1::2]
+    parts = re.split(rb"(\r\n|\r|\n)", text[len(mark) :])
+    lines, ends = parts[::2], parts[1::2]
     end_of_line = ends[0] if ends else b"\n"
     missing = dict(changes)
     for item in _items(text, ""):

@@ -97,8 +97,8 @@ class EntryDispatcher:
         entry = self._log.entry(index)
         assert entry is not None
         self._is_waiting = True
-        told = self._compared if kind is PushType.COMPARE else self._truncated
-        self._effects.send(self._peer, self._push(kind, (entry,)), partial(told, self._turn, index))
+        on_reply = self._compared if kind is PushType.COMPARE else self._truncated
+        self._effects.send(self._peer, self._push(kind, (entry,)), partial(on_reply, self._turn, index))
 
     def _compared(self, turn: int, index: int, answer: PushAnswer | None, now: int) -> None:
         if not self._is_current(turn):

@@ -98,5 +98,5 @@ class MemberState:
         if (role, leader) != (self.role, self.leader):
             log.info("%s is %s in term %d, the leader is %s", self.self_id, role.value, self.term, leader)
         self.role, self.leader, self.transferee = role, leader, ""
-        for told in self.on_change:
-            told(now)
+        for listener in self.on_change:
+            listener(now)

@@ -68,9 +68,9 @@ _EMPTY: Final = "="
 _YES: Final = "1"
 _NEGATIVE: Final = re.compile("-[0-9]{1,19}")
 _NOT_TEXT: Final = re.compile("[\x00\x01\x02]")
-_LOOKS_SEALED: Final = re.compile(r"(?:CRC32.|#).[0-9]{10}\Z", re.DOTALL)
+_LOOKS_LIKE_CRC: Final = re.compile(r"(?:CRC32.|#).[0-9]{10}\Z", re.DOTALL)
 """The end of properties that a store takes for a checksum of the record, perhaps with a wrong byte in it."""
-_SEAL_SIZE: Final = 19
+_CRC_TEXT_SIZE: Final = 19
 
 
 class PropertiesTooLarge(CodecError):
@@ -256,8 +256,8 @@ def _text(data: Data) -> str | None:
 
 def _is_plain(name: str, value: str) -> bool:
     """Return True if a store reads the property back as it was, wherever it stands."""
-    text = f"{name}{NAME_VALUE_SEPARATOR}{value[-_SEAL_SIZE:]}"
-    return _LOOKS_SEALED.search(text) is None
+    text = f"{name}{NAME_VALUE_SEPARATOR}{value[-_CRC_TEXT_SIZE:]}"
+    return _LOOKS_LIKE_CRC.search(text) is None
 
 
 def _base64(data: Data | bytearray) -> str:

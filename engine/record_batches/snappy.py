@@ -94,10 +94,10 @@ def copy_back(out: bytearray, offset: int, length: int, position: int) -> None:
     start = len(out) - offset
     if offset == 0 or start < 0:
         raise CodecError(f"snappy copy from {offset} bytes back, {len(out)} are there", position)
-    piece = out[start : start + length]
-    while len(piece) < length:
-        piece += piece[: length - len(piece)]
-    out += piece
+    chunk = out[start : start + length]
+    while len(chunk) < length:
+        chunk += chunk[: length - len(chunk)]
+    out += chunk
 
 
 def compress_snappy(data: bytes | bytearray | memoryview) -> bytes:

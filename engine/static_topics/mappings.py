@@ -13,7 +13,7 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check, check_follows
+from mqgateway.engine.static_topics.items import MappingItem, MappingRefused, check, check_follows
 from mqgateway.engine.tables.config_table import VERSION, ConfigTable
 from mqgateway.engine.worker import Worker
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mqgateway.engine.options import BrokerOptions
 
 GLOBAL_SCOPE = "__global__"
-PIECES_MAX = 1000
-"""Pieces of one queue."""
+QUEUE_ITEMS_MAX = 1000
+"""Maximum number of mapping items of one queue."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class TopicQueueMappingDetail:
     total_queues: int
     epoch: int
     scope: str = GLOBAL_SCOPE
-    queues: dict[int, list[Piece]] = field(default_factory=dict)
+    queues: dict[int, list[MappingItem]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -42,8 +42,8 @@ class TopicQueueMappingDetail:
         return self.topic
 
     @property
-    def piece_count(self) -> int:
-        """The pieces of all queues."""
+    def item_count(self) -> int:
+        """Number of mapping items of all queues."""
         return sum(map(len, self.queues.values()))
 
     @classmethod
@@ -51,10 +51,12 @@ class TopicQueueMappingDetail:
         """Raises `ConfigError`."""
         topic = json_members.read_name(value, "topic")
         hosted = json_members.read(value, "hostedQueues", dict[str, Any]())
-        if not all(isinstance(pieces, list) and len(pieces) <= PIECES_MAX for pieces in hosted.values()):
+        if not all(isinstance(items, list) and len(items) <= QUEUE_ITEMS_MAX for items in hosted.values()):
             raise ConfigError("the mapping items of a queue are not a list, or are too many")
         try:
-            queues = {int(key): [Piece.from_json(one) for one in pieces] for key, pieces in hosted.items()}
+            queues = {
+                int(key): [MappingItem.from_json(one) for one in items] for key, items in hosted.items()
+            }
         except (TypeError, ValueError) as error:
             raise ConfigError(f"the number of a queue cannot be read: {error}") from None
         return cls(
@@ -68,15 +70,15 @@ class TopicQueueMappingDetail:
 
     def to_json(self) -> dict[str, Any]:
         """Return all members by RocketMQ's names; `currIdMap` is worked out for name servers only."""
-        hosted = {number: [piece.to_json() for piece in pieces] for number, pieces in self.queues.items()}
+        hosted = {number: [item.to_json() for item in items] for number, items in self.queues.items()}
         return self.info() | {"currIdMap": {}, "hostedQueues": hosted}
 
     def leads(self, queue_id: int) -> bool:
         """Return True if the broker is the one that a queue is written to."""
-        pieces = self.queues.get(queue_id)
-        if not pieces:
+        items = self.queues.get(queue_id)
+        if not items:
             return False
-        return pieces[-1].broker_name == self.broker_name
+        return items[-1].broker_name == self.broker_name
 
     def info(self) -> dict[str, Any]:
         """Return what is registered with name servers: the queues the broker leads, and their physical
@@ -84,7 +86,7 @@ class TopicQueueMappingDetail:
         """
         return {
             "bname": self.broker_name,
-            "currIdMap": {one: pieces[-1].queue_id for one, pieces in self.queues.items() if self.leads(one)},
+            "currIdMap": {one: items[-1].queue_id for one, items in self.queues.items() if self.leads(one)},
             "dirty": False,
             "epoch": self.epoch,
             "scope": self.scope,
@@ -104,7 +106,7 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
     ) -> None:
         super().__init__(disk, path, clock, worker, ())
         self._options = options
-        self.piece_count = 0
+        self.item_count = 0
 
     def _implied(self, name: str) -> None:
         return None
@@ -117,20 +119,20 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
     def load(self) -> None:
         """As `ConfigTable.load`."""
         super().load()
-        self._count_pieces()
+        self._count_items()
 
-    def _count_pieces(self) -> None:
-        self.piece_count = sum(mapping.piece_count for mapping in self._table.values())
+    def _count_items(self) -> None:
+        self.item_count = sum(mapping.item_count for mapping in self._table.values())
 
     def put(self, *configs: TopicQueueMappingDetail) -> None:
         """As `ConfigTable.put`."""
         for mapping in configs:
-            self.piece_count += mapping.piece_count - self._pieces_of(mapping.topic)
+            self.item_count += mapping.item_count - self._items_of(mapping.topic)
         super().put(*configs)
 
-    def _pieces_of(self, topic: str) -> int:
+    def _items_of(self, topic: str) -> int:
         known = self._table.get(topic)
-        return 0 if known is None else known.piece_count
+        return 0 if known is None else known.item_count
 
     def update(self, mapping: TopicQueueMappingDetail, *, force: bool = False) -> None:
         """Merge a mapping; mapping items that it does not contain stay. Raises `MappingRefused`.
@@ -139,8 +141,8 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
         """
         if mapping.broker_name != self._options.broker_name:
             raise MappingRefused(f"the mapping is for broker {mapping.broker_name}")
-        for pieces in mapping.queues.values():
-            check(pieces)
+        for items in mapping.queues.values():
+            check(items)
         old = self._table.get(mapping.topic)
         whole = mapping
         if old is not None and not force:
@@ -156,18 +158,18 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
             raise MappingRefused(
                 f"the queues of a topic are numbered from 0, below {most} (maxQueuesPerTopic)"
             )
-        pieces = self.piece_count + mapping.piece_count - self._pieces_of(mapping.topic)
-        if pieces > self._options.max_queue_pieces:
-            raise MappingRefused(f"{pieces} pieces of queues are too many (maxQueuePieces)")
+        items = self.item_count + mapping.item_count - self._items_of(mapping.topic)
+        if items > self._options.max_queue_pieces:
+            raise MappingRefused(f"{items} pieces of queues are too many (maxQueuePieces)")
 
     def _check(self, mapping: TopicQueueMappingDetail, old: TopicQueueMappingDetail) -> None:
         if mapping.epoch < old.epoch:
             raise MappingRefused(f"Can't accept data with small epoch {mapping.epoch} < {old.epoch}")
         if mapping.scope != old.scope:
             raise MappingRefused(f"Can't accept data with unmatched scope {mapping.scope} != {old.scope}")
-        for number, pieces in old.queues.items():
+        for number, items in old.queues.items():
             if number in mapping.queues:
-                check_follows(pieces, mapping.queues[number], mapping.epoch == old.epoch)
+                check_follows(items, mapping.queues[number], mapping.epoch == old.epoch)
             elif mapping.epoch == old.epoch:
                 raise MappingRefused("Cannot accept equal epoch with null data")
 
@@ -178,19 +180,19 @@ class Mappings(ConfigTable[TopicQueueMappingDetail]):
         Raises `ConfigError`, and then nothing has changed. Standard: `SlaveSynchronize.syncTopicConfig`.
         """
         table = {VERSION: reported.get("mappingDataVersion")}
-        if (told := reported.get("topicQueueMappingDetailMap")) is not None:
-            table[self.member] = told
+        if (mappings := reported.get("topicQueueMappingDetailMap")) is not None:
+            table[self.member] = mappings
         is_new = super().adopt(table)
-        self._count_pieces()
+        self._count_items()
         return is_new
 
     def delete(self, name: str) -> bool:
         """As `ConfigTable.delete`."""
-        self.piece_count -= self._pieces_of(name)
+        self.item_count -= self._items_of(name)
         return super().delete(name)
 
-    def clean(self, topic: str, queues: Mapping[int, list[Piece]]) -> None:
+    def clean(self, topic: str, queues: Mapping[int, list[MappingItem]]) -> None:
         """Replace the mapping items of queues by those that are left; a queue with none is forgotten."""
         old = self._table[topic]
-        left = {number: pieces for number, pieces in {**old.queues, **queues}.items() if pieces}
+        left = {number: items for number, items in {**old.queues, **queues}.items() if items}
         self.put(replace(old, queues=left))

@@ -23,7 +23,7 @@ from mqgateway.engine.store.client_elements import (
     element_with_room_for_crc,
     encode_batch,
     encode_element,
-    sealed_batch,
+    fill_crcs,
     split_batch,
 )
 from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
@@ -34,15 +34,15 @@ _PRODUCER: Final = PROPERTY_KAFKA_PRODUCER.encode() + b"\1"
 
 
 class PlainBatch:
-    """The messages of a batch body; with `seals` each record has a checksum of all its bytes.
+    """The messages of a batch body; with `has_crc` each record has a checksum of all its bytes.
 
     Raises `MessageIllegal` for inconsistent lengths, and if there is no room for a checksum.
     """
 
-    def __init__(self, elements: bytes, seals: bool) -> None:
+    def __init__(self, elements: bytes, has_crc: bool) -> None:
         parts = split_batch(elements)
-        self._parts = [element_with_room_for_crc(part) for part in parts] if seals else parts
-        self._seals = seals
+        self._parts = [element_with_room_for_crc(part) for part in parts] if has_crc else parts
+        self._has_crc = has_crc
 
     def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
         """Return the size in bytes of each record in the log."""
@@ -59,10 +59,10 @@ class PlainBatch:
         store_timestamp: int,
     ) -> bytes:
         """Return the records, concatenated. The arguments are those of `record.encode_batch`."""
-        pieces = encode_batch(
+        buffers = encode_batch(
             message, self._parts, topic, sizes, sys_flag, queue_offset, physical_offset, store_timestamp
         )
-        return b"".join(sealed_batch(pieces) if self._seals else pieces)
+        return b"".join(fill_crcs(buffers) if self._has_crc else buffers)
 
     def rows(self, sizes: list[int]) -> Batch:
         """Return the rows to dispatch."""
@@ -187,7 +187,7 @@ class NativeBatch:
 ClientBatch = PlainBatch | EvenBatch | NativeBatch
 
 
-def cut(elements: bytes, seals: bool) -> ClientBatch:
+def cut(elements: bytes, has_crc: bool) -> ClientBatch:
     """Parse a batch body into messages. Raises as `PlainBatch`.
 
     None of them ends a batch of a Kafka producer. The property that marks this is removed, as it may have
@@ -195,8 +195,8 @@ def cut(elements: bytes, seals: bool) -> ClientBatch:
     """
     if _PRODUCER in elements:
         elements = _without_producers(elements)
-    if seals:
-        return PlainBatch(elements, seals)
+    if has_crc:
+        return PlainBatch(elements, has_crc)
     if native is not None:
         sizes = native.element_sizes(elements)
         if sizes is not None:

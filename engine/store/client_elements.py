@@ -22,7 +22,7 @@ from mqgateway.engine.store.record import (
     SYS_FLAG_AT,
     crc32,
     crc_digits,
-    sealed,
+    fill_crc,
     with_room_for_crc,
 )
 
@@ -36,7 +36,7 @@ ELEMENT_SIZE_MIN: Final = _ELEMENT_SIZE + _I2.size
 """Bytes of an element besides its body and properties."""
 _PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
 """From the queue offset to the store timestamp: both offsets, the fields known before, the time."""
-BATCH_PIECES: Final = 4
+BUFFERS_PER_RECORD: Final = 4
 _QUEUE_OFFSET_AT: Final = 20
 
 Element = tuple[int, bytes, bytes]
@@ -122,16 +122,16 @@ def encode_batch(
     physical_offset: int,
     store_timestamp: int,
 ) -> list[bytes]:
-    """The records of a batch, which lie one behind the other, in `BATCH_PIECES` pieces each.
+    """The records of a batch, which lie one behind the other, in `BUFFERS_PER_RECORD` buffers each.
 
     `sizes` are from `batch_sizes`, the offsets are those of the first; else as `encode`."""
     magic, field = topic
     queue_id, born_timestamp, born_host = message.queue_id, message.born_timestamp, message.born_host
     store_host, reconsume_times = message.store_host, message.reconsume_times
     prepared, pack = message.prepared_transaction_offset, HEADS[sys_flag & HOST_V6_FLAGS].pack
-    pieces: list[bytes] = []
+    buffers: list[bytes] = []
     for (flag, body, properties), size in zip(parts, sizes, strict=True):
-        pieces += (
+        buffers += (
             pack(
                 size,
                 magic,
@@ -155,7 +155,7 @@ def encode_batch(
         )
         physical_offset += size
         queue_offset += 1
-    return pieces
+    return buffers
 
 
 def place_batch(
@@ -165,10 +165,10 @@ def place_batch(
     queue_offset: int,
     physical_offset: int,
     store_timestamp: int,
-    seals: bool,
+    has_crc: bool,
 ) -> None:
     """Give records of `encode_batch`, which lie one behind the other, the place and time they are stored at;
-    with `seals` they get checksums as by `sealed`. The offsets are those of the first."""
+    with `has_crc` they get checksums as by `fill_crc`. The offsets are those of the first."""
     place = _PLACES[sys_flag & SysFlag.BORN_HOST_V6].pack_into
     born = bytes(records[SYS_FLAG_AT : BORN_HOST_AT + (20 if sys_flag & SysFlag.BORN_HOST_V6 else 8)])
     view = memoryview(records)
@@ -176,12 +176,15 @@ def place_batch(
     for size in sizes:
         place(records, at + _QUEUE_OFFSET_AT, queue_offset, physical_offset + at, born, store_timestamp)
         end = at + size
-        if seals:
+        if has_crc:
             records[end - 11 : end - 1] = crc_digits(crc32(view[at : end - CRC_SIZE]) & 0x7FFFFFFF)
         at = end
         queue_offset += 1
 
 
-def sealed_batch(pieces: list[bytes]) -> list[bytes]:
-    """The records of `encode_batch`, whose properties have room for it, each `sealed`."""
-    return [sealed(b"".join(pieces[at : at + BATCH_PIECES])) for at in range(0, len(pieces), BATCH_PIECES)]
+def fill_crcs(buffers: list[bytes]) -> list[bytes]:
+    """The records of `encode_batch`, whose properties have room for it, each with its checksum."""
+    return [
+        fill_crc(b"".join(buffers[at : at + BUFFERS_PER_RECORD]))
+        for at in range(0, len(buffers), BUFFERS_PER_RECORD)
+    ]

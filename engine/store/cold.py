@@ -17,7 +17,7 @@ from mqgateway.engine.worker import Worker
 AHEAD: Final = 1 << 20
 """Bytes to prefetch after a cold read: a consumer of old messages reads on."""
 
-Piece = tuple[File, int, int]
+FileRange = tuple[File, int, int]
 """An open file, an offset in it and a number of bytes."""
 
 
@@ -28,20 +28,20 @@ _RECORD_MAX: Final = 16 << 20
 class ColdRead(Exception):
     """Bytes are not in memory. `position` is that of the first of them, in the log or a queue's files."""
 
-    def __init__(self, position: int, pieces: Sequence[Piece]) -> None:
-        super().__init__(f"{len(pieces)} pieces, the first at {position}, are not in memory")
+    def __init__(self, position: int, ranges: Sequence[FileRange]) -> None:
+        super().__init__(f"{len(ranges)} pieces, the first at {position}, are not in memory")
         self.position = position
-        self.pieces = pieces
+        self.ranges = ranges
 
     def bring(self, *, ahead: bool = True) -> None:
         """Read the bytes into the page cache; waits for the disk. Raises `OSError`.
 
         With `ahead` the bytes that follow are prefetched too.
         """
-        for file, offset, size in self.pieces:
+        for file, offset, size in self.ranges:
             file.read(offset, size)
         if ahead:
-            file, offset, size = self.pieces[-1]
+            file, offset, size = self.ranges[-1]
             file.read_ahead(offset + size, AHEAD)
 
     def bring_by(self, worker: Worker, done: Callable[[], None], *, ahead: bool) -> None:
@@ -57,6 +57,6 @@ class ColdRecords(ColdRead):
 
     def bring(self, *, ahead: bool = True) -> None:
         """Read the records, without prefetching."""
-        for file, offset, _ in self.pieces:
+        for file, offset, _ in self.ranges:
             size = int.from_bytes(file.read(offset, 4), "big")
             file.read(offset, min(size, _RECORD_MAX))

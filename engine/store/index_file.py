@@ -284,7 +284,7 @@ class ColdEntries(ColdRead):
     def __init__(
         self, cold: ColdRead, files: list[IndexFile], key_hash: int, begin: int, end: int, limit: int
     ) -> None:
-        super().__init__(cold.position, cold.pieces)
+        super().__init__(cold.position, cold.ranges)
         self._files = files
         self._query = key_hash, begin, end, limit
 

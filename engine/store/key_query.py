@@ -115,7 +115,7 @@ class KeyQuery:
             return [self._record_at(offset, may_wait) for offset in offsets]
         except ColdRead as cold:
             rest = [(0, offset, 4) for offset in offsets if offset >= cold.position]
-            raise ColdRecords(cold.position, self._log.pieces(rest)) from None
+            raise ColdRecords(cold.position, self._log.ranges(rest)) from None
 
 
 class KeyCondition:

@@ -41,19 +41,19 @@ class LargeBatch:
 
 
 def made_ready(
-    message: Message, elements: bytes, topic: tuple[int, bytes], sys_flag: int, seals: bool, most: int
+    message: Message, elements: bytes, topic: tuple[int, bytes], sys_flag: int, has_crc: bool, most: int
 ) -> Steps[LargeBatch]:
     """Encode a batch as a cooperative task.
 
     `message` has the fields that all have in common; `topic` and `sys_flag` are those of `encode`. With
-    `seals` records have room for a checksum of all of them. Raises `MessageIllegal` for inconsistent lengths,
-    and for more than `most` messages.
+    `has_crc` records have room for a checksum of all of them. Raises `MessageIllegal` for inconsistent
+    lengths, and for more than `most` messages.
     """
     at, total = 0, len(elements)
     batch = LargeBatch(total)
     while at < total:
         end = _end_of_part(elements, at)
-        some = cut(elements[at:end], seals)
+        some = cut(elements[at:end], has_crc)
         at = end
         sizes = some.sizes(topic, sys_flag)
         batch.records += some.records(message, topic, sizes, sys_flag, 0, 0, 0)

@@ -19,7 +19,7 @@ from mypy_extensions import mypyc_attr
 
 from mqgateway.engine.disk import File, Slices
 from mqgateway.engine.options import FlushDiskType, StoreOptions
-from mqgateway.engine.store.cold import Piece
+from mqgateway.engine.store.cold import FileRange
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, store_timestamp
 from mqgateway.engine.store.results import Record
@@ -122,7 +122,7 @@ class Log(Protocol):
     def window(self, offset: int) -> tuple[Slices, int, int] | None:
         """Return the mapped bytes around an offset, with their begin and end in the log; None if unknown."""
 
-    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
+    def ranges(self, places: Sequence[tuple[int, int, int]]) -> list[FileRange]:
         """Return the file ranges of each (anything, offset, size), except those that are not in the log."""
 
     def repair_tail(self) -> File:

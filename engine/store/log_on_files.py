@@ -15,7 +15,7 @@ from mypy_extensions import mypyc_attr
 
 from mqgateway.engine.disk import File, Slices
 from mqgateway.engine.extension import native
-from mqgateway.engine.store.cold import ColdRead, Piece
+from mqgateway.engine.store.cold import ColdRead, FileRange
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
 from mqgateway.engine.store.results import Record
@@ -39,12 +39,12 @@ def gather(
         gathered = native.gather(buffer, begin, end, places, number)
         if gathered is not None:
             return gathered
-    pieces = []
+    slices = []
     for _, offset, size in places[number:]:
         if not begin <= offset <= offset + size <= end:
             break
-        pieces.append(buffer[offset - begin : offset - begin + size])
-    return b"".join(pieces), len(pieces)
+        slices.append(buffer[offset - begin : offset - begin + size])
+    return b"".join(slices), len(slices)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)  # a group's log is one, and is not compiled
@@ -131,9 +131,9 @@ class LogOnFiles(Log):
             if window is not None:
                 buffer, begin, end = window
                 if begin <= first and last + max(places, key=_SIZE)[2] <= end:  # most are close together
-                    pieces = None if native is None else native.slices(buffer, begin, places)
-                    if pieces is not None:
-                        return pieces
+                    slices = None if native is None else native.slices(buffer, begin, places)
+                    if slices is not None:
+                        return slices
                     return [buffer[offset - begin : offset - begin + size] for _, offset, size in places]
         for number, (_, offset, size) in enumerate(places):
             if buffer is None or not begin <= offset <= end - size:
@@ -163,12 +163,12 @@ class LogOnFiles(Log):
         return found
 
     def _read_one(self, places: Sequence[tuple[int, int, int]], number: int, may_wait: bool) -> bytes | None:
-        """Return `read` of one of several places; `ColdRead` has the pieces of it and of all after it."""
+        """Return `read` of one of several places; `ColdRead` has the ranges of it and of all after it."""
         _, offset, size = places[number]
         try:
             return self.read(offset, size, may_wait)
         except ColdRead:
-            raise ColdRead(offset, self.pieces(places[number:])) from None
+            raise ColdRead(offset, self.ranges(places[number:])) from None
 
     def _view(self, offset: int) -> tuple[memoryview | None, int, int]:
         """Return the result of `window` as a view; None if it is not real memory."""
@@ -195,7 +195,7 @@ class LogOnFiles(Log):
             try:
                 data = self.read(offset, place[2], may_wait)
             except ColdRead:
-                raise ColdRead(offset, self.pieces(places[number:])) from None
+                raise ColdRead(offset, self.ranges(places[number:])) from None
             if data is None:
                 return None
             parts.append(data)
@@ -213,7 +213,7 @@ class LogOnFiles(Log):
         window = windows.get(place, files.file(start), offset - start, length, self.file_size)
         return None if window is None else (window[0], start + window[1], start + window[2])
 
-    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
+    def ranges(self, places: Sequence[tuple[int, int, int]]) -> list[FileRange]:
         """Return the file range of each (anything, offset, size), except those that are not in the log."""
         starts, first = self.files.starts, self.min_offset
         return [

@@ -457,7 +457,7 @@ class QueueReader:
                 total += size
                 if len(places) == _BRING_RECORDS:
                     break
-        return ColdRead(cold.position, self._log.pieces(places) or cold.pieces)
+        return ColdRead(cold.position, self._log.ranges(places) or cold.ranges)
 
     def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         """Return physical offset, size and tags code of up to `count` messages from `index` on."""

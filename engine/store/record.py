@@ -182,12 +182,12 @@ def encode(
 
 
 def with_room_for_crc(properties: bytes) -> bytes:
-    """Return properties with room for the checksum that `sealed` fills in."""
+    """Return properties with room for the checksum that `fill_crc` fills in."""
     separator = b"\2" if properties and not properties.endswith(b"\2") else b""
     return properties + separator + _CRC_ROOM
 
 
-def sealed(record: bytes) -> bytes:
+def fill_crc(record: bytes) -> bytes:
     """Return the record with the checksum of all bytes before it as its last property.
 
     Ten digits, the least significant first. RocketMQ: `MessageDecoder.createCrc32`.

@@ -157,7 +157,7 @@ class StoreReading:
         try:
             record = record_at(self._log, physical_offset, may_wait)
         except ColdRead:
-            raise ColdRecords(physical_offset, self._log.pieces([(0, physical_offset, 4)])) from None
+            raise ColdRecords(physical_offset, self._log.ranges([(0, physical_offset, 4)])) from None
         if record is not None and self._inspection.is_due(None, 0, physical_offset):
             return record if self._inspection.passes(physical_offset, record) else None
         return record

@@ -41,8 +41,8 @@ from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     encode,
+    fill_crc,
     record_size,
-    sealed,
     sys_flag_for,
     topic_field,
     with_room_for_crc,
@@ -81,7 +81,7 @@ class Writer:
         self._dispatch = dispatch
         self._statistics = statistics
         self._store_host = store_host
-        self._seals = options.enabled_append_prop_crc
+        self._has_crc = options.enabled_append_prop_crc
         self._lead = commit_log.files.framing.lead
         self._topic_fields: dict[str, tuple[int, bytes]] = {}
         self._write_failure = ""
@@ -101,7 +101,7 @@ class Writer:
         if PROPERTY_KAFKA_PRODUCER in message.properties:
             del message.properties[PROPERTY_KAFKA_PRODUCER]  # a single message ends no batch of a producer
         properties = properties_text(message.properties)
-        if self._seals:
+        if self._has_crc:
             properties = with_room_for_crc(properties)
         if len(properties) > PROPERTIES_LENGTH_MAX:
             return self._refuse(
@@ -128,7 +128,7 @@ class Writer:
         record = encode(
             message, body, properties, topic, size, sys_flag, message.flag, queue_offset, offset, now
         )
-        failed = self._write(sealed(record) if self._seals else record)
+        failed = self._write(fill_crc(record) if self._has_crc else record)
         if failed is not None:
             return failed
         if queue is not None:
@@ -211,7 +211,7 @@ class Writer:
         """See `WholeBatches.put_messages`."""
         began = self._clock.monotonic()
         texts = [properties_text(message.properties) for message in messages]
-        if self._seals:
+        if self._has_crc:
             texts = [with_room_for_crc(text) for text in texts]
         if max(map(len, texts)) > PROPERTIES_LENGTH_MAX:
             remark = f"the properties of a message have {max(map(len, texts))} bytes"
@@ -236,15 +236,15 @@ class Writer:
         if isinstance(offset, PutResult):
             return offset
         now = self._clock.millis()
-        queue_offset, at, pieces = queue.next_offset, offset, list[bytes]()
+        queue_offset, at, parts = queue.next_offset, offset, list[bytes]()
         for number, (message, (size, text)) in enumerate(zip(messages, rows, strict=True), queue_offset):
             record = encode(message, message.body, text, topic, size, sys_flag, message.flag, number, at, now)
-            pieces.append(sealed(record) if self._seals else record)
+            parts.append(fill_crc(record) if self._has_crc else record)
             at += size
         if self._lead:
-            records = bytearray(b"".join(pieces))
+            records = bytearray(b"".join(parts))
             return self._put_each(first, queue, records, rows, sys_flag, began)
-        failed = self._write(b"".join(pieces))
+        failed = self._write(b"".join(parts))
         if failed is not None:
             return failed
         queue.next_offset = queue_offset + len(rows)
@@ -258,7 +258,7 @@ class Writer:
         """See `MessageStore.put_batch`."""
         began = self._clock.monotonic()
         try:
-            batch = self.cut(elements, self._seals)
+            batch = self.cut(elements, self._has_crc)
             topic, queue = self._place(message, len(elements))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
@@ -298,7 +298,9 @@ class Writer:
         try:
             topic, _ = self._place(message, len(elements))
             most = self._options.max_batch_messages
-            batch = yield from made_ready(message, elements, topic, sys_flag_for(message), self._seals, most)
+            batch = yield from made_ready(
+                message, elements, topic, sys_flag_for(message), self._has_crc, most
+            )
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         return batch
@@ -323,7 +325,7 @@ class Writer:
             return self._put_each(message, queue, batch.records, rows, sys_flag, began)
         now = self._clock.millis()
         queue_offset = queue.next_offset
-        place_batch(batch.records, sizes, sys_flag, queue_offset, offset, now, self._seals)
+        place_batch(batch.records, sizes, sys_flag, queue_offset, offset, now, self._has_crc)
         failed = self._write(bytes(batch.records))
         if failed is not None:
             return failed
@@ -356,7 +358,7 @@ class Writer:
             if isinstance(offset, PutResult):
                 return offset
             record, number = records[at : at + size], queue.next_offset
-            place_batch(record, [size], sys_flag, number, offset, now, self._seals)
+            place_batch(record, [size], sys_flag, number, offset, now, self._has_crc)
             failed = self._write(bytes(record))
             if failed is not None:
                 return failed

@@ -16,7 +16,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions, RequestMode
 from mqgateway.engine.tables.journal import Change
 from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import EntryTexts, in_pieces
+from mqgateway.engine.tables.jsonfile import EntryTexts, in_chunks
 from mqgateway.engine.worker import Worker
 
 Q = TypeVar("Q")
@@ -114,7 +114,7 @@ class RequestModes:
                 return False
             self._count += 1
         self._table[topic] = {**self._table.get(topic, {}), group: mode}
-        self._file.note([([_MEMBER, topic, group], _to_json(topic, group, mode))], self._pieces)
+        self._file.note([([_MEMBER, topic, group], _to_json(topic, group, mode))], self._chunks)
         return True
 
     def remove_topic(self, topic: str) -> None:
@@ -122,7 +122,7 @@ class RequestModes:
         if groups := self._table.pop(topic, None):
             self._count -= len(groups)
             self._texts.forget(topic)
-            self._file.note([([_MEMBER, topic], None)], self._pieces)
+            self._file.note([([_MEMBER, topic], None)], self._chunks)
 
     def remove_group(self, group: str) -> None:
         """Remove the modes of a deleted group."""
@@ -138,7 +138,7 @@ class RequestModes:
                 change.append(([_MEMBER, topic], None))
         if change:
             self._count -= len(change)
-            self._file.note(change, self._pieces)
+            self._file.note(change, self._chunks)
 
     def __len__(self) -> int:
         return self._count
@@ -152,7 +152,7 @@ class RequestModes:
         if table != self._table:
             self._table = table
             self._count = sum(map(len, table.values()))
-            self._file.save(self._pieces)
+            self._file.save(self._chunks)
 
     def to_json(self) -> dict[str, Any]:
         """Return the table under RocketMQ's names."""
@@ -160,14 +160,14 @@ class RequestModes:
 
     def retry(self) -> None:
         """Write the file if it lacks changes, and a write is due; called periodically."""
-        self._file.retry(self._pieces)
+        self._file.retry(self._chunks)
 
     def close(self) -> None:
         """Write the file synchronously if it lacks changes; called after the worker has stopped."""
-        self._file.close(self._pieces)
+        self._file.close(self._chunks)
 
-    def _pieces(self) -> Iterator[bytes]:
-        return in_pieces({_MEMBER: self._texts.of(self._table)})
+    def _chunks(self) -> Iterator[bytes]:
+        return in_chunks({_MEMBER: self._texts.of(self._table)})
 
 
 def _modes_to_json(topic: str, groups: Mapping[str, Mode]) -> dict[str, Any]:
@@ -185,5 +185,7 @@ def _mode(value: Mapping[str, Any]) -> Mode:
 
 def _modes(table: Mapping[str, Any]) -> dict[str, Mapping[str, Mode]]:
     """Return the modes by topic and group. Raises `ConfigError`."""
-    told = json_members.read(table, _MEMBER, dict[str, Any]())
-    return {topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in told.items()}
+    modes = json_members.read(table, _MEMBER, dict[str, Any]())
+    return {
+        topic: {group: _mode(value) for group, value in groups.items()} for topic, groups in modes.items()
+    }

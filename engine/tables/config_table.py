@@ -17,7 +17,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.journal import Change
 from mqgateway.engine.tables.journaled import JournaledFile
-from mqgateway.engine.tables.jsonfile import EntryTexts, in_pieces
+from mqgateway.engine.tables.jsonfile import EntryTexts, in_chunks
 from mqgateway.engine.worker import Worker
 
 VERSION = "dataVersion"
@@ -151,7 +151,7 @@ class ConfigTable(ABC, Generic[C]):
         self._table = {config.key: config for config in configs}
         self._others_of.clear()
         self.data_version = version
-        self._file.save(self._pieces)
+        self._file.save(self._chunks)
         return True
 
     def enter_state(self, state_version: int) -> None:
@@ -170,20 +170,20 @@ class ConfigTable(ABC, Generic[C]):
 
     def retry(self) -> None:
         """Write the file if it lacks changes, and a write is due; called periodically."""
-        self._file.retry(self._pieces)
+        self._file.retry(self._chunks)
 
     def close(self) -> None:
         """Write the file synchronously if it lacks changes; called after the worker has stopped."""
-        self._file.close(self._pieces)
+        self._file.close(self._chunks)
 
     def _copied_sides(self) -> dict[str, dict[str, dict[str, Any]]]:
         return {
             side: {name: dict(given) for name, given in table.items()} for side, table in self._sides.items()
         }
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _chunks(self) -> Iterator[bytes]:
         known = {VERSION: self.data_version.to_json(), self.member: self._texts.of(self._table)}
-        return in_pieces(self._others | known | self._copied_sides())
+        return in_chunks(self._others | known | self._copied_sides())
 
     def _shape(self, name: str, config: C) -> dict[str, Any]:
         return self._others_of.get(name, {}) | config.to_json()
@@ -198,9 +198,9 @@ class ConfigTable(ABC, Generic[C]):
         for side, name in sides:
             given = self._sides[side].get(name)
             change.append(([side, name], dict(given) if given else None))
-        self._file.note(change, self._pieces)
+        self._file.note(change, self._chunks)
 
     def _changed_all(self) -> None:
         """Record that so much has changed that the whole table is written."""
         self.data_version.next(self._clock.millis())
-        self._file.save(self._pieces)
+        self._file.save(self._chunks)

@@ -34,7 +34,7 @@ from mqgateway.engine.tables.journal import (
     Numbered,
     apply,
 )
-from mqgateway.engine.tables.jsonfile import Table, in_pieces, load_or_set_aside, put_in_place, write_aside
+from mqgateway.engine.tables.jsonfile import Table, in_chunks, load_or_set_aside, put_in_place, write_aside
 from mqgateway.engine.worker import InlineWorker, Worker
 
 log = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ class JournaledFile:
         self._needed = [journal for journal, read in found if any(read is one for one in needed)]
         self._number += 1
         whole = table
-        self._write(lambda: in_pieces(whole), InlineWorker())
+        self._write(lambda: in_chunks(whole), InlineWorker())
         return table
 
     def _identity(self) -> FileIdentity:
@@ -220,8 +220,8 @@ class JournaledFile:
     def _report(self, number: int, outcome: OSError | None) -> None:
         reached = [one for one in self._waiting if one[0] <= number]
         self._waiting = [one for one in self._waiting if one[0] > number]
-        for _, tell in reached:
-            tell(outcome)
+        for _, notify in reached:
+            notify(outcome)
 
     # The table as a whole.
 
@@ -287,12 +287,12 @@ class JournaledFile:
             done(error)
             return
         self._used = [*old, new]
-        pieces = take()
-        worker.run(lambda: self._put(pieces, old, new), done)
+        chunks = take()
+        worker.run(lambda: self._put(chunks, old, new), done)
 
-    def _put(self, pieces: Iterable[bytes], old: list[Journal], new: Journal) -> FileIdentity:
+    def _put(self, chunks: Iterable[bytes], old: list[Journal], new: Journal) -> FileIdentity:
         """Write the table and bind a new journal to it. Raises `OSError`."""
-        identity = FileIdentity(*write_aside(self._disk, self.path, pieces))
+        identity = FileIdentity(*write_aside(self._disk, self.path, chunks))
         new.bind(identity)
         for journal in (*old, new):
             if not journal.is_broken:

@@ -26,7 +26,7 @@ T = TypeVar("T")
 Make = Callable[[], bytes | Iterable[bytes]]
 """Returns a table's text, in one or in chunks."""
 
-MEMBERS_A_PIECE = 64
+MEMBERS_PER_CHUNK = 64
 
 BROKEN = ".broken"
 _MEANINGS = {
@@ -107,17 +107,17 @@ def write_table(disk: Disk, path: str, text: bytes) -> None:
     put_in_place(disk, path)
 
 
-def write_aside(disk: Disk, path: str, pieces: Iterable[bytes]) -> tuple[int, int]:
+def write_aside(disk: Disk, path: str, chunks: Iterable[bytes]) -> tuple[int, int]:
     """Write a table to a temporary file, and sync it; return its length and CRC-32. Raises `OSError`."""
     make_directories(disk, os.path.dirname(path))
     file = disk.open(path + ".tmp", create=True)
     size = crc = 0
     try:
         file.truncate(0)
-        for piece in pieces:
-            file.write(size, piece)
-            size += len(piece)
-            crc = zlib.crc32(piece, crc)
+        for chunk in chunks:
+            file.write(size, chunk)
+            size += len(chunk)
+            crc = zlib.crc32(chunk, crc)
         file.sync()
     finally:
         file.close()
@@ -137,7 +137,7 @@ def take_place(disk: Disk, path: str) -> None:
     disk.sync_dir(os.path.dirname(path))
 
 
-def in_pieces(table: Mapping[str, Any]) -> Iterator[bytes]:
+def in_chunks(table: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield a table's text as `dumps` with `indent` returns it, in chunks of some members each.
 
     For a thread that must not block others. Long objects have no members that are None.
@@ -147,13 +147,13 @@ def in_pieces(table: Mapping[str, Any]) -> Iterator[bytes]:
         value = table[name]
         yield f"{opening}\n\t{_text(name)}:".encode()
         opening = ","
-        if not isinstance(value, Mapping) or len(value) <= MEMBERS_A_PIECE:
+        if not isinstance(value, Mapping) or len(value) <= MEMBERS_PER_CHUNK:
             yield _text(value).replace("\n", "\n\t").encode("utf-8", "replace")
             continue
         names, begin = sorted(value), "{"
-        for at in range(0, len(names), MEMBERS_A_PIECE):
-            piece = _text({each: value[each] for each in names[at : at + MEMBERS_A_PIECE]})
-            yield (begin + piece[1:-2].replace("\n", "\n\t")).encode("utf-8", "replace")
+        for at in range(0, len(names), MEMBERS_PER_CHUNK):
+            chunk = _text({each: value[each] for each in names[at : at + MEMBERS_PER_CHUNK]})
+            yield (begin + chunk[1:-2].replace("\n", "\n\t")).encode("utf-8", "replace")
             begin = ","
         yield b"\n\t}"
     yield b"{}" if opening == "{" else b"\n}"
@@ -253,12 +253,12 @@ class TableFile:
             self._next = make_text
             return
         text = make_text()
-        pieces = [text] if isinstance(text, bytes) else text
+        chunks = [text] if isinstance(text, bytes) else text
         self.has_failed = False
         self._is_writing = True
 
         def work() -> None:
-            write_aside(self._disk, self.path, pieces)
+            write_aside(self._disk, self.path, chunks)
             put_in_place(self._disk, self.path)
 
         if self._worker is not None and not inline:

@@ -18,7 +18,7 @@ from mqgateway.engine.lenient_json import PreparedText, dumps
 from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.jsonfile import TableFile, in_pieces
+from mqgateway.engine.tables.jsonfile import TableFile, in_chunks
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -259,21 +259,21 @@ class ConsumerOffsets:
         self._is_dirty = False
         self._persisted += 1
         if hold is None:
-            self._file.save(self._pieces, inline=inline)
+            self._file.save(self._chunks, inline=inline)
             return
-        number, pieces = self._persisted, self._pieces()
+        number, chunks = self._persisted, self._chunks()
 
         def write(is_allowed: bool) -> None:
             if number != self._persisted:
                 return
             if is_allowed:
-                self._file.save(lambda: pieces)
+                self._file.save(lambda: chunks)
             else:
                 self._is_dirty = True
 
         hold(write)
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _chunks(self) -> Iterator[bytes]:
         """Yield the file's text, of the current state; may be iterated on another thread."""
         # Only changed entries are converted to text again.
         for key in self._dirty:
@@ -281,7 +281,7 @@ class ConsumerOffsets:
                 self._texts[key] = PreparedText(dumps(self._table[key], indent=True))
         self._dirty.clear()
         shapes = {key: self._texts.get(key) or dict(queues) for key, queues in self._table.items()}
-        return _in_pieces(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))
+        return _in_chunks(self._others | {"dataVersion": self.data_version.to_json()}, self._tables(shapes))
 
     def _tables(self, shapes: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the table in the file's format: of an LMQ group only queue 0 counts."""
@@ -328,9 +328,9 @@ def _group_topics(keys: Iterable[str]) -> dict[str, list[str]]:
     return {group: sorted(topics) for group, topics in table.items()}
 
 
-def _in_pieces(others: dict[str, Any], tables: dict[str, dict[str, Any]]) -> Iterator[bytes]:
+def _in_chunks(others: dict[str, Any], tables: dict[str, dict[str, Any]]) -> Iterator[bytes]:
     keys = [key for table in tables.values() for key in table]
-    yield from in_pieces({**others, "groupTopicMap": _group_topics(keys), **tables})
+    yield from in_chunks({**others, "groupTopicMap": _group_topics(keys), **tables})
 
 
 def _is_part(key: str, part: int, name: str) -> bool:

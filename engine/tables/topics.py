@@ -207,7 +207,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         if DELETED not in reported:
             gone = [name for name in before - self._table.keys() if not self.is_system(name)]
             self._sides[DELETED] = ended | {name: {_LOG_OFFSET: log_offset} for name in gone}
-            self._file.save(self._pieces)
+            self._file.save(self._chunks)
         return True
 
     def _copied_sides(self) -> dict[str, dict[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@
     log       the whole: taking, ending, asking, giving up, with the store and the clock
     escape    what a slave does with those of its master while it acts for it
 
-`TransactionLog` in `log` is the face.
+`TransactionLog` in `log` is the facade.
 Standard: `TransactionalMessageServiceImpl`, `TransactionalMessageBridge`.
 """
 

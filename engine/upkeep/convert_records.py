@@ -32,10 +32,10 @@ from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     decode,
     encode,
+    fill_crc,
     properties_of,
     properties_start,
     record_size,
-    sealed,
     topic_field,
     topic_of,
     with_room_for_crc,
@@ -54,7 +54,7 @@ _ADVICE = "the converted store still has the batch, which Kafka clients read fro
 _REASON_MAX = 500
 
 
-def is_sealed(record: bytes) -> bool:
+def has_crc_property(record: bytes) -> bool:
     """Return True if a record ends with a checksum of all of it."""
     return record.startswith(_CRC_PROPERTY, len(record) - CRC_SIZE)
 
@@ -62,7 +62,7 @@ def is_sealed(record: bytes) -> bool:
 def moved(record: bytes, position: int) -> bytes:
     """Return the record as it is at another position of a log."""
     record = b"".join((record[:28], position.to_bytes(8, "big"), record[36:]))
-    return sealed(record) if is_sealed(record) else record
+    return fill_crc(record) if has_crc_property(record) else record
 
 
 class RecordConversion:
@@ -85,9 +85,9 @@ class RecordConversion:
         elif not holds_record_batch(record):
             yield record
         else:
-            seals = is_sealed(record)
+            has_crc = has_crc_property(record)
             for each in self._expanded(record):
-                yield _with_room_for_seal(each) if seals else each
+                yield _with_room_for_crc(each) if has_crc else each
 
     def _expanded(self, record: bytes) -> Iterator[bytes]:
         """Yield a record for each queue offset of a batch."""
@@ -146,7 +146,7 @@ def _empty(stored: StoredMessage, queue_offsets: range, problems: list[str]) -> 
         yield encode(model, b"", text, topic, size, sys_flag, 0, *places)
 
 
-def _with_room_for_seal(record: bytes) -> bytes:
+def _with_room_for_crc(record: bytes) -> bytes:
     """Return a record with room for a checksum behind its properties, if they leave any."""
     at = properties_start(record)
     properties = with_room_for_crc(record[at:])

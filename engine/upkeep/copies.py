@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 
 from mqgateway.engine.disk import Disk, File
 
-PIECE = 52 << 14
+CHUNK_SIZE = 52 << 14
 """Bytes that are read at once: a whole number of units of every kind of file."""
 
 See = Callable[[bytearray], object]
-"""Is given each piece of a file before it is written, and may change it."""
+"""Is given each chunk of a file before it is written, and may change it."""
 
 
-def pieces(file: File, used: int) -> Iterator[tuple[int, bytearray]]:
-    """The first bytes of a file, with where each piece begins."""
-    for at in range(0, used, PIECE):
-        data = bytearray(file.read(at, min(PIECE, used - at)))
+def chunks(file: File, used: int) -> Iterator[tuple[int, bytearray]]:
+    """The first bytes of a file, with where each chunk begins."""
+    for at in range(0, used, CHUNK_SIZE):
+        data = bytearray(file.read(at, min(CHUNK_SIZE, used - at)))
         if not data:
             return
         yield at, data
@@ -40,8 +40,8 @@ def copy_file(
         try:
             copy.truncate(0)
             copy.truncate(size)
-            used = min(size, -(-file.used() // PIECE) * PIECE) if used is None else used
-            for at, data in pieces(file, used):
+            used = min(size, -(-file.used() // CHUNK_SIZE) * CHUNK_SIZE) if used is None else used
+            for at, data in chunks(file, used):
                 see(data)
                 if data.count(0) != len(data):
                     copy.write(at, data)

@@ -20,7 +20,7 @@ HEAD_SIZE = HEAD.size
 END_MARK = -1
 ADDRESS_MAX = -(1 << 31) - 1
 _LEAST = -(1 << 63)
-_PIECE = 1 << 18
+_CHUNK_SIZE = 1 << 18
 _ADVICE = (
     "delete the folder of this queue below consumequeue_ext while no broker runs, then "
     "mqgateway store rebuild: it writes units that hold the tags hash themselves"
@@ -51,7 +51,7 @@ class ExtCheck:
 
     def _check_file(self, at: int, end: int) -> None:
         while at + 2 <= end:
-            data = self.files.read(at, min(_PIECE, end - at))
+            data = self.files.read(at, min(_CHUNK_SIZE, end - at))
             n = 0
             while n + 2 <= len(data):
                 size = int.from_bytes(data[n : n + 2], "big", signed=True)

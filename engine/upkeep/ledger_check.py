@@ -12,7 +12,7 @@ from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, place
 from mqgateway.engine.upkeep.ledger import find_index
 
-_PIECE = INDEX_UNIT_SIZE << 15
+_CHUNK_SIZE = INDEX_UNIT_SIZE << 15
 _MEMBER = "a member of the group rebuilds it from the data when it starts"
 
 
@@ -28,7 +28,7 @@ class LedgerCheck:
         self.first: Head | None = None
         self.last: Head | None = None
         self._begin = 0
-        self._piece = b""
+        self._chunk = b""
 
     def entry(self, head: Head) -> None:
         """Check the next entry."""
@@ -49,12 +49,12 @@ class LedgerCheck:
             self._findings.error(StorePart.LEDGER, path, byte, what, _MEMBER)
 
     def _unit(self, at: int) -> bytes:
-        if not self._begin <= at <= self._begin + len(self._piece) - INDEX_UNIT_SIZE:
+        if not self._begin <= at <= self._begin + len(self._chunk) - INDEX_UNIT_SIZE:
             start = self._index.start_of(at)
             self._begin = at
-            size = min(_PIECE, start + self._index.file_size - at)
-            self._piece = self._index.read(at, size) if start in self._index.starts else b""
-        return self._piece[at - self._begin : at - self._begin + INDEX_UNIT_SIZE]
+            size = min(_CHUNK_SIZE, start + self._index.file_size - at)
+            self._chunk = self._index.read(at, size) if start in self._index.starts else b""
+        return self._chunk[at - self._begin : at - self._begin + INDEX_UNIT_SIZE]
 
     def finish(self) -> None:
         """Check what remains after the last entry."""

@@ -19,7 +19,7 @@ import orjson
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreError
-from mqgateway.engine.upkeep.copies import copy_file, pieces
+from mqgateway.engine.upkeep.copies import chunks, copy_file
 from mqgateway.engine.upkeep.findings import Progress
 
 VERSION = 1
@@ -124,7 +124,7 @@ def digest(disk: Disk, path: str, used: int) -> str:
     found = hashlib.sha256()
     file = disk.open(path)
     try:
-        for _, data in pieces(file, used):
+        for _, data in chunks(file, used):
             found.update(data)
     finally:
         file.close()

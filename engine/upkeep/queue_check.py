@@ -34,8 +34,8 @@ from mqgateway.engine.upkeep.layout import REBUILD, Layout, find_files, read
 from mqgateway.engine.upkeep.unit_check import LogExtent, UnitCheck
 from mqgateway.engine.upkeep.walk import Fields
 
-PIECE_MAX = 3276
-PIECE_MIN = 16
+CHUNK_MAX = 3276
+CHUNK_MIN = 16
 _MEMORY = 32 << 20
 """Bytes of units that all queues together keep in memory."""
 _CODES_MAX = 10_000
@@ -119,8 +119,8 @@ class QueueCheck:
     def start(self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool) -> None:
         """Begin, before the first record."""
         count = len(self._files) + len(self._batch_files) + 1
-        piece = max(PIECE_MIN, min(PIECE_MAX, _MEMORY // count // UNIT_SIZE))
-        self._known = LogExtent(log_start, is_damaged, repairs_tail, piece)
+        chunk = max(CHUNK_MIN, min(CHUNK_MAX, _MEMORY // count // UNIT_SIZE))
+        self._known = LogExtent(log_start, is_damaged, repairs_tail, chunk)
         for key, files in self._files.items():
             self._checks[key] = UnitCheck(files, StorePart.QUEUE, UNIT_SIZE, self._known, self._findings)
         for key, files in self._batch_files.items():

@@ -26,12 +26,12 @@ class LogExtent:
     """
 
     def __init__(
-        self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool, piece: int
+        self, log_start: int, is_damaged: Callable[[int], bool], repairs_tail: bool, chunk: int
     ) -> None:
         self.log_start = log_start
         self.is_damaged = is_damaged
         self.repairs_tail = repairs_tail
-        self.piece = piece
+        self.chunk = chunk
         self.log_end = 1 << 63
 
     def repairs(self, offset: int) -> bool:
@@ -97,7 +97,7 @@ class UnitCheck:
         at = (number - self._base) * self.unit_size
         if not 0 <= at < len(self._data):
             self._base, at = number, 0
-            self._data = read(self.files, number * self.unit_size, self._known.piece * self.unit_size)
+            self._data = read(self.files, number * self.unit_size, self._known.chunk * self.unit_size)
         return self._data[at : at + self.unit_size]
 
     def _expect_other(self, number: int, unit: bytes) -> bool:

@@ -5,7 +5,7 @@
     policies        what each may do with which resource, from where
     decisions       whether one may do something, and which entry says so
     resources       what each request code needs: which resources, which actions
-    tables          users and policies as they are kept; `sealing` encrypts secrets in files
+    tables          users and policies as they are kept; `encryption` encrypts secrets in files
     settings        what the options mean
     control         stands before every request of a broker, as a hook and in front of functions that
                     read bodies; `memory` is what a stateful strategy keeps, `audit` what the log says,

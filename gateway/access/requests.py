@@ -235,22 +235,22 @@ def _as_table(
     version = table.data_version.encode()
     if call.command.ext_fields[AS_TABLE].encode() == version:
         return Reply(remark=UNSET)
-    pieces = []
+    parts = []
     entries: list[User | Acl] = list(table.all())
     for entry in entries:
-        pieces.append(orjson.dumps(entry.key) + b":" + entry.info().encode())
+        parts.append(orjson.dumps(entry.key) + b":" + entry.info().encode())
         yield
-    body = b'{"%s":%s,"%s":{%s}}' % (VERSION.encode(), version, table.member.encode(), b",".join(pieces))
+    body = b'{"%s":%s,"%s":{%s}}' % (VERSION.encode(), version, table.member.encode(), b",".join(parts))
     return Reply(body=body, remark=UNSET)
 
 
 def _listed(infos: Iterable[Body]) -> Steps[bytes]:
     """Encode an array; an empty one as an empty body."""
-    pieces = []
+    parts = []
     for info in infos:
-        pieces.append(info.encode())
+        parts.append(info.encode())
         yield
-    return b"[" + b",".join(pieces) + b"]" if pieces else b""
+    return b"[" + b",".join(parts) + b"]" if parts else b""
 
 
 REQUESTS: dict[int, Callable[[Any, Call], Reply | Steps[Reply]]] = {

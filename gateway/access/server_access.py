@@ -52,7 +52,7 @@ class ServerAccess:
         """The function that signs the requests of this server to others, if they are signed."""
         if not settings.is_on:
             return
-        tables = AccessTables(disk, folder, clock, worker, settings.seal) if shared is None else shared
+        tables = AccessTables(disk, folder, clock, worker, settings.cipher) if shared is None else shared
         self.control = AccessControl(settings, tables, options, clock, pause, partial(needs_in, needs))
         if shared is None:
             self.control.load()

@@ -12,7 +12,7 @@ from mqgateway.engine import json_members, lenient_json
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options.access import AccessOptions, AuditFormat, AuthorizationProfile
-from mqgateway.gateway.access.sealing import Seal
+from mqgateway.gateway.access.encryption import SecretCipher
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.users import User, UserType
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -56,7 +56,7 @@ class AccessSettings:
     first_users: tuple[User, ...]
     credentials: Credentials | None
     own_user: User | None
-    seal: Seal | None
+    cipher: SecretCipher | None
     audit_format: AuditFormat
 
     @property
@@ -110,7 +110,7 @@ class AccessSettings:
             first_users=tuple(_first_users(options, credentials)),
             credentials=own if is_own else credentials,
             own_user=User(own.access_key, own.secret_key, UserType.SUPER) if is_own and own else None,
-            seal=_seal(options, disk) if has_tables else None,
+            cipher=_cipher(options, disk) if has_tables else None,
             audit_format=options.audit_log_format,
         )
 
@@ -181,7 +181,7 @@ def _pair(option: str, text: str, name: str, secret: str) -> tuple[str, str] | N
     return found
 
 
-def _seal(options: AccessOptions, disk: Disk) -> Seal | None:
+def _cipher(options: AccessOptions, disk: Disk) -> SecretCipher | None:
     """Return the encryption of passwords, if configured. Raises `ConfigError`."""
     if options.auth_key and options.auth_key_file:
         raise ConfigError("authKey and authKeyFile cannot both be set")
@@ -191,4 +191,4 @@ def _seal(options: AccessOptions, disk: Disk) -> Seal | None:
             key = disk.read_bytes(options.auth_key_file).decode("ascii", "replace")
         except OSError as error:
             raise ConfigError(f"authKeyFile cannot be read: {error}") from None
-    return Seal(key) if key or options.auth_key_file else None
+    return SecretCipher(key) if key or options.auth_key_file else None

@@ -18,8 +18,8 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.tables.config_table import VERSION, ConfigTable
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.encryption import SecretCipher
 from mqgateway.gateway.access.policies import Acl
-from mqgateway.gateway.access.sealing import Seal
 from mqgateway.gateway.access.users import User, subject_of
 
 AS_TABLE = "asTable"
@@ -29,7 +29,7 @@ This project's brokers answer with the whole table, or with nothing if it is cur
 field and return a list.
 """
 PASSWORD = "password"
-SEALED_PASSWORD = "encryptedPassword"
+ENCRYPTED_PASSWORD = "encryptedPassword"
 
 
 class UserTable(ConfigTable[User]):
@@ -47,11 +47,11 @@ class UserTable(ConfigTable[User]):
         path: str,
         clock: Clock,
         worker: Worker | None,
-        seal: Seal | None,
+        cipher: SecretCipher | None,
         own: User | None = None,
     ) -> None:
         super().__init__(disk, path, clock, worker, ())
-        self._seal = seal
+        self._cipher = cipher
         self._own = own
         self._has_open_secrets = False
 
@@ -62,25 +62,25 @@ class UserTable(ConfigTable[User]):
     def load(self) -> None:
         """Load the file. Raises `ConfigError`, also for a missing or wrong key."""
         super().load()
-        if self._has_open_secrets and self._seal is not None:
+        if self._has_open_secrets and self._cipher is not None:
             # Write twice: once for the file, once for its backup, which is the previous file.
             self._changed_all()
             self._changed_all()
 
     def _read(self, value: Mapping[str, Any]) -> User:
-        sealed = value.get(SEALED_PASSWORD)
-        if sealed is None:
+        encrypted = value.get(ENCRYPTED_PASSWORD)
+        if encrypted is None:
             self._has_open_secrets = True
             return super()._read(value)
-        if self._seal is None:
+        if self._cipher is None:
             raise ConfigError("users.json has encrypted passwords: authKey or authKeyFile is needed")
-        return super()._read({**value, PASSWORD: self._seal.open(str(sealed))})
+        return super()._read({**value, PASSWORD: self._cipher.decrypt(str(encrypted))})
 
     def _shape(self, name: str, config: User) -> dict[str, Any]:
         shape = super()._shape(name, config)
-        shape.pop(SEALED_PASSWORD, None)
-        if self._seal is not None:
-            shape[SEALED_PASSWORD] = self._seal.close(shape.pop(PASSWORD))
+        shape.pop(ENCRYPTED_PASSWORD, None)
+        if self._cipher is not None:
+            shape[ENCRYPTED_PASSWORD] = self._cipher.encrypt(shape.pop(PASSWORD))
         return shape
 
 
@@ -122,10 +122,10 @@ class AccessTables:
         folder: str,
         clock: Clock,
         worker: Worker | None,
-        seal: Seal | None = None,
+        cipher: SecretCipher | None = None,
         own: User | None = None,
     ) -> None:
-        self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, seal, own)
+        self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, cipher, own)
         self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker, ())
 
     def acl_of(self, username: str) -> Acl | None:

@@ -32,7 +32,7 @@ def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
-    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal, settings.own_user)
+    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.cipher, settings.own_user)
     return AccessControl(settings, tables, on.options, on.clock, pause)
 
 
@@ -46,8 +46,8 @@ def guarded(
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
         control = PlainControl(plain, on.options, on.clock, pause)
         return control, control.guarded(audited(table, audit, refusal)), [control]
-    told = audited(REQUESTS, audit, refusal)
-    return (None, told, []) if access is None else (access, access.guarded(told, on.options), [access])
+    guard = audited(REQUESTS, audit, refusal)
+    return (None, guard, []) if access is None else (access, access.guarded(guard, on.options), [access])
 
 
 def dispatchers(

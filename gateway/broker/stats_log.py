@@ -16,7 +16,7 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 log = logging.getLogger("mqgateway.stats")
 
-PIECE_SECONDS = 0.002
+SLICE_SECONDS = 0.002
 """Time the writing may hold the event loop."""
 _LINES_A_STEP = 50
 _MINUTE = 60_000
@@ -44,7 +44,7 @@ class StatsLog:
 
     def _continue(self) -> None:
         if self._writing is not None:
-            if run_for(self._writing, self._clock, PIECE_SECONDS):
+            if run_for(self._writing, self._clock, SLICE_SECONDS):
                 self._writing = None
             else:
                 self._schedule.later(0, self._continue)

@@ -14,7 +14,7 @@ from mqgateway.gateway.mqadmin.completion import Candidate, Offer, offered
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.mqadmin.shells import answer
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE, ELSEWHERE, RUN_SERVERS
+from mqgateway.gateway.resources import ABOUT, CATALOGUE, ELSEWHERE, RUN_SERVERS
 
 
 def complete(arguments: Sequence[str]) -> None:
@@ -24,17 +24,17 @@ def complete(arguments: Sequence[str]) -> None:
 
 def offer(words: Sequence[str], current: str) -> Offer:
     """Return the candidates for the word `current`, which follows `words`."""
-    noun, pair = "".join(words[:1]), " ".join(words[:2])
-    if noun == "admin":
+    resource, pair = "".join(words[:1]), " ".join(words[:2])
+    if resource == "admin":
         return _declared(words[1:], current, MQADMIN)
     if pair in ELSEWHERE:
         return _clicks(words[2:], current, ELSEWHERE[pair][0], words[1])
-    if noun not in ABOUT:
+    if resource not in ABOUT:
         return _clicks(words, current)
     found = _declared(words, current, CATALOGUE)
-    if noun not in RUN_SERVERS or found.candidates or found.has_files:
+    if resource not in RUN_SERVERS or found.candidates or found.has_files:
         return found
-    return _clicks(words, current)  # flags of the server that the noun runs
+    return _clicks(words, current)  # flags of the server that the resource runs
 
 
 def _declared(words: Sequence[str], current: str, catalogue: Catalogue) -> Offer:

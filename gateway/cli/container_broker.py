@@ -161,8 +161,8 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Setti
     Raises `ConfigError` for the first error.
     """
     settings = BrokerSettings()
-    told = [Setting(name, value, 0, "the container") for name, value in first["settings"]]
-    used, passed_over = settings_of_broker(from_file(path), told)
+    overrides = [Setting(name, value, 0, "the container") for name, value in first["settings"]]
+    used, passed_over = settings_of_broker(from_file(path), overrides)
     problems = settings.options.apply(used)
     errors = [problem for problem in problems if problem.severity == "error"]
     if errors:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from mqgateway.gateway.cli.ending import DONE, PROGRAM, end_with
-from mqgateway.gateway.nouns import CATALOGUE, is_noun
+from mqgateway.gateway.resources import CATALOGUE, is_resource_command
 
 
 def main() -> None:
@@ -28,8 +28,8 @@ def run() -> int:
         from mqgateway.gateway.mqadmin.main import console
 
         return console(arguments, CATALOGUE)
-    if is_noun(arguments):
-        from mqgateway.gateway.nouns.main import called
+    if is_resource_command(arguments):
+        from mqgateway.gateway.resources.main import called
 
         return called(arguments)
     from mqgateway.gateway.cli.calling import call

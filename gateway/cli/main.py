@@ -27,7 +27,7 @@ from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.later import GroupWithLater
-from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
+from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     HELP,
@@ -115,11 +115,11 @@ def run_services(
         log_boot(service.boot_lines())
         summary = service.summary()
         if output == "json":
-            told = {} if secured is None else {"secure": secured.as_json()}
-            click.echo(json.dumps(told | summary.as_json()))
+            document = {} if secured is None else {"secure": secured.as_json()}
+            click.echo(json.dumps(document | summary.as_json()))
         else:
-            told_first = [] if secured is None else secured.lines()
-            click.echo("\n".join(told_first + summary.lines()))
+            secure_lines = [] if secured is None else secured.lines()
+            click.echo("\n".join(secure_lines + summary.lines()))
         sys.stdout.flush()
 
     def reread(service: Any) -> None:
@@ -363,7 +363,7 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in NOUNS:
+for command in RESOURCE_COMMANDS:
     main.add_command(command)
 main.command("namesrv", epilog=examples.NAMESRV)(namesrv_options(run_namesrv))
 main.add_command(with_verbs("broker", run_broker, broker_options))

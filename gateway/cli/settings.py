@@ -136,8 +136,8 @@ class NamesrvSettings:
 
     def ask_as(self, broker: BrokerSettings) -> None:
         """Use the access control of the broker of the same process, unless this server's is switched off."""
-        is_told = self.options.origin("authenticationEnabled") != "default"
-        if not is_told or self.namesrv.authentication_enabled:
+        is_set = self.options.origin("authenticationEnabled") != "default"
+        if not is_set or self.namesrv.authentication_enabled:
             for name in OptionSet(AccessOptions()).names():
                 self.options.assume(name, broker.options.get(name), "the broker's")
 

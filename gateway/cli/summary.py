@@ -90,10 +90,10 @@ def accepted_clients(
         is_own = ipaddress.ip_address(bind).is_loopback
     except ValueError:
         is_own = bind == "localhost"
-    everybody = "all clients on this machine" if is_own else "all clients that can reach these ports"
+    clients = "all clients on this machine" if is_own else "all clients that can reach these ports"
     if authenticates:
         what = "limited by policies" if authorizes else "without limits, since authorizationEnabled=false"
-        name_server = f"the name server: {everybody}; " if has_open_name_server else ""
+        name_server = f"the name server: {clients}; " if has_open_name_server else ""
         by_address = f" and {allowed_slaves} (haAllowedSlaves)" if allowed_slaves else ""
         return (
             f"the users of this server, {what}; {name_server}"
@@ -102,12 +102,12 @@ def accepted_clients(
     if has_accounts:
         return (
             "the accounts of aclEnable, limited by their permissions; "
-            f"the name server: {everybody}; the replication port: members of the group. See docs/security.md"
+            f"the name server: {clients}; the replication port: members of the group. See docs/security.md"
         )
     if is_own:
-        return f"{everybody}: the server listens on {bind} only; access control is off"
+        return f"{clients}: the server listens on {bind} only; access control is off"
     return (
-        f"{everybody} may read, write and administer: access control is off "
+        f"{clients} may read, write and administer: access control is off "
         "(authenticationEnabled, authorizationEnabled; mqgateway serve --secure enables it). "
         "Restrict it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
         "--bind 127.0.0.1 --advertise 127.0.0.1"

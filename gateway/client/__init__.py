@@ -39,8 +39,8 @@ Modules that do I/O, with Deferreds over `gateway.remoting`:
     served        requests that brokers send to clients
     begin_times   initial position of a group by time; `locks` on queues consumed in order
     arguments     checks of arguments; `send_arguments` those of sends
-    loop          the thread in which `blocking` and `aio` run the core (base classes in `blocking_face` and
-                  `aio_face`); `signals` interrupt waiting calls
+    loop          the thread in which `blocking` and `aio` run the core (base classes in `blocking_facade` and
+                  `aio_facade`); `signals` interrupt waiting calls
     blocking_classes, aio_classes
                   generated from the core's classes by `scripts/client_apis.py`
 """

@@ -186,8 +186,8 @@ class Admin:
         found: dict[MessageQueue, int] = {}
         for data in route.broker_datas:
             question = groups.reset_offsets(group, topic, millis)
-            told: dict[MessageQueue, int] = await self._ask(question, _master(data), RESET_SECONDS)
-            found |= told
+            offsets: dict[MessageQueue, int] = await self._ask(question, _master(data), RESET_SECONDS)
+            found |= offsets
         return found
 
     # Internals

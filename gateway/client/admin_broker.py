@@ -166,8 +166,8 @@ def check_rocksdb_queues(topic: str, since: int) -> Question[dict[str, Any]]:
     """
 
     def read(answer: RemotingCommand) -> dict[str, Any]:
-        told = json_of(answer)
-        return {"checkStatus": told.get("checkStatus"), "checkResult": told.get("checkResult")}
+        check = json_of(answer)
+        return {"checkStatus": check.get("checkStatus"), "checkResult": check.get("checkResult")}
 
     header = CheckRocksdbCqWriteProgressRequestHeader(topic=topic, check_store_time=since)
     return Question(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, read, header)

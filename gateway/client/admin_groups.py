@@ -55,9 +55,9 @@ def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Q
 
     Its attributes are merged with the existing ones; those in `without` are deleted.
     """
-    told = _as_json(config)
-    told["attributes"] |= {f"-{name}": "" for name in without}
-    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(told))
+    document = _as_json(config)
+    document["attributes"] |= {f"-{name}": "" for name in without}
+    return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(document))
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)

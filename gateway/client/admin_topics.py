@@ -54,12 +54,12 @@ def update_static(
 @asks(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST)
 def update_many(configs: Iterable[TopicConfig]) -> Question[None]:
     """Create or update several topics, all or none."""
-    told = []
+    shapes = []
     for config in configs:
         shape = config.to_json()
         shape["attributes"] = {f"+{name}": value for name, value in config.attributes.items()}
-        told.append(shape)
-    body = bodies.CreateTopicListRequestBody(topic_config_list=told).encode()
+        shapes.append(shape)
+    body = bodies.CreateTopicListRequestBody(topic_config_list=shapes).encode()
     return Question(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, nothing, CreateTopicListRequestHeader(), body)
 
 

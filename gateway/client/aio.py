@@ -1,4 +1,4 @@
-"""The face for asyncio programs: every method is awaited, on whatever loop the caller has.
+"""The API for asyncio programs: every method is awaited, on whatever loop the caller has.
 
     async with Producer("group", "127.0.0.1:9876") as producer:
         print(await producer.send(Message("topic", "hello")))
@@ -29,7 +29,7 @@ from mqgateway.gateway.client.aio_classes import (
     PushConsumer,
     SimpleConsumer,
 )
-from mqgateway.gateway.client.aio_face import Face, check_coroutine_function
+from mqgateway.gateway.client.aio_facade import Facade, check_coroutine_function
 from mqgateway.gateway.client.arguments import with_methods
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import (
@@ -68,9 +68,9 @@ class TransactionListener(Protocol):
 class _OnLoop:
     """A listener of the core that lets another work on the caller's loop."""
 
-    def __init__(self, listener: TransactionListener, face: Face[Any]) -> None:
-        self.execute = face._on_callers_loop(listener.execute)
-        self.check = face._on_callers_loop(listener.check)
+    def __init__(self, listener: TransactionListener, facade: Facade[Any]) -> None:
+        self.execute = facade._on_callers_loop(listener.execute)
+        self.check = facade._on_callers_loop(listener.check)
 
 
 class TransactionProducer(Producer):
@@ -89,7 +89,7 @@ class TransactionProducer(Producer):
         check_coroutine_function(listener.execute)
         check_coroutine_function(listener.check)
         inside = _OnLoop(listener, self)
-        Face.__init__(
+        Facade.__init__(
             self,
             lambda **given: transactions.TransactionProducer(group, Loop.shared(), inside, **given),
             namesrv=namesrv,

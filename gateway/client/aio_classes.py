@@ -11,7 +11,7 @@ from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, simple
 from mqgateway.gateway.client.admin_question import Question
-from mqgateway.gateway.client.aio_face import Face, Iterated, Listener, Listening
+from mqgateway.gateway.client.aio_facade import Facade, Iterated, Listener, Listening
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.consumer import Failed, QueuesChanged
 from mqgateway.gateway.client.loop import Loop
@@ -32,7 +32,7 @@ from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue
 T = TypeVar("T")
 
 
-class Producer(Face[producer.Producer]):
+class Producer(Facade[producer.Producer]):
     """Sends messages."""
 
     def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[ProducerSettings]) -> None:
@@ -159,7 +159,7 @@ class PushConsumer(Listening[push.PushConsumer]):
         await self._do(self._core.resume)
 
 
-class PullConsumer(Face[pull.PullConsumer]):
+class PullConsumer(Facade[pull.PullConsumer]):
     """Pulls on request."""
 
     def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
@@ -363,7 +363,7 @@ class SimpleConsumer(Iterated[simple.SimpleConsumer]):
         await self._call(self._core.change_invisible_duration, message, duration)
 
 
-class Admin(Face[admin.Admin]):
+class Admin(Facade[admin.Admin]):
     """Administers brokers and name servers: see `mqgateway.gateway.client.admin`."""
 
     def __init__(self, namesrv: str | None = None, **settings: Unpack[ClientSettings]) -> None:

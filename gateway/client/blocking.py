@@ -1,4 +1,4 @@
-"""The face for programs that wait: every method blocks until it is done, and may be called from any thread.
+"""The API for programs that wait: every method blocks until it is done, and may be called from any thread.
 
     with Producer("group", "127.0.0.1:9876") as producer:
         print(producer.send(Message("topic", "hello")))
@@ -27,7 +27,7 @@ from mqgateway.gateway.client.blocking_classes import (
     PushConsumer,
     SimpleConsumer,
 )
-from mqgateway.gateway.client.blocking_face import Face
+from mqgateway.gateway.client.blocking_facade import Facade
 from mqgateway.gateway.client.loop import Loop, Pool
 from mqgateway.gateway.client.message import (
     Message,
@@ -88,7 +88,7 @@ class TransactionProducer(Producer):
         with_methods("listener", listener, "execute", "check")
         self._pool = Loop.shared().pool(TRANSACTION_THREADS, f"{group} transactions")
         inside = _InThreads(listener, self._pool)
-        Face.__init__(
+        Facade.__init__(
             self,
             lambda **given: transactions.TransactionProducer(group, Loop.shared(), inside, **given),
             namesrv=namesrv,

@@ -12,7 +12,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, simple
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy
-from mqgateway.gateway.client.blocking_face import Face, Iterated, Listener, Listening, Sending
+from mqgateway.gateway.client.blocking_facade import Facade, Iterated, Listener, Listening, Sending
 from mqgateway.gateway.client.consumer import Failed, QueuesChanged
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import Message, PullResult, ReceivedMessage, SendResult
@@ -158,7 +158,7 @@ class PushConsumer(Listening[push.PushConsumer]):
         self._do(self._core.resume)
 
 
-class PullConsumer(Face[pull.PullConsumer]):
+class PullConsumer(Facade[pull.PullConsumer]):
     """Pulls on request."""
 
     def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
@@ -359,7 +359,7 @@ class SimpleConsumer(Iterated[simple.SimpleConsumer]):
         self._call(self._core.change_invisible_duration, message, duration)
 
 
-class Admin(Face[admin.Admin]):
+class Admin(Facade[admin.Admin]):
     """Administers brokers and name servers: see `mqgateway.gateway.client.admin`."""
 
     def __init__(self, namesrv: str | None = None, **settings: Unpack[ClientSettings]) -> None:

@@ -153,7 +153,7 @@ async def heard(
 ) -> Consumed:
     """Call a listener, with traces and spans if enabled. An exception counts as LATER."""
     tracer, spans, steady = consumer.tracer, consumer.spans, consumer.client.steady
-    told = tracer.before(messages) if tracer is not None else None
+    traced = tracer.before(messages) if tracer is not None else None
     began = steady.now()
     outcome: Consumed | None = None
     try:
@@ -163,8 +163,8 @@ async def heard(
             outcome = await spans.processed(messages, lambda: listened(listener, messages, context))
     except Exception:
         log.exception("the listener of %s failed with %s", consumer.group, messages)
-    if tracer is not None and told is not None:
-        tracer.after(told, outcome, steady.now() - began >= options.consume_timeout * 60_000)
+    if tracer is not None and traced is not None:
+        tracer.after(traced, outcome, steady.now() - began >= options.consume_timeout * 60_000)
     return Consumed.LATER if outcome is None else outcome
 
 

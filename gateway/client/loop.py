@@ -39,8 +39,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 START_SECONDS = 10.0
-PIECES, TOGETHER = 4, 16
-"""Posted work is run in `PIECES` chunks, or in more chunks of `TOGETHER`, and written after each chunk.
+CHUNKS, TOGETHER = 4, 16
+"""Posted work is run in `CHUNKS` chunks, or in more chunks of `TOGETHER`, and written after each chunk.
 
 Otherwise the broker would be idle until all of it was done, and client and broker would take turns.
 """
@@ -133,7 +133,7 @@ class Loop:
         Work that it posts itself runs later, after the sockets had their turn.
         """
         count = len(self._posted)
-        together = min(TOGETHER, max(1, count // PIECES))
+        together = min(TOGETHER, max(1, count // CHUNKS))
         for number in range(count):
             if number and number % together == 0:
                 self.turn.write()

@@ -114,43 +114,43 @@ class Popper:
         if answer.code != ResponseCode.SUCCESS:
             raise BrokerError(answer.code, answer.remark, place.address)
         messages = read_messages(answer.body, queue.broker_name)
-        told = decode_header(PopMessageResponseHeader, answer)
-        stamp(messages, queue.topic, queue.broker_name, told)
+        response = decode_header(PopMessageResponseHeader, answer)
+        stamp(messages, queue.topic, queue.broker_name, response)
         return PopStatus.FOUND, messages
 
     async def acknowledge(self, message: ReceivedMessage, topic: str) -> None:
         """Acknowledge a message. Raises as `gateway.client.calls`, and `ValueError` if it was not popped."""
-        told = given(message, topic, self._group)
+        receipt = given(message, topic, self._group)
         header = AckMessageRequestHeader(
             consumer_group=self._group,
-            topic=told.topic,
-            queue_id=told.queue_id,
-            extra_info=told.text,
-            offset=told.offset,
-            bname=told.broker_name,
+            topic=receipt.topic,
+            queue_id=receipt.queue_id,
+            extra_info=receipt.text,
+            offset=receipt.offset,
+            bname=receipt.broker_name,
         )
-        address = await self._client.master_of(MessageQueue(topic, told.broker_name, told.queue_id))
+        address = await self._client.master_of(MessageQueue(topic, receipt.broker_name, receipt.queue_id))
         await self._client.asking.expect(
             address, RequestCode.ACK_MESSAGE, header, timeout=ACKNOWLEDGE_SECONDS
         )
 
     async def hide(self, message: ReceivedMessage, topic: str, millis: int) -> None:
         """Change a message's invisible time to `millis` and update its receipt. Raises as `acknowledge`."""
-        told = given(message, topic, self._group)
+        receipt = given(message, topic, self._group)
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self._group,
-            topic=told.topic,
-            queue_id=told.queue_id,
-            extra_info=told.text,
-            offset=told.offset,
+            topic=receipt.topic,
+            queue_id=receipt.queue_id,
+            extra_info=receipt.text,
+            offset=receipt.offset,
             invisible_time=millis,
-            bname=told.broker_name,
+            bname=receipt.broker_name,
         )
-        address = await self._client.master_of(MessageQueue(topic, told.broker_name, told.queue_id))
+        address = await self._client.master_of(MessageQueue(topic, receipt.broker_name, receipt.queue_id))
         answer = await self._client.asking.expect(
             address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, timeout=ACKNOWLEDGE_SECONDS
         )
-        restamp(message, told, decode_header(ChangeInvisibleTimeResponseHeader, answer))
+        restamp(message, receipt, decode_header(ChangeInvisibleTimeResponseHeader, answer))
 
 
 class PopProcessQueue:

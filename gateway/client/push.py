@@ -180,11 +180,11 @@ class PushConsumer(GroupConsumer):
         if self._pops is None:
             return await super()._rebalance_topic(topic)
         model = self.settings.message_model.value
-        told = await self.client.calls.assignments(topic, self.group, self._strategy.name, model)
-        if told is None:
+        assignments = await self.client.calls.assignments(topic, self.group, self._strategy.name, model)
+        if assignments is None:
             return False
-        popped = {one.message_queue for one in told if one.mode == POP}
-        pulled = {one.message_queue for one in told} - popped
+        popped = {one.message_queue for one in assignments if one.mode == POP}
+        pulled = {one.message_queue for one in assignments} - popped
         if not topic.startswith(RETRY_PREFIX) and bool(popped) != bool(pulled):
             self._want_popped(retry_topic(topic, self.group, is_v2=False), bool(pulled))
         changed = await self._take_over(topic, pulled)

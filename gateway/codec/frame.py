@@ -24,9 +24,9 @@ _LENGTH: Final = struct.Struct(">i")
 
 
 class FrameCutter:
-    """Turns whatever pieces a connection reads into payloads, whole and in order.
+    """Turns whatever chunks a connection reads into payloads, whole and in order.
 
-    Whole frames cost one slice each. Only the unfinished frame at the end of a piece is kept, so never more
+    Whole frames cost one slice each. Only the unfinished frame at the end of a chunk is kept, so never more
     than `limit` bytes, and a frame that comes byte by byte is still copied just twice.
     """
 
@@ -46,7 +46,7 @@ class FrameCutter:
         """The payloads (frames without length word) that `data` completes.
 
         Raises CodecError when a length word is impossible; the stream is then lost, and with it the frames
-        that came in the same piece.
+        that came in the same chunk.
         """
         payloads: list[bytes] = []
         position = self._finish(data, payloads) if self._partial else 0
@@ -66,11 +66,11 @@ class FrameCutter:
         partial = self._partial
         taken = 0
         while len(partial) < self._wanted:
-            piece = data[taken : taken + self._wanted - len(partial)]
-            if not piece:
+            chunk = data[taken : taken + self._wanted - len(partial)]
+            if not chunk:
                 return taken
-            partial += piece
-            taken += len(piece)
+            partial += chunk
+            taken += len(chunk)
             if self._wanted == LENGTH_SIZE and len(partial) == LENGTH_SIZE:
                 self._wanted = self._frame_size(partial)
         payloads.append(bytes(memoryview(partial)[LENGTH_SIZE:]))

@@ -184,7 +184,7 @@ class _Text(Protocol):
     """Receiver of a response body; cancelling it closes the connection."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
+        self._chunks: list[bytes] = []
         self.whole: Deferred[bytes] = Deferred(self._give_up)
 
     def _give_up(self, _: object) -> None:
@@ -192,13 +192,13 @@ class _Text(Protocol):
         transport.loseConnection()
 
     def dataReceived(self, data: bytes) -> None:
-        self._pieces.append(data)
+        self._chunks.append(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self.whole.called:
             return
         if isinstance(reason.value, ResponseDone):
-            self.whole.callback(b"".join(self._pieces))
+            self.whole.callback(b"".join(self._chunks))
         else:
             self.whole.errback(reason)
 

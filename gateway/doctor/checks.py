@@ -247,8 +247,8 @@ def subscription_conflict(group: DiagnosedGroup) -> Iterator[Finding]:
         for one in known:
             wanted.setdefault((one.wants or {}).get(topic, "-"), []).append(one.client_id)
         if len(wanted) > 1:
-            told = "; ".join(f"{what} ({', '.join(sorted(who))})" for what, who in sorted(wanted.items()))
-            yield _found("subscription-conflict", topic=topic, wanted=told)
+            listed = "; ".join(f"{what} ({', '.join(sorted(who))})" for what, who in sorted(wanted.items()))
+            yield _found("subscription-conflict", topic=topic, wanted=listed)
 
 
 def filter_matches_nothing(group: DiagnosedGroup) -> Iterator[Finding]:
@@ -299,8 +299,8 @@ def queue_without_owner(group: DiagnosedGroup) -> Iterator[Finding]:
 def lock_held(group: DiagnosedGroup) -> Iterator[Finding]:
     """Find members that consume in order and lack the lock of their queue."""
     for member, topic, queues in _held(group, lambda _, held: held.lacks_lock):
-        told = _names([queue for queue, _ in queues])
-        yield _found("lock-held", client=member.client_id, queues=told, topic=topic)
+        listed = _names([queue for queue, _ in queues])
+        yield _found("lock-held", client=member.client_id, queues=listed, topic=topic)
 
 
 def stopped_listening(group: DiagnosedGroup) -> Iterator[Finding]:
@@ -331,8 +331,8 @@ def not_pulling(group: DiagnosedGroup) -> Iterator[Finding]:
 
     for member, topic, queues in _held(group, rests):
         idle = group.at - max(held.last_pull for _, held in queues)
-        told = _names([queue for queue, _ in queues])
-        yield _found("not-pulling", client=member.client_id, queues=told, topic=topic, idle=idle // 1000)
+        listed = _names([queue for queue, _ in queues])
+        yield _found("not-pulling", client=member.client_id, queues=listed, topic=topic, idle=idle // 1000)
 
 
 def flow_control(group: DiagnosedGroup) -> Iterator[Finding]:

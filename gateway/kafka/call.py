@@ -9,11 +9,11 @@ from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.operations import ClientConnection, Operations, Permit, Principal, Use
 from mqgateway.gateway.kafka.codec.apis import APIS
-from mqgateway.gateway.kafka.codec.fetch import Piece
+from mqgateway.gateway.kafka.codec.fetch import Chunk
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
 
-Reply = Sequence[Piece] | None
-"""The pieces of a frame without its size; None if the request has no answer."""
+Reply = Sequence[Chunk] | None
+"""The chunks of a frame without its size; None if the request has no answer."""
 
 
 class Address(NamedTuple):

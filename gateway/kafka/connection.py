@@ -27,19 +27,19 @@ from zope.interface import classImplements  # type: ignore[import-untyped, unuse
 
 from mqgateway.engine.message import pack_host
 from mqgateway.gateway.kafka.call import Address, Reply
-from mqgateway.gateway.kafka.codec.fetch import Piece, owned
+from mqgateway.gateway.kafka.codec.fetch import Chunk, owned
 from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.transport import PIECES_MAX, EagerTransport
+from mqgateway.gateway.remoting.transport import CHUNKS_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 
 log = logging.getLogger(__name__)
 
 _SIZE: Final = struct.Struct(">i")
 _WRITTEN_TOGETHER: Final = 128 * 1024
-"""Bytes that a transport which takes no pieces, as that of TLS, is given at a time: they are copied, which is
+"""Bytes that a transport which takes no chunks, as that of TLS, is given at a time: they are copied, which is
 fast while they are few."""
 _HEADER_MIN: Final = 10
 """Bytes of the smallest request: key, version, correlation id, and no client id."""
@@ -95,8 +95,8 @@ class KafkaConnection:
         self._buffer = bytearray()
         self._slots: deque[_Slot] = deque()
         self._long: _Slot | None = None  # of the request that holds up others
-        self._output: deque[Piece] = deque()  # what the transport has not been given
-        self._eager: EagerTransport | None = None  # the transport, if it takes pieces
+        self._output: deque[Chunk] = deque()  # what the transport has not been given
+        self._eager: EagerTransport | None = None  # the transport, if it takes chunks
         self._unsent = 0
         self._is_full = False  # the transport's buffer
         self._is_reading = True
@@ -346,16 +346,16 @@ class KafkaConnection:
         """Give the transport answers until it is full."""
         output, eager = self._output, self._eager
         while eager is not None and output and not self._is_full:
-            sent = eager.offer(list(islice(output, PIECES_MAX)))
+            sent = eager.offer(list(islice(output, CHUNKS_MAX)))
             self._is_full = not sent
             _drop(output, sent)
         while output and not self._is_full:
-            pieces = [output.popleft()]
-            size = len(pieces[0])
+            chunks = [output.popleft()]
+            size = len(chunks[0])
             while output and size + len(output[0]) <= _WRITTEN_TOGETHER:
                 size += len(output[0])
-                pieces.append(output.popleft())
-            self.transport.write(b"".join(pieces))  # it takes nothing but bytes
+                chunks.append(output.popleft())
+            self.transport.write(b"".join(chunks))  # it takes nothing but bytes
 
     def _own_output(self) -> None:
         """Copy what is borrowed of the answers that have to wait."""
@@ -402,14 +402,14 @@ class KafkaConnection:
             settled.callback(None)
 
 
-def _drop(output: deque[Piece], size: int) -> None:
-    """Remove the first bytes of pieces."""
+def _drop(output: deque[Chunk], size: int) -> None:
+    """Remove the first bytes of chunks."""
     while size:
-        piece = output[0]
-        if size < len(piece):
-            output[0] = memoryview(piece)[size:]
+        chunk = output[0]
+        if size < len(chunk):
+            output[0] = memoryview(chunk)[size:]
             return
-        size -= len(piece)
+        size -= len(chunk)
         output.popleft()
 
 

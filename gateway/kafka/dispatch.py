@@ -21,7 +21,7 @@ from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
 from mqgateway.gateway.kafka.call import Address, KafkaCall, Reply
 from mqgateway.gateway.kafka.codec import fetch, produce
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS, FETCH, PRODUCE
-from mqgateway.gateway.kafka.codec.fetch import Piece
+from mqgateway.gateway.kafka.codec.fetch import Chunk
 from mqgateway.gateway.kafka.codec.headers import RequestHeader, read_request_header, write_response_header
 from mqgateway.gateway.kafka.codec.messages.fetch_response import FetchResponse
 from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceResponse
@@ -163,13 +163,13 @@ class KafkaDispatcher:
         if message is None:
             return None
         out = request.begin_answer()
-        pieces: Sequence[Piece] = (out,)
+        chunks: Sequence[Chunk] = (out,)
         if isinstance(message, FetchResponse):
-            pieces = yield from fetch.writing(out, message, request.version)
+            chunks = yield from fetch.writing(out, message, request.version)
         else:
             yield from writing(out, message, request.version)
         self._note(request.api, request.began)
-        return pieces
+        return chunks
 
     def _reply(self, request: _Request, answer: Answer) -> Reply | Deferred[Reply]:
         if isinstance(answer, Deferred):
@@ -180,15 +180,15 @@ class KafkaDispatcher:
         if message is None:
             return None
         out = request.begin_answer()
-        pieces: Sequence[Piece] = (out,)
+        chunks: Sequence[Chunk] = (out,)
         if isinstance(message, FetchResponse):
-            pieces = fetch.write_response(out, message, request.version)
+            chunks = fetch.write_response(out, message, request.version)
         elif isinstance(message, ProduceResponse):
             produce.write_response(out, message, request.version)
         else:
             encode_into(out, message, request.version)
         self._note(request.api, request.began)
-        return pieces
+        return chunks
 
     def _note(self, api: str, began: float) -> None:
         if self._noted is not None:

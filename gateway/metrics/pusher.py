@@ -22,7 +22,7 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 
 log = logging.getLogger(__name__)
 
-PIECE_SECONDS = 0.002
+SLICE_SECONDS = 0.002
 """Maximum time that one step of reading metrics blocks the event loop."""
 
 
@@ -77,7 +77,7 @@ class Pusher:
 
     def _continue(self, steps: Steps[None], families: list[Family]) -> None:
         try:
-            is_read = run_for(steps, self._clock, PIECE_SECONDS)
+            is_read = run_for(steps, self._clock, SLICE_SECONDS)
         except Exception as error:
             self._sent(error)
             return

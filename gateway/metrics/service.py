@@ -22,7 +22,7 @@ from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.observed import STANDARD, Observed, labels_for_all
 from mqgateway.gateway.metrics.own_metrics import LOOP_LAG_BOUNDS, SERVER_METRICS, ServerReading
-from mqgateway.gateway.metrics.pusher import PIECE_SECONDS, Pusher
+from mqgateway.gateway.metrics.pusher import SLICE_SECONDS, Pusher
 from mqgateway.gateway.metrics.site import Pages, Scrape
 from mqgateway.gateway.runtime.http import LimitedSite
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
@@ -137,7 +137,7 @@ class MetricsService:
 
     def _continue(self, metrics: str, steps: Steps[None]) -> None:
         try:
-            is_done = run_for(steps, self._clock, PIECE_SECONDS)
+            is_done = run_for(steps, self._clock, SLICE_SECONDS)
         except Exception as error:
             self._answer(metrics, error)
         else:

@@ -62,7 +62,7 @@ class HttpRequest(Protocol):
     def unregisterProducer(self) -> object: ...
 
 
-class Pieces:
+class ChunkProducer:
     """Writer of a long answer at the speed of the reader: `IPushProducer`. `text` is shared and not
     changed."""
 
@@ -74,8 +74,8 @@ class Pieces:
     def resumeProducing(self) -> None:
         """Write until the transport's buffer is full or the text has ended."""
         self._is_paused = False
-        for piece in self._rest:
-            self._request.write(piece)
+        for chunk in self._rest:
+            self._request.write(chunk)
             if self._is_paused:
                 return
         self._request.unregisterProducer()
@@ -147,9 +147,9 @@ class Pages(Resource):
             if not gone.called:
                 request.setHeader("Content-Type", CONTENT_TYPE)
                 request.setHeader("Content-Length", str(sum(map(len, text))))
-                pieces = Pieces(request, text)
-                request.registerProducer(pieces, True)
-                pieces.resumeProducing()
+                chunks = ChunkProducer(request, text)
+                request.registerProducer(chunks, True)
+                chunks.resumeProducing()
 
         def failed(failure: Failure) -> None:
             log.error("the metrics cannot be read", exc_info=failure.value)

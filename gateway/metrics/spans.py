@@ -308,21 +308,21 @@ class MessageSpans:
         ]
         if not asking:
             return None
-        told: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "messaging.system": "rocketmq",
             "messaging.destination.name": about.topic,
             "network.peer.address": address,
             "server.address": self._options.broker_ip1,
         }
         if about.queue_id:
-            told["messaging.destination.partition.id"] = about.queue_id
+            attributes["messaging.destination.partition.id"] = about.queue_id
         if about.group:
-            told["messaging.consumer.group.name"] = about.group
+            attributes["messaging.consumer.group.name"] = about.group
         if about.messages > 1:
-            told["messaging.batch.message_count"] = about.messages
+            attributes["messaging.batch.message_count"] = about.messages
         links = [self._trace.Link(origin) for _, origin in asking[1:]]
         name, kind = f"{about.operation} {about.topic}", self._trace.SpanKind.SERVER
-        return self._tracer.start_span(name, asking[0][0], kind, told, links)
+        return self._tracer.start_span(name, asking[0][0], kind, attributes, links)
 
 
 def _to_collector(options: BrokerOptions) -> SpanProcessor:

@@ -68,8 +68,8 @@ def version(figures: Mapping[str, str]) -> tuple[int, ...]:
 
 def slaves(servers: Servers, address: str) -> list[tuple[str, int, bool]]:
     """Return address, lag in bytes and in-sync state of each slave connected to a master."""
-    told = servers.ask(admin_replicas.replication(), address)
-    return [(one.addr or "", one.diff, one.in_sync) for one in told.ha_connection_info]
+    status = servers.ask(admin_replicas.replication(), address)
+    return [(one.addr or "", one.diff, one.in_sync) for one in status.ha_connection_info]
 
 
 def tables(servers: Servers, address: str) -> TableContents:

@@ -119,9 +119,9 @@ def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[Contr
         address = waiting.pop(0)
         if address in answered:
             continue
-        told = _try(servers, address, replicas.controllers())
-        answered[address] = None if told is None else bool(told.is_leader)
-        for peer in split_addresses((told.peers if told else None) or ""):
+        status = _try(servers, address, replicas.controllers())
+        answered[address] = None if status is None else bool(status.is_leader)
+        for peer in split_addresses((status.peers if status else None) or ""):
             # Ids have no colons, but hosts may.
             name, _, where = peer.partition(":")
             names[where] = name
@@ -175,10 +175,10 @@ def _log_of(servers: Servers, address: str, has_epochs: bool) -> tuple[int | Non
         if cache is None:
             return None, None
         return (cache.epoch_list[-1].epoch if cache.epoch_list else None), cache.max_offset
-    told = _try(servers, address, replicas.replication())
-    if told is None:
+    status = _try(servers, address, replicas.replication())
+    if status is None:
         return None, None
-    end = told.master_commit_log_max_offset if told.master else told.ha_client_runtime_info.max_offset
+    end = status.master_commit_log_max_offset if status.master else status.ha_client_runtime_info.max_offset
     return None, end
 
 

@@ -101,13 +101,13 @@ def _commands() -> Iterator[Candidate]:
     yield Candidate("--batch", "read one command per line from standard input")
 
 
-def _verbs(noun: str, catalogue: Catalogue) -> list[Candidate]:
+def _verbs(resource: str, catalogue: Catalogue) -> list[Candidate]:
     """Return the second words of a resource's commands; none if the word is a command of one word."""
     listed = {**catalogue.places, **catalogue.more}
     return [
-        Candidate(name.removeprefix(f"{noun} "), about)
+        Candidate(name.removeprefix(f"{resource} "), about)
         for name, (_, about) in listed.items()
-        if name.startswith(f"{noun} ")
+        if name.startswith(f"{resource} ")
     ]
 
 

@@ -22,7 +22,7 @@ from mqgateway.gateway.runtime.name_servers import address_fault
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
 
-_PIECE = 256 * 1024
+_CHUNK_SIZE = 256 * 1024
 _CONNECT_SECONDS = 3.0
 
 
@@ -109,7 +109,7 @@ class ServerConnection:
             self._stream.sendall(encode_command(command))
             while True:
                 self._stream.settimeout(max(0.001, until - self._clock.monotonic()))
-                data = self._stream.recv(_PIECE)
+                data = self._stream.recv(_CHUNK_SIZE)
                 if not data:
                     raise Unreachable(f"{self._address} closed the connection")
                 for payload in self._cutter.feed(data):

@@ -300,10 +300,10 @@ class Tool:
 
         errors: list[dict[str, Any]] = list(call.servers.errors)
         if failure is not None:
-            told: dict[str, Any] = {"server": getattr(failure, "address", ""), "error": explained(failure)}
+            entry: dict[str, Any] = {"server": getattr(failure, "address", ""), "error": explained(failure)}
             if isinstance(failure, BrokerError):
-                told["code"] = failure.code
-            errors.append(told)
+                entry["code"] = failure.code
+            errors.append(entry)
         self._around.write(as_json(command.name, rows, call.summary, errors))
 
     def _connected(self, chosen: AdminConfiguration) -> Connections:

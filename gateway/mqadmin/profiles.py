@@ -76,15 +76,15 @@ def parsed(text: str, path: str) -> Profiles:
     import tomllib  # slow to load, and many have no such file
 
     try:
-        told = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: {error}") from None
-    if unknown := told.keys() - {"current", "profiles"}:
+    if unknown := document.keys() - {"current", "profiles"}:
         raise UsageError(f"{path}: {min(unknown)}: only current and [profiles.NAME] are allowed")
-    current = told.get("current")
+    current = document.get("current")
     if current is not None and not isinstance(current, str):
         raise UsageError(f"{path}: current = {current!r}: must be the name of a profile in quotes")
-    tables = told.get("profiles", {})
+    tables = document.get("profiles", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{path}: profiles = {tables!r}: must be a table [profiles.NAME]")
     return Profiles(path, current, {name: _profile(name, table, path) for name, table in tables.items()})

@@ -71,8 +71,10 @@ def pretty(value: Any) -> str:
 
 def as_json(command: str, rows: Sequence[Row], summary: Row, errors: Sequence[Row]) -> str:
     """Return the result of a call as one line of JSON."""
-    told = {"command": command, "rows": rows, "summary": summary, "errors": errors}
-    return escaped_json(orjson.dumps(told, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()) + "\n"
+    document = {"command": command, "rows": rows, "summary": summary, "errors": errors}
+    return (
+        escaped_json(orjson.dumps(document, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()) + "\n"
+    )
 
 
 def _plain(value: Any) -> Any:

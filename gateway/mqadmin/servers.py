@@ -58,10 +58,10 @@ class Servers:
         if not self.is_dry:
             return self.ask(question, address, timeout)
         fields = {} if question.header is None else question.header.encode()
-        told = {"server": address, "request": question.code.name, "fields": {**fields, **question.fields}}
+        entry = {"server": address, "request": question.code.name, "fields": {**fields, **question.fields}}
         if question.body:
-            told["body"] = question.body.decode("utf-8", "replace")
-        self.withheld.append(told)
+            entry["body"] = question.body.decode("utf-8", "replace")
+        self.withheld.append(entry)
         return None
 
     @contextmanager
@@ -72,10 +72,10 @@ class Servers:
             self.parts_done += 1
         except ClientError as error:
             self.failures.append(error)
-            told: dict[str, Any] = {"server": server, "error": explained(error)}
+            entry: dict[str, Any] = {"server": server, "error": explained(error)}
             if isinstance(error, BrokerError):
-                told["code"] = error.code
-            self.errors.append(told)
+                entry["code"] = error.code
+            self.errors.append(entry)
 
     # Name servers
 

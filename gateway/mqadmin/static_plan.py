@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.static_topics.items import MappingItem, MappingRefused, check
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import MappingRefused, Piece, check
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.errors import ClientError
 
@@ -95,28 +95,28 @@ class StaticTopicPlan:
         for name in others:
             self.brokers.setdefault(name, BrokerShare.empty(self.topic, name, total, self.epoch))
 
-    def moving(self, broker: str) -> Iterator[tuple[int, Piece, Piece]]:
+    def moving(self, broker: str) -> Iterator[tuple[int, MappingItem, MappingItem]]:
         """Yield the queues that a broker loses and whose offset is not settled: number, old and new mapping
         item."""
-        for number, pieces in sorted(self.brokers[broker].mapping.queues.items()):
-            new = pieces[-1]
-            if len(pieces) < 2 or new.broker_name not in self.into or new.logic_offset > 0:
+        for number, items in sorted(self.brokers[broker].mapping.queues.items()):
+            new = items[-1]
+            if len(items) < 2 or new.broker_name not in self.into or new.logic_offset > 0:
                 continue
             theirs = self.brokers[new.broker_name].mapping.queues.get(number)
             if theirs and theirs[-1].gen == new.gen:
-                yield number, pieces[-2], new
+                yield number, items[-2], new
 
     def settle(self, number: int, broker: str, end: int) -> int:
         """Set the first offset of a queue at its new broker well after `end`, the reported end of the old
         one; return that offset. Raises `ClientError` for an end before the old queue's start."""
-        pieces = self.brokers[broker].mapping.queues[number]
-        old, new = pieces[-2:]
+        items = self.brokers[broker].mapping.queues[number]
+        old, new = items[-2:]
         if end < old.start_offset:
             raise ClientError(
                 f"queue {number}: {broker} reports the end {end}, before its start {old.start_offset}"
             )
         new.logic_offset = round_up(old.logical(end))
-        self.brokers[new.broker_name].mapping.queues[number] = [*pieces]
+        self.brokers[new.broker_name].mapping.queues[number] = [*items]
         return new.logic_offset
 
 
@@ -146,8 +146,8 @@ def created(
         counts[broker] += 1
         if broker not in plan.brokers:
             plan.brokers[broker] = BrokerShare.empty(topic, broker, queues, plan.epoch)
-        piece = Piece(0, plan.brokers[broker].add_queue(), broker, 0)
-        plan.brokers[broker].mapping.queues[number] = [piece]
+        item = MappingItem(0, plan.brokers[broker].add_queue(), broker, 0)
+        plan.brokers[broker].mapping.queues[number] = [item]
     return _finished(plan, queues)
 
 
@@ -161,10 +161,10 @@ def moved(
         old, _ = known[number]
         if broker not in plan.brokers:
             plan.brokers[broker] = BrokerShare.empty(topic, broker, len(known), plan.epoch)
-        pieces = plan.brokers[old].mapping.queues[number]
-        piece = Piece(pieces[-1].gen + 1, plan.brokers[broker].add_queue(), broker, -1)
-        pieces.append(piece)
-        plan.brokers[broker].mapping.queues[number] = deepcopy(pieces)
+        items = plan.brokers[old].mapping.queues[number]
+        item = MappingItem(items[-1].gen + 1, plan.brokers[broker].add_queue(), broker, -1)
+        items.append(item)
+        plan.brokers[broker].mapping.queues[number] = deepcopy(items)
         plan.into.add(broker)
         plan.out_of.add(old)
     return _finished(plan, len(known))
@@ -175,7 +175,7 @@ def check_plan(plan: StaticTopicPlan) -> None:
     _known(plan.topic, plan.brokers)
 
 
-_Led = dict[int, tuple[str, list[Piece]]]
+_Led = dict[int, tuple[str, list[MappingItem]]]
 """Broker that leads each queue, and the queue's mapping items."""
 
 
@@ -228,14 +228,14 @@ def _known(topic: str, brokers: Mapping[str, BrokerShare]) -> tuple[int, _Led]:
             )
     led: _Led = {}
     for name, one in sorted(brokers.items()):
-        for number, pieces in one.mapping.queues.items():
+        for number, items in one.mapping.queues.items():
             if one.mapping.leads(number):
                 if number in led:
                     raise ClientError(f"both {led[number][0]} and {name} lead queue {number} of {topic}")
-                led[number] = name, pieces
+                led[number] = name, items
     if sorted(led) != list(range(max(totals, default=0))):
         raise ClientError(f"{topic} has {max(totals)} queues, but only {sorted(led)} have a leader")
-    taken = Counter((piece.broker_name, piece.queue_id) for _, pieces in led.values() for piece in pieces)
+    taken = Counter((item.broker_name, item.queue_id) for _, items in led.values() for item in items)
     if twice := [place for place, count in taken.items() if count > 1]:
         raise ClientError(f"two queues of {topic} are mapped to the same queue of a broker: {twice[0]}")
     return max(epochs, default=0), led
@@ -244,18 +244,18 @@ def _known(topic: str, brokers: Mapping[str, BrokerShare]) -> tuple[int, _Led]:
 def _check_queues(name: str, one: BrokerShare, brokers: Mapping[str, BrokerShare]) -> None:
     if one.config.read_queue_nums < one.config.write_queue_nums:
         raise ClientError(f"broker {name} has fewer read queues than write queues")
-    for number, pieces in one.mapping.queues.items():
+    for number, items in one.mapping.queues.items():
         try:
-            check(pieces)
+            check(items)
         except MappingRefused as error:
             raise ClientError(f"queue {number} at broker {name}: {error}") from None
-        for piece in pieces:
-            there = brokers.get(piece.broker_name)
+        for item in items:
+            there = brokers.get(item.broker_name)
             if there is None:
                 raise ClientError(
-                    f"queue {number} is mapped to {piece.broker_name}, which does not have the topic"
+                    f"queue {number} is mapped to {item.broker_name}, which does not have the topic"
                 )
-            if piece.start_offset or piece.queue_id >= there.config.write_queue_nums:
+            if item.start_offset or item.queue_id >= there.config.write_queue_nums:
                 raise ClientError(
-                    f"queue {number} is mapped to a queue that {piece.broker_name} does not have: {piece}"
+                    f"queue {number} is mapped to a queue that {item.broker_name} does not have: {item}"
                 )

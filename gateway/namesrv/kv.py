@@ -16,7 +16,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.tables.journaled import JournaledFile, OnDurable
-from mqgateway.engine.tables.jsonfile import in_pieces
+from mqgateway.engine.tables.jsonfile import in_chunks
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class KvConfig:
         self._size += len(value) - len(before) if before is not None else len(key) + len(value)
         values[key] = value
         self._count += len(values)
-        self._file.proceed(self._pieces)
+        self._file.proceed(self._chunks)
 
     def delete(self, namespace: str, key: str) -> None:
         """Delete one value; does nothing if it does not exist. Raises OSError as `put`."""
@@ -73,7 +73,7 @@ class KvConfig:
             self._count -= len(values)
             self._size -= len(key) + len(values.pop(key))
             self._count += max(1, len(values))
-            self._file.proceed(self._pieces)
+            self._file.proceed(self._chunks)
 
     def _append(self, namespace: str, key: str, value: str | None) -> None:
         if self._file.has_failed:
@@ -86,14 +86,14 @@ class KvConfig:
 
     def retry(self) -> None:
         """Write pending changes if a retry is due; for a slow periodic task."""
-        self._file.retry(self._pieces)
+        self._file.retry(self._chunks)
 
     def close(self) -> None:
         """Write pending changes now, synchronously; for the shutdown, when the worker has stopped."""
-        self._file.close(self._pieces)
+        self._file.close(self._chunks)
 
-    def _pieces(self) -> Iterator[bytes]:
-        return in_pieces({"configTable": {name: dict(values) for name, values in self._table.items()}})
+    def _chunks(self) -> Iterator[bytes]:
+        return in_chunks({"configTable": {name: dict(values) for name, values in self._table.items()}})
 
     def get(self, namespace: str, key: str) -> str | None:
         """Return one value, or None."""

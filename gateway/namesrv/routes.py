@@ -539,6 +539,6 @@ def _weight(mapping: Mapping[str, Any] | None) -> int:
 def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> MinBrokerIdNotice:
     """Notify members of the new minimum broker id: after a loss all of them, else all but the new one."""
     first = min(group.broker_addrs)
-    everybody = lost is not None or len(group.broker_addrs) == 1
-    receivers = tuple(a for n, a in group.broker_addrs.items() if everybody or n != first)
+    notifies_all = lost is not None or len(group.broker_addrs) == 1
+    receivers = tuple(a for n, a in group.broker_addrs.items() if notifies_all or n != first)
     return MinBrokerIdNotice(receivers, group.broker_name, first, group.broker_addrs[first], lost, ha_address)

@@ -128,8 +128,8 @@ class RaftService(RemotingService):
         address = settings.peers[effect.peer]
         code, body = encode_request(settings.group, settings.self_id, effect.peer, request)
         # The answer to a heartbeat is useless once the next heartbeat is due.
-        is_beat = isinstance(request, HeartBeat)
-        timeout = settings.heart_beat_interval if is_beat else settings.request_timeout
+        is_heartbeat = isinstance(request, HeartBeat)
+        timeout = settings.heart_beat_interval if is_heartbeat else settings.request_timeout
         asked = self._client.request(address, RemotingCommand.request(code, body=body), timeout / 1000)
 
         def answered(command: RemotingCommand) -> Answer | None:

@@ -27,7 +27,7 @@ from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 
 log = logging.getLogger(__name__)
 
-PIECES_MAX: Final = 1024
+CHUNKS_MAX: Final = 1024
 """Maximum number of chunks in one system call (`IOV_MAX`)."""
 SPARE_FILES = 1024
 """Maximum number of files reserved from connections: twice as many as a store keeps open."""
@@ -64,8 +64,8 @@ class _Eager(Connection):
         if sent < len(data):
             super().write(data[sent:])  # type: ignore[no-untyped-call]
 
-    def offer(self, pieces: Sequence[bytes | bytearray | memoryview]) -> int:
-        """Send chunks without a copy, at most `PIECES_MAX`; return how many bytes the socket accepted.
+    def offer(self, chunks: Sequence[bytes | bytearray | memoryview]) -> int:
+        """Send chunks without a copy, at most `CHUNKS_MAX`; return how many bytes the socket accepted.
 
         The caller must be the registered producer. It keeps the rest and may offer it again at once. After 0
         it is resumed when the socket is writable; a broken connection is then detected by the loop.
@@ -74,7 +74,7 @@ class _Eager(Connection):
             return 0
         if not self._waits:
             try:
-                return self.socket.sendmsg(pieces)
+                return self.socket.sendmsg(chunks)
             except OSError:
                 pass  # the loop detects whether it is full or broken
         self.producerPaused = True

@@ -25,8 +25,8 @@ class Report:
 
     def as_json(self) -> str:
         """Return the report as one line of JSON."""
-        told = {**asdict(self), "seconds": round(self.seconds, 3), "rowsPerSecond": self.rows_per_second}
-        return json.dumps(told, default=str, sort_keys=True)
+        document = {**asdict(self), "seconds": round(self.seconds, 3), "rowsPerSecond": self.rows_per_second}
+        return json.dumps(document, default=str, sort_keys=True)
 
 
 def lag_of(end: Mapping[str, Any] | None, latest: Mapping[str, Any] | None) -> int:

@@ -54,8 +54,8 @@ def test_findings_of_a_part_measured_again_are_replaced(tmp_path: Path) -> None:
 
 def test_percentiles() -> None:
     assert percentiles([]) == {}
-    told = percentiles([number / 1000 for number in range(1, 101)])
-    assert told == {"p50_ms": 51.0, "p99_ms": 100.0, "longest_ms": 100.0}
+    computed = percentiles([number / 1000 for number in range(1, 101)])
+    assert computed == {"p50_ms": 51.0, "p99_ms": 100.0, "longest_ms": 100.0}
 
 
 def test_sizes_are_scaled_but_not_to_nothing(tmp_path: Path) -> None:

@@ -36,8 +36,11 @@ def test_a_registration_names_the_broker_and_its_topics() -> None:
 
 
 def test_heartbeats_and_questions() -> None:
-    beat, question = decode_command(heartbeat(LAYOUT, 300)[4:]), decode_command(route_request("t")[4:])
-    assert (beat.code, beat.ext_fields["brokerAddr"]) == (RequestCode.BROKER_HEARTBEAT, "10.0.1.44:10911")
+    request, question = decode_command(heartbeat(LAYOUT, 300)[4:]), decode_command(route_request("t")[4:])
+    assert (request.code, request.ext_fields["brokerAddr"]) == (
+        RequestCode.BROKER_HEARTBEAT,
+        "10.0.1.44:10911",
+    )
     assert (question.code, question.ext_fields["topic"]) == (RequestCode.GET_ROUTEINFO_BY_TOPIC, "t")
 
 

@@ -48,6 +48,6 @@ def test_work_grows_with_what_is_shown_and_comes_in_short_steps(metrics: str, tm
 def test_the_figures(tmp_path: Path) -> None:
     observed = broker(tmp_path, 20, 5)
     scrapes = [measure(observed, metrics, 2) for metrics in (STANDARD, EXPORTER)]
-    assert all(one.lines > 100 and one.piece > 0 and one.later > 0 for one in scrapes)
+    assert all(one.lines > 100 and one.longest > 0 and one.later > 0 for one in scrapes)
     text = "\n".join(section(scrapes, 20, 5, 2))
     assert "| standard |" in text and "| exporter |" in text

@@ -44,7 +44,7 @@ def test_run_that_fails_is_reported_and_the_others_continue(run: Run) -> None:
     assert "| kill | sends again, ms | 200 (200; 1 runs, 1 failed) | 250 (400; 2 runs) |" in said.output
 
 
-def test_runs_are_made_in_pieces(run: Run, tmp_path: Path) -> None:
+def test_runs_are_made_in_parts(run: Run, tmp_path: Path) -> None:
     page = str(tmp_path / "page.md")
     run("--pairs", "1")
     said = run("--pairs", "3", "--page", page)

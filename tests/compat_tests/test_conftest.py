@@ -87,9 +87,9 @@ def test_a_run_is_written_down_and_left_out_by_the_next(place: Path) -> None:
     for item in (ours, beside):
         reported(item, *every)
     finish(config)
-    told = APACHE.record().outcomes
+    result = APACHE.record().outcomes
     assert set(OURS.record().outcomes) == {ours.nodeid, beside.nodeid}
-    assert {name: one.result for name, one in told.items()} == {good.nodeid: PASSED, bad.nodeid: FAILED}
+    assert {name: one.result for name, one in result.items()} == {good.nodeid: PASSED, bad.nodeid: FAILED}
 
     again = Config()
     items = [scenario(again, "apache"), scenario(again, "apache", name="test_two"), scenario(again, "ours")]
@@ -97,7 +97,7 @@ def test_a_run_is_written_down_and_left_out_by_the_next(place: Path) -> None:
     assert [item.nodeid for item in again.left_out] == [good.nodeid]
     lines: list[str] = []
     conftest.pytest_terminal_summary(SimpleNamespace(write_line=lines.append), again)  # type: ignore[arg-type]
-    assert lines == [f"1 scenarios of Apache's side as recorded on {told[good.nodeid].date}"]
+    assert lines == [f"1 scenarios of Apache's side as recorded on {result[good.nodeid].date}"]
 
 
 def test_all_can_be_run_all_the_same(place: Path) -> None:

@@ -274,7 +274,7 @@ def test_another_brokers_file_is_believed() -> None:
     assert Bench(bench.disk.kill(), bench.clock.millis()).schedule.offsets == {1: 1}
 
 
-def test_messages_that_came_due_while_the_broker_was_down_are_delivered_at_once() -> None:
+def test_messages_due_while_the_broker_was_down_are_delivered_at_once() -> None:
     bench = Bench()
     bench.send(message(4))
     bench.store.stop()
@@ -485,11 +485,11 @@ def since(bench: Bench) -> list[StoredMessage | None]:
 def test_slave_continues_behind_what_the_master_delivered_since_its_report() -> None:
     bench = Bench()
     bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4)))
-    told = bench.schedule.to_json()
+    result = bench.schedule.to_json()
     bench.pass_time(1000)
     bench.send(*(message(1, properties={"UNIQ_KEY": f"k{n}"}, body=b"%d" % n) for n in range(4, 6)))
     slave = bench.make_schedule()
-    slave.adopt(told, 0)
+    slave.adopt(result, 0)
     run(slave.take_over(since(bench)))
     assert slave.offsets == {1: 4}
     bench.clock.advance(1000)
@@ -527,15 +527,15 @@ def test_master_that_comes_back_continues_behind_its_slave() -> None:
 
 
 def test_on_delivered_is_called() -> None:
-    told: list[tuple[str, int]] = []
+    notified: list[tuple[str, int]] = []
     bench = Bench()
-    bench.schedule = bench.make_schedule(on_delivered=lambda topic, size: told.append((topic, size)))
+    bench.schedule = bench.make_schedule(on_delivered=lambda topic, size: notified.append((topic, size)))
     bench.send(message(1))
-    assert not told
+    assert not notified
     bench.pass_time(1000)
     bench.store.dispatch()
     (delivered,) = bench.delivered()
-    assert told == [("orders", delivered.size)]
+    assert notified == [("orders", delivered.size)]
 
 
 def test_schedule_resumes_after_deliveries_of_another_master() -> None:

@@ -259,8 +259,8 @@ def test_messages_are_read_up_to_one_that_is_not_plain() -> None:
 
 @given(st.binary(max_size=700), st.integers(0, 20))
 def test_checksums_are_reckoned(data: bytes, begin: int) -> None:
-    for piece in (data[begin:], memoryview(data)[begin:], data * 5):
-        assert native.crc32(piece) == crc32(piece)
+    for chunk in (data[begin:], memoryview(data)[begin:], data * 5):
+        assert native.crc32(chunk) == crc32(chunk)
 
 
 @st.composite
@@ -394,7 +394,7 @@ def test_messages_are_named(host: bytes, places: list[int]) -> None:
     st.lists(st.tuples(*[st.integers(-3, 50)] * 3), max_size=6),
     st.integers(0, 6),
 )
-def test_pieces_are_gathered(
+def test_chunks_are_gathered(
     data: bytes, begin: int, length: int, places: list[tuple[int, int, int]], number: int
 ) -> None:
     end, number = begin + min(length, len(data)), min(number, len(places))

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from mqgateway.engine.inflating import (
-    PIECE,
+    CHUNK_SIZE,
     InflateError,
     inflate_body,
     inflate_gzip,
@@ -65,8 +65,8 @@ def test_several_members_or_frames_are_inflated() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("size", [PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
-def test_frames_are_inflated_in_pieces(number: int, size: int) -> None:
+@pytest.mark.parametrize("size", [CHUNK_SIZE - 1, CHUNK_SIZE, CHUNK_SIZE + 1, 3 * CHUNK_SIZE + 5])
+def test_frames_are_inflated_in_chunks(number: int, size: int) -> None:
     data = random.Random(1).randbytes(size)
     flag = SysFlag.COMPRESSED | number << 8
     assert inflate_body(PACK[number](data) + PACK[number](TEXT), flag, 1 << 20) == data + TEXT

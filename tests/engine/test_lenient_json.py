@@ -187,7 +187,7 @@ def test_in_steps_the_same_is_read(value: Any, indent: bool) -> None:
 
 
 def test_the_longer_the_text_the_more_steps() -> None:
-    """A hundred thousand entries of each kind: steps of some hundred pieces, or of some kilobytes."""
+    """A hundred thousand entries of each kind: steps of some hundred tokens, or of some kilobytes."""
     bare = "{" + ",".join(f"{number}:1" for number in range(100_000)) + "}"
     plain = "[" + ",".join(f'{{"topic":"T{number}"}}' for number in range(100_000)) + "]"
     for text in (bare, plain):

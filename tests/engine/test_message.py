@@ -59,8 +59,8 @@ def test_properties_round_trip(properties: dict[str, str]) -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "\x01", "\x02", "\x02", "c\x01d\x02"])))
-def test_pairs_without_name_separator_or_value_are_ignored(pieces: list[str]) -> None:
-    text = "".join(pieces)
+def test_pairs_without_name_separator_or_value_are_ignored(fragments: list[str]) -> None:
+    text = "".join(fragments)
     pairs = [pair.split("\x01", 1) for pair in text.split("\x02") if "\x01" in pair]
     assert parse_properties(text) == {name: value for name, value in pairs if name and value}
 

@@ -12,8 +12,8 @@ from mqgateway.engine.unique_keys import UniqueKeys, lone_unique_key
     st.lists(st.sampled_from(["UNIQ_KEY", "TAGS", "KEYS", "WAIT", "x", "é", "\x01", "\x02", "\x01a\x02"])),
     st.binary(max_size=3),
 )
-def test_lone_unique_key_is_the_parsed_one(pieces: list[str], end: bytes) -> None:
-    text = "".join(pieces).encode() + end
+def test_lone_unique_key_is_the_parsed_one(fragments: list[str], end: bytes) -> None:
+    text = "".join(fragments).encode() + end
     found = lone_unique_key(text)
     if found is not None:
         properties = parse_properties(text.decode("utf-8", "replace"))

@@ -139,14 +139,14 @@ class Stopwatch:
         if info["generation"] == FULL_PASS:
             self._collected += time.process_time() * (1 if phase == "stop" else -1)
 
-    def deliver(self, speaker: Speaker, data: bytes, piece: int = 1 << 16) -> None:
+    def deliver(self, speaker: Speaker, data: bytes, chunk: int = 1 << 16) -> None:
         """Deliver bytes as a socket does, in chunks, each a turn, then run all calls that are due."""
         assert speaker.pair is not None
         server = speaker.pair.server
-        for start in range(0, len(data), piece):
+        for start in range(0, len(data), chunk):
             if server.gone or speaker.pair.client.aborted or server.aborted:
                 break
-            self.timed(partial(server.protocol.dataReceived, data[start : start + piece]))
+            self.timed(partial(server.protocol.dataReceived, data[start : start + chunk]))
         for _ in range(100_000):
             due = [
                 call

@@ -73,7 +73,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
     yield "connections before the port for slaves", len(listener), WAITING_MAX
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
-    yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
+    yield "pieces of queues", broker.tables.mappings.item_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
     yield (
         "questions that wait for addresses",
@@ -122,10 +122,18 @@ def _client_tables(world: World) -> Iterator[Size]:
     for name, group in clients.consumer_groups.items():
         yield f"members of {name:.20}", len(group.clients), options.max_clients_per_group
         yield f"subscriptions of {name:.20}", len(group.subscriptions), options.max_subscriptions_per_group
-        for told in group.subscriptions.values():
-            yield "characters of a subscription", len(told.sub_string or ""), options.max_subscription_text
-            yield "tags of a subscription", len(told.tags_set), options.max_tags_per_subscription
-            yield "tag hashes of a subscription", len(told.code_set), options.max_tags_per_subscription
+        for subscriptions in group.subscriptions.values():
+            yield (
+                "characters of a subscription",
+                len(subscriptions.sub_string or ""),
+                options.max_subscription_text,
+            )
+            yield "tags of a subscription", len(subscriptions.tags_set), options.max_tags_per_subscription
+            yield (
+                "tag hashes of a subscription",
+                len(subscriptions.code_set),
+                options.max_tags_per_subscription,
+            )
     for name, members in clients.producer_groups.items():
         yield f"producers of {name:.20}", len(members), options.max_clients_per_group
     ids = sum(map(len, clients._producer_ids.values()))

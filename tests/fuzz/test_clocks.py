@@ -167,13 +167,15 @@ class Life:
         store = cluster.broker.store
         for listener in (self.listener, self.ordered):
             for name, (began, seconds) in self.due.items():
-                came = listener.times.get(name)
+                received = listener.times.get(name)
                 late = began + seconds + (2 * SLACK_SECONDS if name.startswith("open") else SLACK_SECONDS)
-                assert came is not None or now <= late + self.asking(name), f"{name} is late, {self.acts}"
-                assert came is None or came >= began + seconds - STEP_SECONDS, f"{name}: early, {self.acts}"
-        for came, first in list(self.popped.items()):
+                assert received is not None or now <= late + self.asking(name), f"{name} is late, {self.acts}"
+                assert received is None or received >= began + seconds - STEP_SECONDS, (
+                    f"{name}: early, {self.acts}"
+                )
+        for received, first in list(self.popped.items()):
             late = first + INVISIBLE_SECONDS + 2 * SLACK_SECONDS
-            assert now <= late, f"{came!r} stays invisible, {self.acts}"
+            assert now <= late, f"{received!r} stays invisible, {self.acts}"
         for sent, end in self.stored:
             assert now - sent <= 10.5 + STEP_SECONDS or store.flushed_offset >= end, "it is not synced"
         (live,) = cluster.namesrv.namesrv.tables.live.values()

@@ -98,28 +98,28 @@ def test_json_headers_with_anything_in_them(members: dict[str, object]) -> None:
 
 @bounded
 @given(st.binary(max_size=60), st.lists(st.binary(max_size=8), max_size=12))
-def test_binary_headers_with_anything_in_them(start: bytes, pieces: list[bytes]) -> None:
+def test_binary_headers_with_anything_in_them(start: bytes, chunks: list[bytes]) -> None:
     """The lengths fit more often than random ones do."""
     entries = b"".join(
-        struct.pack(">h", len(piece)) + piece + struct.pack(">i", len(piece)) + piece for piece in pieces
+        struct.pack(">h", len(chunk)) + chunk + struct.pack(">i", len(chunk)) + chunk for chunk in chunks
     )
     header = (
         struct.pack(">hbhiii", 1, 2, 3, 4, 5, len(start)) + start + struct.pack(">i", len(entries)) + entries
     )
     command = decode_command(payload(1, header, b""))
     assert command.serialize_type is SerializeType.ROCKETMQ
-    assert len(command.ext_fields) <= len(pieces)
+    assert len(command.ext_fields) <= len(chunks)
     with suppress(ProtocolError):
         decode_command(payload(1, header[:-1], b""))
 
 
 @bounded
 @given(st.lists(st.binary(max_size=40), max_size=10))
-def test_random_streams(pieces: list[bytes]) -> None:
+def test_random_streams(chunks: list[bytes]) -> None:
     cutter = FrameCutter(limit=100)
     with suppress(ProtocolError):
-        for piece in pieces:
-            for one in cutter.feed(piece):
+        for chunk in chunks:
+            for one in cutter.feed(chunk):
                 assert 4 <= len(one) <= 96
             assert cutter.buffered < 100
 

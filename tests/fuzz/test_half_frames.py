@@ -16,7 +16,7 @@ from tests.fuzz.honest import HonestClient, check
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
 
 MIB = 1 << 20
-PIECE = 64 * 1024
+CHUNK_SIZE = 64 * 1024
 HALF = struct.pack(">i", 15_900_000) + bytes(15_800_000)
 """A frame that never ends."""
 
@@ -29,9 +29,9 @@ def held(world: World, port: int) -> int:
 def push(speaker: Speaker, data: bytes) -> None:
     """Deliver bytes as a socket does."""
     assert speaker.pair is not None
-    for start in range(0, len(data), PIECE):
+    for start in range(0, len(data), CHUNK_SIZE):
         if speaker.is_open:
-            speaker.push(data[start : start + PIECE])
+            speaker.push(data[start : start + CHUNK_SIZE])
             speaker.pair.pump()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import (
     ConsumerData,
@@ -140,16 +140,16 @@ def test_sends_to_new_topics() -> None:
         honest.check_route()
 
 
-def test_static_topics_and_their_pieces() -> None:
+def test_static_topics_and_their_items() -> None:
     """Mappings of many topics, and of many mapping items."""
     with World(max_topics=200, max_queue_pieces=1000) as world:
         honest = HonestClient(world)
         honest.check()
         peer = world.meet(BROKER_PORT)
 
-        def create(topic: str, pieces: int) -> tuple[Header, bytes]:
+        def create(topic: str, items: int) -> tuple[Header, bytes]:
             header = topic_header(topic)
-            queue = [Piece(n, 0, "broker-a", n * 100).to_json() for n in range(pieces)]
+            queue = [MappingItem(n, 0, "broker-a", n * 100).to_json() for n in range(items)]
             mapping = {"topic": topic, "bname": "broker-a", "epoch": 1, "hostedQueues": {"0": queue}}
             return header, json.dumps(mapping).encode()
 
@@ -311,7 +311,7 @@ def test_names_without_end() -> None:
 
 def heart_beats(peer: Speaker, heartbeats: Iterable[HeartbeatData]) -> list[RemotingCommand]:
     """Send all heartbeats and return their answers."""
-    return send_all(peer, RequestCode.HEART_BEAT, ((None, beat.encode()) for beat in heartbeats))
+    return send_all(peer, RequestCode.HEART_BEAT, ((None, heartbeat.encode()) for heartbeat in heartbeats))
 
 
 def consumer(group: str, *subscriptions: SubscriptionData) -> ConsumerData:
@@ -346,9 +346,9 @@ def test_clients_of_a_group() -> None:
     with World(max_clients_per_group=30) as world:
         honest = HonestClient(world)
         honest.check()
-        beat = HeartbeatData("c", [ProducerData("P")], [consumer("C", subscription(TOPIC))])
+        heartbeat = HeartbeatData("c", [ProducerData("P")], [consumer("C", subscription(TOPIC))])
         peers = [world.meet(BROKER_PORT) for _ in range(100)]
-        assert sum(taken(heart_beats(peer, [beat])) for peer in peers) == 30
+        assert sum(taken(heart_beats(peer, [heartbeat])) for peer in peers) == 30
         names = (HeartbeatData(f"c{n}", [ProducerData("P")], [consumer("C")]) for n in range(MANY))
         assert taken(heart_beats(peers[0], names)) == MANY
         check(world, honest)
@@ -374,7 +374,9 @@ def test_subscriptions_without_end() -> None:
             [SubscriptionData(f"t{n}", "x" * 1000) for n in range(30)],
             [SubscriptionData("T", "x" * 200_000)],
         ]
-        answers = heart_beats(peer, (HeartbeatData("c", [], [consumer("C", *told)]) for told in hostile))
+        answers = heart_beats(
+            peer, (HeartbeatData("c", [], [consumer("C", *subscriptions)]) for subscriptions in hostile)
+        )
         assert taken(answers) == 0
         changing = (HeartbeatData("c", [], [consumer("C", subscription(f"t{n}"))]) for n in range(MANY))
         assert taken(heart_beats(peer, changing)) == MANY
@@ -406,10 +408,10 @@ def test_expressions_without_end() -> None:
         honest.check()
         peer = world.meet(BROKER_PORT)
         for text in ("a=1", "a="):
-            told = (
+            subscriptions = (
                 consumer("C", *(sql(f"t{n % 7}-{n}", text, n) for n in range(k, k + 9))) for k in range(200)
             )
-            heart_beats(peer, (HeartbeatData("c", [], [one]) for one in told))
+            heart_beats(peer, (HeartbeatData("c", [], [one]) for one in subscriptions))
             check(world, honest)
         send_all(
             peer, RequestCode.UNREGISTER_CLIENT, [(None, b"")], ext={"clientID": "c", "consumerGroup": "C"}

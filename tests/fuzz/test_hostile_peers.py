@@ -56,8 +56,8 @@ def test_half_frames_and_silence(port: int) -> None:
         honest = HonestClient(world)
         begun = [REQUEST[:cut] for cut in (1, 3, 4, 5, 8, 9, 40, len(REQUEST) - 1)]
         peers = [world.meet(port) for _ in begun]
-        for peer, piece in zip(peers, begun, strict=True):
-            peer.push(piece)
+        for peer, chunk in zip(peers, begun, strict=True):
+            peer.push(chunk)
         for _ in range(5):
             world.settle(23.0)
             check(world, honest)

@@ -238,7 +238,7 @@ QUEUE = {"topic": VICTIM, "brokerName": "broker-a", "queueId": 0}
 LOCKS = {"consumerGroup": VICTIM, "clientId": CLIENT_ID, "mqSet": [QUEUE], "onlyThisBroker": False}
 SUBSCRIPTION = subscription(VICTIM, "a || b").to_json()
 VERSION = {"counter": 1, "stateVersion": 0, "timestamp": 1}
-PIECE = {
+ITEM = {
     "gen": 0,
     "queueId": 0,
     "bname": "broker-a",
@@ -248,7 +248,7 @@ PIECE = {
     "timeOfStart": -1,
     "timeOfEnd": -1,
 }
-LATER_PIECE = PIECE | {"gen": 1, "bname": "broker-b", "logicOffset": 100}
+LATER_ITEM = ITEM | {"gen": 1, "bname": "broker-b", "logicOffset": 100}
 POLICIES = [{"entries": [{"resource": "Topic:*", "actions": ["All"], "decision": "Allow"}]}]
 GOOD_BODIES: dict[int, Any] = {
     RequestCode.AUTH_CREATE_USER: {"password": "secret", "userType": "Normal"},
@@ -299,7 +299,7 @@ GOOD_BODIES: dict[int, Any] = {
         "totalQueues": 2,
         "epoch": 1,
         "scope": "__global__",
-        "hostedQueues": {"0": [PIECE], "1": [PIECE | {"queueId": 1, "endOffset": 9}, LATER_PIECE]},
+        "hostedQueues": {"0": [ITEM], "1": [ITEM | {"queueId": 1, "endOffset": 9}, LATER_ITEM]},
     },
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: GROUP_CONFIG,
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: {"groupConfigList": [GROUP_CONFIG]},

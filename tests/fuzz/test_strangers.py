@@ -239,7 +239,7 @@ def _word(can: bool) -> str:
 
 def test_document_lists_the_rights_of_anonymous_callers() -> None:
     text = DOCUMENT.read_text()
-    told = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (yes|no) \| (yes|no) \|$", text, re.MULTILINE)
+    result = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (yes|no) \| (yes|no) \|$", text, re.MULTILINE)
     rows = measured()
-    assert told == rows, "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    assert result == rows, "\n".join("| " + " | ".join(row) + " |" for row in rows)
     assert {row[3] for row in rows} == {"no"}

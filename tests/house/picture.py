@@ -15,7 +15,7 @@ LAYERS_BEGIN, BROKER_BEGIN = "<!-- the layers -->", "<!-- the packages of the br
 BROKER = "gateway.broker."
 
 LAYERS: Mapping[str, tuple[str, ...]] = {
-    "commands": ("gateway.cli", "gateway.mqadmin", "gateway.nouns", "gateway.migration"),
+    "commands": ("gateway.cli", "gateway.mqadmin", "gateway.resources", "gateway.migration"),
     "Spark, installed names": ("pipeline", "mqgateway", "gateway.pytest_plugin"),
     "front ends, metrics, test server": (
         "gateway.grpc",

@@ -28,7 +28,7 @@ from mqgateway.gateway.metrics.own_metrics import (
     connection_metrics,
 )
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, every
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE
+from mqgateway.gateway.resources import ABOUT, CATALOGUE
 from mqgateway.gateway.web.api.routes import ROUTES
 from mqgateway.gateway.web.openapi import document
 from mqgateway.pipeline import options as pipeline

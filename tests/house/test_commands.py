@@ -20,7 +20,7 @@ from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, e
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.usage import help_of
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE
+from mqgateway.gateway.resources import ABOUT, CATALOGUE
 from tests.house.source import ROOT
 
 DECLARED = [(catalogue, command) for catalogue in (MQADMIN, CATALOGUE) for command in every(catalogue)]
@@ -84,9 +84,9 @@ def test_declared_command_rejects_an_unknown_option_on_standard_error(
     err: list[str] = []
     around = Surroundings(out.append, err.append, environment={})
     assert Tool(around, catalogue).run([*command.name.split(), "--no-such-option"]) == 2
-    told = "".join(err)
-    assert out == [] and told.count("\n") == 1
-    assert told.startswith(f"{catalogue.program}: error: there is no option --no-such-option; see '")
+    expected = "".join(err)
+    assert out == [] and expected.count("\n") == 1
+    assert expected.startswith(f"{catalogue.program}: error: there is no option --no-such-option; see '")
 
 
 @pytest.mark.parametrize(("name", "command"), CLICKS, ids=[name for name, _ in CLICKS])
@@ -94,10 +94,10 @@ def test_command_rejects_an_unknown_option_on_standard_error(
     name: str, command: click.Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(command, ["--no-such-option"], name) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and told.err.count("\n") == 1
-    assert told.err.startswith(f"{name.split()[0]}: error: No such option '--no-such-option'")
-    assert told.err.endswith(f"; see '{name} --help'\n")
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert captured.err.startswith(f"{name.split()[0]}: error: No such option '--no-such-option'")
+    assert captured.err.endswith(f"; see '{name} --help'\n")
 
 
 def test_help_lists_every_command_below_one_subject() -> None:
@@ -106,7 +106,7 @@ def test_help_lists_every_command_below_one_subject() -> None:
         assert len(re.findall(rf"^  {name} +[A-Z]", text, re.MULTILINE)) == 1, name
 
 
-@pytest.mark.parametrize("folder", ["gateway/cli", "gateway/nouns", "gateway/mqadmin"])
+@pytest.mark.parametrize("folder", ["gateway/cli", "gateway/resources", "gateway/mqadmin"])
 def test_no_command_makes_the_form_of_errors_itself(folder: str) -> None:
     for path in sorted(Path(ROOT, folder).rglob("*.py")):
         assert not HIDDEN_FORMS.search(path.read_text()), f"{path}: use gateway.cli.ending.complain"

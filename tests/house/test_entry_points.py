@@ -55,7 +55,7 @@ WALL_TIME = {
     "gateway/broker/produce/state.py": "written: unique keys",
     "gateway/broker/produce/send.py": "from which on a timer counts how long it waits for a time of the day",
     "gateway/broker/stats_log.py": "shown: the minute, hour or day that is over",
-    "gateway/broker/static_topics/cleaning.py": "the hour of the day at which pieces may go",
+    "gateway/broker/static_topics/cleaning.py": "the hour of the day at which mapping items may go",
     "gateway/cli/migrate.py": "shown: when a step was taken",
     "gateway/cli/store_backups.py": "written: when a backup was made, and its name",
     "gateway/cli/perf.py": "shown: how long messages took, by the store timestamps of another process",
@@ -106,7 +106,7 @@ TIMER_FILES = {
     "gateway/testing/crashable.py",
 }
 # The command line reads the files its user names: settings, and store files to print; and keeps notes.
-COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/nouns/")
+COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/resources/")
 
 
 def calls(path: Path) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from tests.house.source import (
     tree,
 )
 
-NOUNS = (
+RESOURCE_COMMANDS = (
     "engine.message",
     "engine.names",
     "engine.unique_keys",
@@ -36,7 +36,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.record_batches",
         "engine.steps",
         "engine.extension",
-        *NOUNS,
+        *RESOURCE_COMMANDS,
     ),
     "engine.producers": ("engine.producers", "engine.record_batches", "engine.message"),
     "engine.message": ("engine.extension",),
@@ -84,7 +84,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.lenient_json",
         "engine.json_members",
         "engine.steps",
-        *NOUNS,
+        *RESOURCE_COMMANDS,
     ),
     "gateway.namesrv": ("gateway.namesrv", "gateway.access", *SERVERS),
     "gateway.broker": ("gateway.broker", "gateway.access", "gateway.raft", *SERVERS),
@@ -170,7 +170,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.store.client_elements",
         "engine.store.record",
         "engine.tables.topics",
-        *NOUNS,
+        *RESOURCE_COMMANDS,
     ),
     "gateway.doctor": ("gateway.doctor", "gateway.codec", "engine.message"),
     "gateway.remedies": ("gateway.remedies", "engine.message"),
@@ -188,7 +188,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.static_topics",
         "engine.tables.groups",
         "engine.tables.topics",
-        *NOUNS,
+        *RESOURCE_COMMANDS,
     ),
     "gateway.migration": (
         "gateway.migration",
@@ -198,8 +198,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "gateway.runtime.name_servers",
     ),
-    "gateway.nouns": (
-        "gateway.nouns",
+    "gateway.resources": (
+        "gateway.resources",
         "gateway.mqadmin",
         "gateway.doctor",
         "gateway.remedies",
@@ -208,14 +208,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.client",
         "gateway.codec",
         "engine.tables.topics",
-        *NOUNS,
+        *RESOURCE_COMMANDS,
     ),
     "gateway.cli": ("gateway", "engine", "pipeline"),
     "gateway.testing": ("gateway", "engine"),
     "gateway.front_end": ("gateway", "engine"),
     "gateway": ("gateway",),
     "pipeline": ("pipeline", "gateway.client", "gateway.codec", "engine"),
-    # The public faces name what the rest is for; nothing of ours imports them.
+    # The public modules name what the rest is for; nothing of ours imports them.
     "mqgateway": ("gateway.client", "gateway.testing", "pipeline"),
 }
 
@@ -258,7 +258,7 @@ def test_everything_is_imported_from_the_one_package_that_is_installed() -> None
 
 
 def test_the_engine_knows_no_network() -> None:
-    """No Twisted and no sockets below the gateway (packing an address needs `socket` in the nouns)."""
+    """No Twisted and no sockets below the gateway (resource commands pack addresses with `socket`)."""
     banned = {"twisted", "asyncio", "selectors", "threading"}
     wrong = [
         f"{path} imports {name}"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.nouns import PLACES as NOUNS
+from mqgateway.gateway.resources import PLACES as RESOURCE_COMMANDS
 from tests.house.source import ROOT
 
 BANNED = ("twisted", "OpenSSL", "cryptography", "click", "rich", "psutil", "asyncio", "ssl", "argparse")
@@ -18,8 +18,8 @@ def _loaded(statement: str) -> set[str]:
     """Return the modules that a statement loads in a fresh interpreter."""
     script = f"import sys; before = set(sys.modules); {statement}; import json; print(json.dumps("
     script += "sorted(set(sys.modules) - before)))"
-    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
-    return set(json.loads(told.stdout))
+    output = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True)
+    return set(json.loads(output.stdout))
 
 
 def _wrong(modules: set[str]) -> list[str]:
@@ -35,9 +35,11 @@ def test_no_command_loads_what_is_slow() -> None:
     assert not _wrong(_loaded(f"import {room}.main; {loads}"))
 
 
-def test_no_noun_loads_what_is_slow() -> None:
-    room = "mqgateway.gateway.nouns"
-    loads = "; ".join(f"import {room}.{place}" for place in sorted({one.module for one in NOUNS.values()}))
+def test_no_resource_command_loads_slow_modules() -> None:
+    room = "mqgateway.gateway.resources"
+    loads = "; ".join(
+        f"import {room}.{place}" for place in sorted({one.module for one in RESOURCE_COMMANDS.values()})
+    )
     assert not _wrong(_loaded(f"import {room}.main; {loads}"))
 
 
@@ -57,6 +59,8 @@ def test_a_list_of_all_commands_loads_none_of_them() -> None:
     assert len(modules) <= MODULES_MAX, f"{len(modules)}: {sorted(modules)}"
 
 
-def test_noun_is_recognized_before_the_tool_is_loaded() -> None:
-    modules = _loaded("from mqgateway.gateway.nouns import is_noun; assert is_noun(['topic', 'list'])")
+def test_resource_command_is_recognized_before_the_tool_is_loaded() -> None:
+    modules = _loaded(
+        "from mqgateway.gateway import resources; assert resources.is_resource_command(['topic', 'list'])"
+    )
     assert not {"mqgateway.gateway.mqadmin.main", "mqgateway.gateway.codec.command"} & modules

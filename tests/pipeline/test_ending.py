@@ -68,29 +68,29 @@ def test_visible_message_is_not_ended_again(world: World) -> None:
 def test_an_answer_that_was_lost_is_no_second_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     patient = World(world.cluster, num_retries=2)
     sent = patient.sent(["a"])
-    told = ending(patient)
-    expect = told._client.asking.expect
+    result = ending(patient)
+    expect = result._client.asking.expect
 
     async def lost(*args: Any, **chosen: Any) -> Any:
         await expect(*args, **chosen)
         raise Unreachable("the connection broke")
 
-    monkeypatch.setattr(told._client, "asking", Mock(wraps=told._client.asking, expect=lost))
+    monkeypatch.setattr(result._client, "asking", Mock(wraps=result._client.asking, expect=lost))
     seen = requests_seen(world.cluster)
-    told.commit(verdict(sent), again=False)
+    result.commit(verdict(sent), again=False)
     assert ends(seen) == 1 and world.visible() == ["a"]
 
 
 def test_a_failure_says_what_was_not_ended(world: World, caplog: Any) -> None:
     sent = world.sent(["a"])
-    told = ending(world)
+    result = ending(world)
     world.cluster.cut(BROKER_PORT)
     with pytest.raises(SinkError, match=r"transaction q/0: the half message at offset \d+ of the log of bro"):
-        told.commit(verdict(sent), again=False)
-    told.roll_back(sent, "spark-rocketmq-sink", "q/0")
+        result.commit(verdict(sent), again=False)
+    result.roll_back(sent, "spark-rocketmq-sink", "q/0")
     assert "half messages of q/0 remain" in caplog.text
     world.cluster.mend(BROKER_PORT)
-    told.roll_back(sent, "spark-rocketmq-sink", "q/0")
+    result.roll_back(sent, "spark-rocketmq-sink", "q/0")
     assert world.open_halves == 0 and world.visible() == []
 
 

@@ -46,13 +46,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
 
 def read(start: int, end: int, **given: str) -> list[list[tuple[int, bytes]]]:
     """Offsets and bodies, by batch."""
-    told = {
+    fields = {
         "nameServer": NAMESRV,
         "topic": "T",
         "fetchOffset.retryIntervalMs": "1",
         "unreachableTimeoutMs": "0",
     }
-    reader = RangeReader(read_request({**told, **given}, is_stream=False), TlsOptions())
+    reader = RangeReader(read_request({**fields, **given}, is_stream=False), TlsOptions())
 
     def made(rows: Rows, place: Place) -> list[tuple[int, bytes]]:
         assert place == Place("T", "broker-a")

@@ -72,19 +72,19 @@ def info(epoch: int, leads: dict[str, int], total: int = 2, scope: str | None = 
 
 def test_queues_have_numbers_and_a_leader_each() -> None:
     """The newest of two that claim a queue leads it; one may have none for a moment."""
-    told = route(a=info(7, {"0": 3, "1": 0}), b=info(8, {"0": 5}))
+    result = route(a=info(7, {"0": 3, "1": 0}), b=info(8, {"0": 5}))
     zero, one = (MessageQueue("T", "__syslo__global__", number) for number in range(2))
-    assert static_queues("T", told) == {zero, one}
-    assert (leader(zero, told), leader(one, told)) == ("b", "a")
+    assert static_queues("T", result) == {zero, one}
+    assert (leader(zero, result), leader(one, result)) == ("b", "a")
     assert leader(one, route(b=info(8, {"0": 5}))) is None
     assert is_static(zero) and not is_static(queue_of("T"))
 
 
 def test_scopes_are_apart() -> None:
-    told = route(a=info(1, {"0": 0}, 1), b=info(1, {"0": 0}, 1, "west"))
-    names = {queue.broker_name for queue in static_queues("T", told)}
+    result = route(a=info(1, {"0": 0}, 1), b=info(1, {"0": 0}, 1, "west"))
+    names = {queue.broker_name for queue in static_queues("T", result)}
     assert names == {"__syslo__global__", "__syslo__west"}
-    assert leader(MessageQueue("T", "__syslo__west", 0), told) == "b"
+    assert leader(MessageQueue("T", "__syslo__west", 0), result) == "b"
 
 
 def test_a_topic_that_is_not_static_has_none() -> None:
@@ -119,7 +119,7 @@ def test_a_batch_has_the_queues_own_numbers_and_offsets(moving: Moving) -> None:
     assert read(one.batch(Narrowing())) == first[1:]
 
 
-def test_times_are_found_in_whichever_piece(moving: Moving) -> None:
+def test_times_are_found_in_whichever_item(moving: Moving) -> None:
     moving.send("a0", "a1")
     moving.move("broker-b")
     middle = moving.cluster.clock.millis()

@@ -49,8 +49,8 @@ def test_a_verdict_is_open_until_it_is_done() -> None:
     assert log.read(Transaction("q", 7)) == verdict(7) and log.open_ones("q") == [verdict(7)]
     assert log.newest_done() is None
     log.write(verdict(7).done())
-    told = log.read(Transaction("q", 7))
-    assert told == log.newest_done() == verdict(7).done() and told.is_done and not told.places
+    result = log.read(Transaction("q", 7))
+    assert result == log.newest_done() == verdict(7).done() and result.is_done and not result.places
     assert log.open_ones("q") == []
     assert folder.names() == ["q.7.done"]
 
@@ -104,8 +104,8 @@ def test_a_crash_between_writing_and_clearing_leaves_it_done() -> None:
     folder.write("q.1.done", verdict(1).done().encode())
     folder.write("notes.txt", b"not ours")
     assert log.open_ones("q") == []
-    told = log.read(Transaction("q", 1))
-    assert told is not None and told.is_done
+    result = log.read(Transaction("q", 1))
+    assert result is not None and result.is_done
     for _ in range(2):
         log.clear(Transaction("q", 1))
         assert sorted(folder.names()) == ["notes.txt", "q.1.done"]

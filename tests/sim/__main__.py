@@ -22,7 +22,7 @@ from tests.sim.history import PROFILES, Broken, History
 LINE_SECONDS = 60
 
 
-class Came(NamedTuple):
+class PlayResult(NamedTuple):
     """The result of one history; `broken` is empty if every invariant held. Seconds are simulated."""
 
     seed: int
@@ -35,7 +35,7 @@ class Came(NamedTuple):
     broken: str
 
 
-def play(seed: int, profile: str, steps: int) -> Came:
+def play(seed: int, profile: str, steps: int) -> PlayResult:
     """Play one history and return its result."""
     logging.disable(logging.CRITICAL)
     history, broken = History(seed, PROFILES[profile]), ""
@@ -43,7 +43,7 @@ def play(seed: int, profile: str, steps: int) -> Came:
         history.play(steps)
     except Broken as found:
         broken = f"{found}: {', '.join(history.events)}"
-    return Came(
+    return PlayResult(
         seed,
         profile,
         history.world.now,
@@ -69,10 +69,10 @@ def main(
     began = said = time.monotonic()
     many = seeds if seeds is not None or seconds is not None else 10
     total = Total(names or tuple(PROFILES), steps)
-    for came in _all(total, first, many, None if seconds is None else began + seconds, jobs):
-        total.take(came)
-        if came.broken:
-            click.echo(f"seed {came.seed}, {came.profile}: {came.broken}")
+    for result in _all(total, first, many, None if seconds is None else began + seconds, jobs):
+        total.take(result)
+        if result.broken:
+            click.echo(f"seed {result.seed}, {result.profile}: {result.broken}")
         if time.monotonic() - said > LINE_SECONDS:
             said = time.monotonic()
             click.echo(
@@ -82,7 +82,7 @@ def main(
     sys.exit(1 if total.failed else 0)
 
 
-def _all(total: Total, first: int, many: int | None, until: float | None, jobs: int) -> Iterator[Came]:
+def _all(total: Total, first: int, many: int | None, until: float | None, jobs: int) -> Iterator[PlayResult]:
     """Yield the results of all histories, in any order."""
     seeds = islice(count(first), many)
     wanted = ((seed, name, total.steps) for seed in seeds for name in total.names)
@@ -106,16 +106,16 @@ class Total:
         self.hours = 0.0
         self.faults, self.checks = Counter[str](), Counter[str]()
 
-    def take(self, came: Came) -> None:
+    def take(self, result: PlayResult) -> None:
         """Add a result."""
-        self.seeds.add(came.seed)
+        self.seeds.add(result.seed)
         self.count += 1
-        self.failed += bool(came.broken)
-        self.hours += came.seconds / 3600
-        self.sent += came.sent
-        self.acknowledged += came.acknowledged
-        self.faults += came.faults
-        self.checks += came.checks
+        self.failed += bool(result.broken)
+        self.hours += result.seconds / 3600
+        self.sent += result.sent
+        self.acknowledged += result.acknowledged
+        self.faults += result.faults
+        self.checks += result.checks
 
     def print(self, seconds: float) -> None:
         """Print the sums; `seconds` is the duration of the run."""

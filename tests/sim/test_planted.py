@@ -78,7 +78,7 @@ def forget_what_was_decided(patch: pytest.MonkeyPatch) -> None:
         def append(self, change: Any) -> None:
             """Drop the change: it is lost when the process ends."""
 
-        def proceed(self, pieces: Any) -> None:
+        def proceed(self, chunks: Any) -> None:
             """Write nothing."""
 
     def begin(self: LocalState, *given: Any) -> None:

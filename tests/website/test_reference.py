@@ -5,7 +5,7 @@ import re
 from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.nouns import PLACES as NOUNS
+from mqgateway.gateway.resources import PLACES as RESOURCE_COMMANDS
 from website.reference import (
     CLIENTS,
     DOCS,
@@ -47,14 +47,17 @@ def test_kept_pages_are_up_to_date() -> None:
 
 def test_every_command_has_a_heading() -> None:
     headings = {line.removeprefix("### ") for line in commands().splitlines() if line.startswith("### ")}
-    assert headings == {*(f"mqadmin {name}" for name in PLACES), *(f"mqgateway {name}" for name in NOUNS)}
+    assert headings == {
+        *(f"mqadmin {name}" for name in PLACES),
+        *(f"mqgateway {name}" for name in RESOURCE_COMMANDS),
+    }
     assert "usage: mqadmin updateTopic" in commands()
 
 
 def test_every_code_is_answered_or_has_a_reason() -> None:
-    told = [row for row in rows(request_codes()) if row[0].isdigit()]
-    assert [int(row[0]) for row in told] == sorted(RequestCode)
-    assert not [row for row in told if len(row) < 3]
-    by_name = {row[1].strip("`"): row for row in told}
+    listed = [row for row in rows(request_codes()) if row[0].isdigit()]
+    assert [int(row[0]) for row in listed] == sorted(RequestCode)
+    assert not [row for row in listed if len(row) < 3]
+    by_name = {row[1].strip("`"): row for row in listed}
     assert by_name["SEND_MESSAGE"][2].strip() == "broker"
     assert "name server" in by_name["GET_ROUTEINFO_BY_TOPIC"][2]

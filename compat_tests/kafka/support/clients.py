@@ -253,12 +253,12 @@ class Member:
 def wait_for_values(members: Collection[Member], values: Collection[str], *, exactly: bool = True) -> None:
     """Wait until these values came, each once unless told otherwise, and nothing else."""
 
-    def came() -> list[str | None]:
+    def received() -> list[str | None]:
         return [value for member in members for value in member.values]
 
-    wait_until(lambda: set(values) <= set(came()), PATIENCE_SECONDS, f"{len(values)} values")
+    wait_until(lambda: set(values) <= set(received()), PATIENCE_SECONDS, f"{len(values)} values")
     time.sleep(QUIET_SECONDS if exactly else 0)
-    assert not exactly or sorted(map(str, came())) == sorted(values)
+    assert not exactly or sorted(map(str, received())) == sorted(values)
 
 
 def wait_for_assignment(

@@ -140,34 +140,34 @@ def _is(case: Case, size: int, body: str, keys: Sequence[str]) -> bool:
 
 
 def _python_push(both: Crossing, filled: Filled) -> None:
-    namesrv, came, lock = both.server.namesrv_address, list[ReceivedMessage](), threading.Lock()
+    namesrv, received, lock = both.server.namesrv_address, list[ReceivedMessage](), threading.Lock()
 
     def keep(messages: Sequence[ReceivedMessage], context: Context) -> None:
         with lock:
-            came.extend(messages)
+            received.extend(messages)
 
     group = both.rocketmq.name("python_push")
     consumer = PushConsumer(group, keep, namesrv, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
     consumer.subscribe(filled.topic)
     with consumer:
-        wait_until(lambda: len(came) >= filled.count(), SECONDS, "all messages")
-    _check_ours(filled, came)
+        wait_until(lambda: len(received) >= filled.count(), SECONDS, "all messages")
+    _check_ours(filled, received)
 
 
 def _python_pull(both: Crossing, filled: Filled) -> None:
-    came: list[ReceivedMessage] = []
+    received: list[ReceivedMessage] = []
     with PullConsumer(both.rocketmq.name("python_pull"), both.server.namesrv_address) as consumer:
         for queue in consumer.queues(filled.topic):
             offset, end = 0, consumer.max_offset(queue)
             while offset < end:
                 pulled = consumer.pull(queue, offset)
-                came += pulled.messages
+                received += pulled.messages
                 offset = pulled.next_offset
-    _check_ours(filled, came)
+    _check_ours(filled, received)
 
 
 def _python_simple(both: Crossing, filled: Filled) -> None:
-    group, came = both.rocketmq.name("python_simple"), list[ReceivedMessage]()
+    group, received = both.rocketmq.name("python_simple"), list[ReceivedMessage]()
     namesrv = both.server.namesrv_address
     consumer = SimpleConsumer(group, namesrv, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
     consumer.subscribe([filled.topic])
@@ -175,18 +175,18 @@ def _python_simple(both: Crossing, filled: Filled) -> None:
     def has_all() -> bool:
         for message in consumer.receive(timeout=2):
             consumer.ack(message)
-            came.append(message)
-        return len(came) >= filled.count()
+            received.append(message)
+        return len(received) >= filled.count()
 
     with consumer:
         wait_until(has_all, SECONDS, "all messages")
-    _check_ours(filled, came)
+    _check_ours(filled, received)
 
 
-def _check_ours(filled: Filled, came: Sequence[ReceivedMessage]) -> None:
-    places = sorted((one.queue.queue_id, one.queue_offset) for one in came)
+def _check_ours(filled: Filled, received: Sequence[ReceivedMessage]) -> None:
+    places = sorted((one.queue.queue_id, one.queue_offset) for one in received)
     assert places == sorted(filled.expected)
-    for one in came:
+    for one in received:
         case = filled.expected[one.queue.queue_id, one.queue_offset]
         check_message(case, one.body.decode(), " ".join(one.keys), one.tags, one.properties)
 

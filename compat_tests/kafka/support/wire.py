@@ -201,8 +201,8 @@ def stored_batches(address: str, topic: str, partition: int = 0) -> list[Batch]:
             )
             (one,) = answer["responses"][0]["partitions"]
             assert one["error_code"] == 0, one
-            came = list(batches(one["records"] or b""))
-            assert came, f"nothing at offset {offset} of {end}"
-            found += came
-            offset = came[-1].last_offset + 1
+            received = list(batches(one["records"] or b""))
+            assert received, f"nothing at offset {offset} of {end}"
+            found += received
+            offset = received[-1].last_offset + 1
     return found

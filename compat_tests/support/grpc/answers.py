@@ -15,7 +15,7 @@ import grpc
 from compat_tests.support.grpc import cases
 from compat_tests.support.grpc.builds import PROGRAMS
 from compat_tests.support.grpc.doors import LIGHT, GrpcServer
-from compat_tests.support.grpc.probe import Probe, normalised, refusal, told
+from compat_tests.support.grpc.probe import Probe, described, normalised, refusal
 from compat_tests.support.peers import TUNED
 from compat_tests.support.servers import BROKER_NAME
 
@@ -88,7 +88,7 @@ def ask(server: GrpcServer) -> dict[str, str]:
 def _answer(probe: Probe, case: cases.Case) -> str:
     request = case.request(lambda: _received(probe)) if callable(case.request) else case.request
     try:
-        return told(probe.call(case.method, request, case.client))
+        return described(probe.call(case.method, request, case.client))
     except grpc.RpcError as error:
         return refusal(error)
 
@@ -107,14 +107,14 @@ def _in_short(settings: Any) -> str:
     waits = [one.seconds for one in policy.customized_backoff.next]
     exponential = policy.exponential_backoff
     first, most = exponential.initial.ToMilliseconds(), exponential.max.ToMilliseconds()
-    told = f"attempts {policy.max_attempts} waits {waits} from {first} to {most} by {exponential.multiplier}"
+    text = f"attempts {policy.max_attempts} waits {waits} from {first} to {most} by {exponential.multiplier}"
     if settings.WhichOneof("pub_sub") == "publishing":
         publishing = settings.publishing
-        return f"{told} max {publishing.max_body_size} checks {publishing.validate_message_type}"
+        return f"{text} max {publishing.max_body_size} checks {publishing.validate_message_type}"
     subscription = settings.subscription
     poll = subscription.long_polling_timeout.ToMilliseconds()
     lite = f"{subscription.lite_subscription_quota} of {subscription.max_lite_topic_size}"
-    return f"{told} fifo {subscription.fifo} batch {subscription.receive_batch_size} poll {poll} lite {lite}"
+    return f"{text} fifo {subscription.fifo} batch {subscription.receive_batch_size} poll {poll} lite {lite}"
 
 
 def _received(probe: Probe) -> str:

@@ -186,10 +186,10 @@ class SimpleConsumer(_Client):
         found: list[Received] = []
         end = time.monotonic() + seconds
         while len(found) < count and time.monotonic() < end:
-            came = self.receive(invisible=invisible)
-            if came and ack:
-                self.ack(*came)
-            found += came
+            received = self.receive(invisible=invisible)
+            if received and ack:
+                self.ack(*received)
+            found += received
         return found
 
     def ack(self, *messages: Received) -> None:

@@ -39,8 +39,8 @@ class Probe:
         path, answers = f"/{SERVICE}/{method}", getattr(v2, f"{method}Response")
         make = self._channel.unary_stream if method in STREAMS else self._channel.unary_unary
         ask = make(path, lambda sent: sent.SerializeToString(), answers.FromString)
-        came = ask(message, timeout=seconds, metadata=headers_of(client))
-        return list(came) if method in STREAMS else [came]
+        answer = ask(message, timeout=seconds, metadata=headers_of(client))
+        return list(answer) if method in STREAMS else [answer]
 
     def telemetry(self, settings: Shape, client: str, *, keep: bool = True) -> Any:
         """Send a client's settings; return the first response. With `keep`, the stream stays open."""
@@ -80,9 +80,9 @@ def headers_of(client: str) -> list[tuple[str, str]]:
     return [*LANGUAGE.items(), *([("x-mq-client-id", client)] if client else [])]
 
 
-def told(answers: list[Any]) -> str:
+def described(answers: list[Any]) -> str:
     """Return a response as one line of text."""
-    return "; ".join(filter(None, (_told(answer) for answer in answers)))
+    return "; ".join(filter(None, (_described(answer) for answer in answers)))
 
 
 def refusal(error: grpc.RpcError) -> str:
@@ -97,7 +97,7 @@ def normalised(text: str) -> str:
     return re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text).strip()
 
 
-def _told(answer: Any) -> str:
+def _described(answer: Any) -> str:
     kind = type(answer).DESCRIPTOR.name
     if kind == "ReceiveMessageResponse" and answer.WhichOneof("content") != "status":
         return "message" if answer.WhichOneof("content") == "message" else ""

@@ -123,8 +123,8 @@ def _unit_positions(index: FileQueue) -> Iterator[int]:
     """Yield the positions of the entries in the index, from the first unit on that was ever written."""
     for start in index.starts:
         for at in range(start, start + index.file(start).used(), _UNITS_A_WRITE * INDEX_UNIT_SIZE):
-            piece = index.read(at, _UNITS_A_WRITE * INDEX_UNIT_SIZE)
-            for magic, position, *_ in INDEX_UNIT.iter_unpack(piece):
+            chunk = index.read(at, _UNITS_A_WRITE * INDEX_UNIT_SIZE)
+            for magic, position, *_ in INDEX_UNIT.iter_unpack(chunk):
                 if magic:
                     yield position
 

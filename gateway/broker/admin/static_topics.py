@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.static_topics.items import MappingRefused
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import MappingRefused
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason

@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.static_topics.items import MappingRefused
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import MappingRefused
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.attributes import AttributeRefused, parse_changes
 from mqgateway.engine.tables.topics import TopicConfig

@@ -102,7 +102,7 @@ class Announcement:
             step = TOPICS_A_PART
         chunks = list(_chunks(configs, step))
         version = self.version
-        for to_come, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
+        for remaining, chunk in zip(reversed(range(len(chunks))), chunks, strict=True):
             reported = RegisterBrokerBody(
                 TopicConfigAndMappingSerializeWrapper(
                     topic_config_table={config.topic_name: self._as_reported(config) for config in chunk},
@@ -111,7 +111,7 @@ class Announcement:
                         for config in chunk
                         if (mapping := self._mappings.table.get(config.topic_name)) is not None
                     },
-                    data_version=replace(version, timestamp=version.timestamp - to_come).to_json(),
+                    data_version=replace(version, timestamp=version.timestamp - remaining).to_json(),
                 )
             )
             body = reported.encode_compressed() if options.compressed_register else reported.encode()

@@ -14,8 +14,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, inlineCallbacks
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError
 from mqgateway.gateway.broker.static_topics import outgoing_requests
@@ -44,7 +44,7 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
             if mapping is None:
                 break
             try:
-                found: Mapping[int, list[Piece]] = yield forget(broker, mapping)
+                found: Mapping[int, list[MappingItem]] = yield forget(broker, mapping)
             except UNCLEAN as error:
                 log.info("the mapping of static topic %s is not cleaned: %s", topic, error)
                 continue
@@ -58,19 +58,17 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
 @inlineCallbacks
 def _forget_empty(
     broker: Broker, mapping: TopicQueueMappingDetail
-) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
+) -> Generator[Deferred[Any], Any, Mapping[int, list[MappingItem]]]:
     """Return the remaining items of queues led here whose first item has no messages."""
     moved = {
-        number: pieces
-        for number, pieces in mapping.queues.items()
-        if len(pieces) > 1 and mapping.leads(number)
+        number: items for number, items in mapping.queues.items() if len(items) > 1 and mapping.leads(number)
     }
     ends = {}
-    for name in sorted({pieces[0].broker_name for pieces in moved.values()} - {mapping.broker_name}):
+    for name in sorted({items[0].broker_name for items in moved.values()} - {mapping.broker_name}):
         ends[name] = yield outgoing_requests.queue_ends(broker.cluster.broker_directory, mapping.topic, name)
     left = {}
-    for number, pieces in moved.items():
-        first = pieces[0]
+    for number, items in moved.items():
+        first = items[0]
         if first.broker_name == mapping.broker_name:
             store = broker.store
             least = store.min_offset(mapping.topic, first.queue_id)
@@ -79,19 +77,19 @@ def _forget_empty(
             queue = MessageQueue(mapping.topic, first.broker_name, first.queue_id)
             end = ends[first.broker_name].get(queue)
         if end is not None and end.max_offset in (0, end.min_offset):
-            left[number] = pieces[1:]
+            left[number] = items[1:]
     return left
 
 
 @inlineCallbacks
 def _forget_moved(
     broker: Broker, mapping: TopicQueueMappingDetail
-) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
+) -> Generator[Deferred[Any], Any, Mapping[int, list[MappingItem]]]:
     """Return no items for queues that moved from here to a broker from which they moved again."""
     given = {
-        number: pieces[-1].broker_name
-        for number, pieces in mapping.queues.items()
-        if pieces and not mapping.leads(number)
+        number: items[-1].broker_name
+        for number, items in mapping.queues.items()
+        if items and not mapping.leads(number)
     }
     if not given:
         return {}

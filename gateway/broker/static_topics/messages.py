@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.member_group import MASTER_ID
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume import pull as of_this_broker
@@ -72,11 +72,11 @@ def pull(
     if broker.tables.mappings.table:
         queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, CANNOT_PULL)
         if queue is not None:
-            return _pull_piece(broker, request, connection, queue)
+            return _pull_item(broker, request, connection, queue)
     return of_this_broker.pull(broker, request, connection)
 
 
-def _pull_piece(
+def _pull_item(
     broker: Broker, request: PullRequest, connection: ClientConnection, queue: LogicalQueue
 ) -> PullOutcome | Deferred[PullOutcome]:
     """Read the item that contains the offset.
@@ -84,36 +84,36 @@ def _pull_piece(
     An offset to commit with the pull is ignored unless it is in the same item; clients also commit by a
     request.
     """
-    piece = queue.at(request.offset)
-    requested, later = piece.physical(request.offset), queue.after(piece)
-    if later is not None and piece.has_end and requested >= piece.end_offset:
+    item = queue.at(request.offset)
+    requested, later = item.physical(request.offset), queue.after(item)
+    if later is not None and item.has_end and requested >= item.end_offset:
         return _at_the_end(queue, later)
     most, commit_offset = request.max_messages, -1
-    if piece.has_end:
-        most = min(most, piece.end_offset - requested)
-    if request.commit_offset >= 0 and queue.at(request.commit_offset) is piece:
-        commit_offset = piece.physical(request.commit_offset)
-    as_logical = partial(_as_logical, queue, piece, requested)
-    if not queue.is_here(piece):
-        inner = request.elsewhere(piece.queue_id, requested, most, request.max_wait, commit_offset)
-        return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
+    if item.has_end:
+        most = min(most, item.end_offset - requested)
+    if request.commit_offset >= 0 and queue.at(request.commit_offset) is item:
+        commit_offset = item.physical(request.commit_offset)
+    as_logical = partial(_as_logical, queue, item, requested)
+    if not queue.is_here(item):
+        inner = request.elsewhere(item.queue_id, requested, most, request.max_wait, commit_offset)
+        return outgoing_requests.pull(broker.cluster.broker_directory, item, inner).addCallback(as_logical)
     max_wait = None if later is not None else request.max_wait  # an item that has a successor never grows
-    inner = request.elsewhere(piece.queue_id, requested, most, max_wait, commit_offset)
+    inner = request.elsewhere(item.queue_id, requested, most, max_wait, commit_offset)
     return then(of_this_broker.pull(broker, inner, connection), as_logical)
 
 
-def _as_logical(queue: LogicalQueue, piece: Piece, requested: int, outcome: PullOutcome) -> PullOutcome:
+def _as_logical(queue: LogicalQueue, item: MappingItem, requested: int, outcome: PullOutcome) -> PullOutcome:
     """Convert an outcome of a broker's queue to the queue of the mapping item."""
     if outcome.status is not PullOutcomeStatus.FOUND:
-        piece = _moved_on(queue, piece, requested, outcome)
-    return _with_logical_offsets(queue, piece, outcome)
+        item = _moved_on(queue, item, requested, outcome)
+    return _with_logical_offsets(queue, item, outcome)
 
 
-def _moved_on(queue: LogicalQueue, piece: Piece, requested: int, outcome: PullOutcome) -> Piece:
+def _moved_on(queue: LogicalQueue, item: MappingItem, requested: int, outcome: PullOutcome) -> MappingItem:
     """Return the item to continue in when nothing was found: perhaps the next one."""
-    is_first, is_last = piece is queue.at(0), piece is queue.leader
+    is_first, is_last = item is queue.at(0), item is queue.leader
     if requested >= outcome.max_offset and (is_first or not is_last):
-        later = queue.after(piece)
+        later = queue.after(item)
         if later is not None:
             _begin(later, outcome)
             return later
@@ -121,29 +121,29 @@ def _moved_on(queue: LogicalQueue, piece: Piece, requested: int, outcome: PullOu
     elif requested < outcome.min_offset:
         outcome.status = PullOutcomeStatus.OFFSET_MOVED if is_first else PullOutcomeStatus.RETRY_IMMEDIATELY
         outcome.next_offset = outcome.min_offset
-    return piece
+    return item
 
 
-def _begin(piece: Piece, outcome: PullOutcome) -> None:
+def _begin(item: MappingItem, outcome: PullOutcome) -> None:
     """Continue at the start of an item."""
     outcome.status = PullOutcomeStatus.RETRY_IMMEDIATELY
-    outcome.next_offset = outcome.min_offset = outcome.max_offset = piece.start_offset
+    outcome.next_offset = outcome.min_offset = outcome.max_offset = item.start_offset
 
 
-def _at_the_end(queue: LogicalQueue, later: Piece) -> PullOutcome:
+def _at_the_end(queue: LogicalQueue, later: MappingItem) -> PullOutcome:
     """Return the answer to a pull at the end of an item that has a successor."""
     outcome = PullOutcome(PullOutcomeStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
     _begin(later, outcome)
     return _with_logical_offsets(queue, later, outcome)
 
 
-def _with_logical_offsets(queue: LogicalQueue, piece: Piece, outcome: PullOutcome) -> PullOutcome:
+def _with_logical_offsets(queue: LogicalQueue, item: MappingItem, outcome: PullOutcome) -> PullOutcome:
     """Replace offsets of the item by offsets of the queue."""
     next_offset = outcome.next_offset
-    if piece.has_end:
-        next_offset = min(next_offset, piece.end_offset)
-    outcome.next_offset = piece.logical(next_offset)
-    outcome.min_offset = piece.logical(outcome.min_offset)
-    outcome.max_offset = max(piece.logical(outcome.max_offset), queue.leader.logical_end)
-    outcome.offset_delta = piece.logic_offset - piece.start_offset
+    if item.has_end:
+        next_offset = min(next_offset, item.end_offset)
+    outcome.next_offset = item.logical(next_offset)
+    outcome.min_offset = item.logical(outcome.min_offset)
+    outcome.max_offset = max(item.logical(outcome.max_offset), queue.leader.logical_end)
+    outcome.offset_delta = item.logic_offset - item.start_offset
     return outcome

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, inlineCallbacks, succeed
 
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.gateway.broker.consume import offsets, query
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics import outgoing_requests
@@ -82,33 +82,33 @@ def _search(
     broker: Broker, queue: LogicalQueue, timestamp: int, is_upper: bool
 ) -> Generator[Deferred[Any], Any, int]:
     topic = queue.topic
-    pieces = [piece for piece in queue.pieces if piece.logic_offset >= 0]
+    items = [item for item in queue.items if item.logic_offset >= 0]
     offset = -1
-    for piece in reversed(pieces) if is_upper else pieces:
-        if queue.is_here(piece):
-            here = query.search_offset(broker, topic, piece.queue_id, timestamp, is_upper=is_upper)
+    for item in reversed(items) if is_upper else items:
+        if queue.is_here(item):
+            here = query.search_offset(broker, topic, item.queue_id, timestamp, is_upper=is_upper)
             found = yield as_deferred(here)
         else:
             found = yield outgoing_requests.search_offset(
-                broker.cluster.broker_directory, topic, piece, timestamp, is_upper
+                broker.cluster.broker_directory, topic, item, timestamp, is_upper
             )
-        offset = piece.logical_inside(max(0, found))
+        offset = item.logical_inside(max(0, found))
         if is_upper:
-            is_outside = found <= piece.start_offset
+            is_outside = found <= item.start_offset
         else:
-            is_outside = piece is not pieces[-1] and found >= (yield _end(broker, queue, piece))
+            is_outside = item is not items[-1] and found >= (yield _end(broker, queue, item))
         if not is_outside:
             break
     return offset
 
 
-def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
+def _end(broker: Broker, queue: LogicalQueue, item: MappingItem) -> Deferred[int]:
     """Return the end of an item in its broker's queue; RocketMQ's tools do not set it."""
-    if piece.has_end:
-        return succeed(piece.end_offset)
-    if queue.is_here(piece):
-        return succeed(query.max_offset(broker, queue.topic, piece.queue_id))
-    return outgoing_requests.max_offset(broker.cluster.broker_directory, queue.topic, piece)
+    if item.has_end:
+        return succeed(item.end_offset)
+    if queue.is_here(item):
+        return succeed(query.max_offset(broker, queue.topic, item.queue_id))
+    return outgoing_requests.max_offset(broker.cluster.broker_directory, queue.topic, item)
 
 
 def query_offset(
@@ -126,21 +126,21 @@ def query_offset(
 @inlineCallbacks
 def _last_committed(broker: Broker, group: str, queue: LogicalQueue) -> Generator[Deferred[Any], Any, int]:
     topic = queue.topic
-    for piece in reversed(queue.pieces):
+    for item in reversed(queue.items):
         try:
-            if queue.is_here(piece):
+            if queue.is_here(item):
                 offset = offsets.query_offset(
-                    broker, group, topic, piece.queue_id, set_zero_if_not_found=False
+                    broker, group, topic, item.queue_id, set_zero_if_not_found=False
                 )
             else:
                 offset = yield outgoing_requests.query_offset(
-                    broker.cluster.broker_directory, group, topic, piece
+                    broker.cluster.broker_directory, group, topic, item
                 )
         except OperationError as error:
             if error.reason is not Reason.QUERY_NOT_FOUND:
                 raise
         else:
-            return piece.logical(offset)
+            return item.logical(offset)
     raise OperationError(Reason.QUERY_NOT_FOUND, "Not found, maybe this group consumer boot first")
 
 
@@ -151,9 +151,9 @@ def update_offset(
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return offsets.update_offset(broker, group, topic, queue_id, offset)
-    piece = queue.at(offset)
-    if queue.is_here(piece):
-        return offsets.update_offset(broker, group, topic, piece.queue_id, piece.physical(offset))
+    item = queue.at(offset)
+    if queue.is_here(item):
+        return offsets.update_offset(broker, group, topic, item.queue_id, item.physical(offset))
     return outgoing_requests.update_offset(
-        broker.cluster.broker_directory, group, topic, piece, piece.physical(offset)
+        broker.cluster.broker_directory, group, topic, item, item.physical(offset)
     )

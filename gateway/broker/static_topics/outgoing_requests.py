@@ -13,8 +13,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members, lenient_json
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullOutcomeStatus, PullRequest
@@ -62,7 +62,7 @@ GET_STATUSES = {status.name: status for status in GetStatus}
 WAS_RESET = "Offset has been previously reset"
 
 
-def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
+def pull(directory: BrokerDirectory, item: MappingItem, request: PullRequest) -> Deferred[PullOutcome]:
     """Pull records of a mapping item. The other broker neither waits nor commits an offset.
 
     It receives the client's fields, also those that it ignores without the removed flags.
@@ -70,7 +70,7 @@ def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Defe
     given = _given(request)
     header = PullMessageRequestHeader(
         lo=False,
-        bname=piece.broker_name,
+        bname=item.broker_name,
         consumer_group=request.group,
         topic=request.topic,
         lite_topic=request.lite_topic,
@@ -78,7 +78,7 @@ def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Defe
         queue_offset=request.offset,
         max_msg_nums=request.max_messages,
         sys_flag=given.sys_flag & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND,
-        commit_offset=piece.physical(given.commit_offset),
+        commit_offset=item.physical(given.commit_offset),
         suspend_timeout_millis=given.suspend_timeout_millis,
         subscription=request.expression,
         sub_version=request.subscription_version,
@@ -91,7 +91,7 @@ def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Defe
     def read(answer: RemotingCommand) -> PullOutcome:
         status = PULLED.get(answer.code)
         if status is None:
-            raise _refused(piece, answer)
+            raise _refused(item, answer)
         fields = PullMessageResponseHeader.decode(answer.ext_fields)
         return PullOutcome(
             status,
@@ -105,7 +105,7 @@ def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Defe
             fields.group_sys_flag or 0,
         )
 
-    return _ask(directory, piece, RequestCode.PULL_MESSAGE, header, read)
+    return _ask(directory, item, RequestCode.PULL_MESSAGE, header, read)
 
 
 def _given(request: PullRequest) -> PullMessageRequestHeader:
@@ -124,58 +124,54 @@ def _given(request: PullRequest) -> PullMessageRequestHeader:
     )
 
 
-def max_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
+def max_offset(directory: BrokerDirectory, topic: str, item: MappingItem) -> Deferred[int]:
     """Return the end of the item's queue."""
-    header = GetMaxOffsetRequestHeader(
-        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
-    )
-    read = _reader(piece, GetMaxOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(directory, piece, RequestCode.GET_MAX_OFFSET, header, read)
+    header = GetMaxOffsetRequestHeader(topic=topic, queue_id=item.queue_id, lo=False, bname=item.broker_name)
+    read = _reader(item, GetMaxOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(directory, item, RequestCode.GET_MAX_OFFSET, header, read)
 
 
-def min_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
+def min_offset(directory: BrokerDirectory, topic: str, item: MappingItem) -> Deferred[int]:
     """Return the offset of the oldest message of the item's queue."""
-    header = GetMinOffsetRequestHeader(
-        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
-    )
-    read = _reader(piece, GetMinOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(directory, piece, RequestCode.GET_MIN_OFFSET, header, read)
+    header = GetMinOffsetRequestHeader(topic=topic, queue_id=item.queue_id, lo=False, bname=item.broker_name)
+    read = _reader(item, GetMinOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(directory, item, RequestCode.GET_MIN_OFFSET, header, read)
 
 
-def earliest_store_time(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
+def earliest_store_time(directory: BrokerDirectory, topic: str, item: MappingItem) -> Deferred[int]:
     """Return the store time (ms) of the oldest message of the item's queue."""
     header = GetEarliestMsgStoretimeRequestHeader(
-        topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
+        topic=topic, queue_id=item.queue_id, lo=False, bname=item.broker_name
     )
-    read = _reader(piece, GetEarliestMsgStoretimeResponseHeader, lambda answer: answer.timestamp)
-    return _ask(directory, piece, RequestCode.GET_EARLIEST_MSG_STORETIME, header, read)
+    read = _reader(item, GetEarliestMsgStoretimeResponseHeader, lambda answer: answer.timestamp)
+    return _ask(directory, item, RequestCode.GET_EARLIEST_MSG_STORETIME, header, read)
 
 
 def search_offset(
-    directory: BrokerDirectory, topic: str, piece: Piece, timestamp: int, is_upper: bool
+    directory: BrokerDirectory, topic: str, item: MappingItem, timestamp: int, is_upper: bool
 ) -> Deferred[int]:
     """Return the offset in the item's queue of a store time (ms)."""
     header = SearchOffsetRequestHeader(
         topic=topic,
-        queue_id=piece.queue_id,
+        queue_id=item.queue_id,
         timestamp=timestamp,
         boundary_type=BoundaryType.UPPER if is_upper else BoundaryType.LOWER,
         lo=False,
-        bname=piece.broker_name,
+        bname=item.broker_name,
     )
-    read = _reader(piece, SearchOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(directory, piece, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, read)
+    read = _reader(item, SearchOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(directory, item, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, read)
 
 
-def query_offset(directory: BrokerDirectory, group: str, topic: str, piece: Piece) -> Deferred[int]:
+def query_offset(directory: BrokerDirectory, group: str, topic: str, item: MappingItem) -> Deferred[int]:
     """Return a group's offset of the item's queue; fails with QUERY_NOT_FOUND if nothing was committed."""
     header = QueryConsumerOffsetRequestHeader(
         consumer_group=group,
         topic=topic,
-        queue_id=piece.queue_id,
+        queue_id=item.queue_id,
         set_zero_if_not_found=False,
         lo=False,
-        bname=piece.broker_name,
+        bname=item.broker_name,
     )
 
     def read(answer: RemotingCommand) -> int:
@@ -183,21 +179,21 @@ def query_offset(directory: BrokerDirectory, group: str, topic: str, piece: Piec
             raise OperationError(Reason.QUERY_NOT_FOUND, answer.remark or "")
         return read_success(answer)
 
-    read_success = _reader(piece, QueryConsumerOffsetResponseHeader, lambda answer: answer.offset)
-    return _ask(directory, piece, RequestCode.QUERY_CONSUMER_OFFSET, header, read)
+    read_success = _reader(item, QueryConsumerOffsetResponseHeader, lambda answer: answer.offset)
+    return _ask(directory, item, RequestCode.QUERY_CONSUMER_OFFSET, header, read)
 
 
 def update_offset(
-    directory: BrokerDirectory, group: str, topic: str, piece: Piece, offset: int
+    directory: BrokerDirectory, group: str, topic: str, item: MappingItem, offset: int
 ) -> Deferred[bool]:
     """Commit an offset of the item's queue; return False if a reset waits for the group's next pull."""
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=group,
         topic=topic,
-        queue_id=piece.queue_id,
+        queue_id=item.queue_id,
         commit_offset=offset,
         lo=False,
-        bname=piece.broker_name,
+        bname=item.broker_name,
     )
 
     def read(answer: RemotingCommand) -> bool:
@@ -205,7 +201,7 @@ def update_offset(
             raise OperationError(REASONS.get(answer.code, Reason.SYSTEM_ERROR), answer.remark or "")
         return answer.remark != WAS_RESET
 
-    return _ask(directory, piece, RequestCode.UPDATE_CONSUMER_OFFSET, header, read)
+    return _ask(directory, item, RequestCode.UPDATE_CONSUMER_OFFSET, header, read)
 
 
 def queue_ends(
@@ -257,12 +253,12 @@ def _read_body(reply: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> 
     return reply.addCallback(body).addCallback(read).addErrback(_explained)
 
 
-def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[RemotingCommand], T]:
+def _reader(item: MappingItem, kind: type[H], value: Callable[[H], T]) -> Callable[[RemotingCommand], T]:
     """Return a function that reads one value of an answer."""
 
     def read(answer: RemotingCommand) -> T:
         if answer.code != ResponseCode.SUCCESS:
-            raise _refused(piece, answer)
+            raise _refused(item, answer)
         return value(kind.decode(answer.ext_fields))
 
     return read
@@ -270,12 +266,12 @@ def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[R
 
 def _ask(
     directory: BrokerDirectory,
-    piece: Piece,
+    item: MappingItem,
     code: RequestCode,
     header: Header,
     read: Callable[[RemotingCommand], T],
 ) -> Deferred[T]:
-    reply = directory.ask(piece.broker_name, RemotingCommand.request(code, header))
+    reply = directory.ask(item.broker_name, RemotingCommand.request(code, header))
     return reply.addCallback(read).addErrback(_explained)
 
 
@@ -287,7 +283,7 @@ def _explained(failure: Failure) -> NoReturn:
     raise error
 
 
-def _refused(piece: Piece, answer: RemotingCommand) -> OperationError:
+def _refused(item: MappingItem, answer: RemotingCommand) -> OperationError:
     """Return the error for a refusal by the broker of an item."""
-    why = f"broker {piece.broker_name} answers {answer.code}, {answer.remark}"
+    why = f"broker {item.broker_name} answers {answer.code}, {answer.remark}"
     return OperationError(Reason.SYSTEM_ERROR, why)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mqgateway.engine.static_topics.pieces import Piece, piece_after, piece_at
+from mqgateway.engine.static_topics.items import MappingItem, item_after, item_at
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
 if TYPE_CHECKING:
@@ -23,41 +23,41 @@ NOT_HERE = "does not exit in request process of current broker {broker}"  # Rock
 class LogicalQueue:
     """A queue of a static topic that this broker leads: its number and mapping items."""
 
-    __slots__ = ("broker_name", "pieces", "queue_id", "topic")
+    __slots__ = ("broker_name", "items", "queue_id", "topic")
 
-    def __init__(self, topic: str, broker_name: str, queue_id: int, pieces: list[Piece]) -> None:
+    def __init__(self, topic: str, broker_name: str, queue_id: int, items: list[MappingItem]) -> None:
         self.topic = topic
         self.broker_name = broker_name
         self.queue_id = queue_id
-        self.pieces = pieces
+        self.items = items
 
     @property
-    def leader(self) -> Piece:
+    def leader(self) -> MappingItem:
         """The item that is written to."""
-        return self.pieces[-1]
+        return self.items[-1]
 
     @property
     def is_plain(self) -> bool:
         """True if the queue never moved, so that its offsets are those of the broker's queue."""
-        return len(self.pieces) == 1 and self.leader.logic_offset == 0
+        return len(self.items) == 1 and self.leader.logic_offset == 0
 
-    def is_here(self, piece: Piece) -> bool:
+    def is_here(self, item: MappingItem) -> bool:
         """Return True if an item is on this broker."""
-        return piece.broker_name == self.broker_name
+        return item.broker_name == self.broker_name
 
-    def at(self, offset: int) -> Piece:
+    def at(self, offset: int) -> MappingItem:
         """Return the item that contains an offset; the first for an offset before all.
 
         Raises `OperationError` if the start of no item is known.
         """
-        found = piece_at(self.pieces, offset)
+        found = item_at(self.items, offset)
         if found is None:
             raise OperationError(Reason.SYSTEM_ERROR, f"it is not known where queue {self.queue_id} begins")
         return found
 
-    def after(self, piece: Piece) -> Piece | None:
+    def after(self, item: MappingItem) -> MappingItem | None:
         """Return the next item, once its start is known."""
-        return piece_after(self.pieces, piece)
+        return item_after(self.items, item)
 
 
 def led_queue(

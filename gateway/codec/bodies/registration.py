@@ -44,8 +44,8 @@ TakeTopic = Callable[[str, dict[str, Any]], None]
 _LENGTH = struct.Struct(">i")
 _BEST_COMPRESSION = 9
 _TOPICS_A_STEP = 32
-_DEFLATED_PIECE = 16 * 1024
-_INFLATED_PIECE = 64 * 1024
+_DEFLATED_CHUNK = 16 * 1024
+_INFLATED_CHUNK = 64 * 1024
 _WRAPPER = "topicConfigSerializeWrapper"
 _TABLE, _VERSION, _MAPPINGS = "topicConfigTable", "dataVersion", "topicQueueMappingInfoMap"
 
@@ -183,13 +183,13 @@ class _Parts:
                 raise ValueError(f"a length of {size} leads out of the body")
             deflated = self._stream.unconsumed_tail
             if not deflated:
-                deflated = self._data[self._given : self._given + _DEFLATED_PIECE]
+                deflated = self._data[self._given : self._given + _DEFLATED_CHUNK]
                 self._given += len(deflated)
-            piece = self._stream.decompress(deflated, _INFLATED_PIECE)
-            if not piece and not deflated:
+            chunk = self._stream.decompress(deflated, _INFLATED_CHUNK)
+            if not chunk and not deflated:
                 raise ValueError("the zlib stream ends too early")
             self._passed += self._position
-            self._inflated = self._inflated[self._position :] + piece
+            self._inflated = self._inflated[self._position :] + chunk
             self._position = 0
             if self._passed + len(self._inflated) > self._limit:
                 raise ValueError(f"more than {self._limit} bytes when inflated")

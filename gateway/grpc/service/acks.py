@@ -147,7 +147,7 @@ class Acknowledger:
         hidden: Handle | Deferred[Handle] = then(outcome, changed)
         return hidden
 
-    def come_again(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
+    def redeliver(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
         """A received message could not be given to its client: it comes again soon."""
         millis = self._options.invisible_time_millis_when_clear
         permit = self._gate.internal(Use.CHANGE_INVISIBLE_TIME)

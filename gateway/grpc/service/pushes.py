@@ -77,9 +77,9 @@ class GrpcOutgoing:
         """
         session = self._session
         if not jstack:
-            told: Deferred[ClientAnswer] = Deferred()
-            told.callback(_running_info(session, None))
-            return told
+            ready: Deferred[ClientAnswer] = Deferred()
+            ready.callback(_running_info(session, None))
+            return ready
         nonce = session.next_nonce()
         command = v2.PrintThreadStackTraceCommand(nonce=nonce)
         asked = session.ask(nonce, v2.TelemetryCommand(print_thread_stack_trace_command=command), self._now())

@@ -243,7 +243,7 @@ class Receivers:
         topic, name = receive.wanted.topic, receive.wanted.group
         if not caller.is_open:
             for one in found:
-                self._acknowledger.come_again(one.handle, topic, name, _lite_topic(one.stored))
+                self._acknowledger.redeliver(one.handle, topic, name, _lite_topic(one.stored))
             return
         now, inflated_max = self._operations.clock.millis(), self._operations.options.max_inflated_body
         answers, size = [v2.ReceiveMessageResponse(status=OK)], 0

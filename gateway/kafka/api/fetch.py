@@ -173,7 +173,7 @@ def _data(number: int, read: ReadBatches, is_committed: bool) -> PartitionData:
         ends.last_stable,
         ends.log_start,
         aborted_transactions=_aborted(read) if is_committed else None,
-        records=cast(Records, read.spans),  # its encoder takes pieces
+        records=cast(Records, read.spans),  # its encoder takes chunks
     )
 
 

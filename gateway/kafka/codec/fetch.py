@@ -1,4 +1,4 @@
-"""Fetch by hand: requests from bytes, and answers as pieces, so that stored batches are not copied."""
+"""Fetch by hand: requests from bytes, and answers as chunks, so that stored batches are not copied."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mqgateway.gateway.kafka.codec.plain import (
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Records
 
-Piece = bytes | bytearray | memoryview
+Chunk = bytes | bytearray | memoryview
 START_OFFSET_SINCE: Final = 5
 SESSION_SINCE: Final = 7
 EPOCH_SINCE: Final = 9
@@ -37,7 +37,7 @@ FLEXIBLE_SINCE: Final = 12
 TOPIC_ID_SINCE: Final = 13
 REPLICA_STATE_SINCE: Final = 15
 COPIED_MAX: Final = 1024
-"""Bytes of a span that are copied, because a piece more costs more than that."""
+"""Bytes of a span that are copied, because a chunk more costs more than that."""
 _HEAD: Final = struct.Struct(">iiib")
 _INT32: Final = struct.Struct(">i")
 _SESSION: Final = struct.Struct(">ii")
@@ -51,11 +51,11 @@ _DATA_5: Final = struct.Struct(">ihqqq")
 _ABORTED: Final = struct.Struct(">qq")
 
 
-def owned(piece: Piece) -> Piece:
-    """Return a piece that stays as it is: a copy if it is borrowed, a view of memory that may change."""
-    if isinstance(piece, memoryview) and not isinstance(piece.obj, (bytes, bytearray)):
-        return bytes(piece)
-    return piece
+def owned(chunk: Chunk) -> Chunk:
+    """Return a chunk that stays as it is: a copy if it is borrowed, a view of memory that may change."""
+    if isinstance(chunk, memoryview) and not isinstance(chunk.obj, (bytes, bytearray)):
+        return bytes(chunk)
+    return chunk
 
 
 def read_request(reader: Reader, version: int) -> FetchRequest:
@@ -137,20 +137,20 @@ def _read_partitions(reader: Reader, version: int, flexible: bool) -> tuple[Fetc
     return tuple(partitions)
 
 
-def write_response(out: bytearray, message: FetchResponse, version: int) -> list[Piece]:
-    """Append an answer, and return it in pieces, of which `out` is the first.
+def write_response(out: bytearray, message: FetchResponse, version: int) -> list[Chunk]:
+    """Append an answer, and return it in chunks, of which `out` is the first.
 
-    The records of a partition may be a list of batches, each of which becomes a piece.
+    The records of a partition may be a list of batches, each of which becomes a chunk.
     """
     try:
-        return run(_pieces(out, message, version))
+        return run(_chunks(out, message, version))
     except NOT_PLAIN:
         _join_records(message)
         plans.encode_into(out, message, version)
         return [out]
 
 
-def writing(out: bytearray, message: FetchResponse, version: int) -> Steps[list[Piece]]:
+def writing(out: bytearray, message: FetchResponse, version: int) -> Steps[list[Chunk]]:
     """Do the same as a cooperative task. The message must be one that `write_response` accepts.
 
     Records that are borrowed are copied at once.
@@ -160,23 +160,23 @@ def writing(out: bytearray, message: FetchResponse, version: int) -> Steps[list[
             if isinstance(partition.records, list):
                 partition.records = cast(Records, [owned(span) for span in partition.records])
     try:
-        return (yield from _pieces(out, message, version))
+        return (yield from _chunks(out, message, version))
     except NOT_PLAIN:
         _join_records(message)
         yield from plans.writing(out, message, version)
         return [out]
 
 
-def _pieces(out: bytearray, message: FetchResponse, version: int) -> Steps[list[Piece]]:
+def _chunks(out: bytearray, message: FetchResponse, version: int) -> Steps[list[Chunk]]:
     """Append an answer without tagged fields; append nothing if it fails."""
     start = len(out)
-    pieces: list[Piece] = [out]
+    chunks: list[Chunk] = [out]
     try:
-        yield from _Writing(pieces, out, version).write(message)
+        yield from _Writing(chunks, out, version).write(message)
     except NOT_PLAIN:
         del out[start:]
         raise
-    return pieces
+    return chunks
 
 
 def _join_records(message: FetchResponse) -> None:
@@ -187,10 +187,10 @@ def _join_records(message: FetchResponse) -> None:
 
 
 class _Writing:
-    """Pieces of an answer; `out` is the last of them, which fields are appended to."""
+    """Chunks of an answer; `out` is the last of them, which fields are appended to."""
 
-    def __init__(self, pieces: list[Piece], out: bytearray, version: int) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: list[Chunk], out: bytearray, version: int) -> None:
+        self._chunks = chunks
         self._out = out
         self._version = version
         self._flexible = version >= FLEXIBLE_SINCE
@@ -258,7 +258,7 @@ class _Writing:
         if records is None:
             write_count(self._out, self._flexible, -1)
             return
-        spans = cast(Sequence[Piece], records) if isinstance(records, list) else [records]
+        spans = cast(Sequence[Chunk], records) if isinstance(records, list) else [records]
         sizes = [len(span) for span in spans]
         write_count(self._out, self._flexible, sum(sizes))
         for span, size in zip(spans, sizes, strict=True):
@@ -266,7 +266,7 @@ class _Writing:
                 self._out += span
             elif self._out:
                 self._out = bytearray()
-                self._pieces += (span, self._out)
+                self._chunks += (span, self._out)
             else:
-                self._pieces[-1] = span  # before the bytes that follow, of which there are none yet
-                self._pieces.append(self._out)
+                self._chunks[-1] = span  # before the bytes that follow, of which there are none yet
+                self._chunks.append(self._out)

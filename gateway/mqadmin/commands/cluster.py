@@ -43,17 +43,17 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         return
     yield _WIDTHS.format(*_TITLES)
     for row in rows:
-        told = dict(row)
-        told["in"] = shown("{putTps:9.2f}({sendQueueSize},{sendQueueWait}ms)", row)
-        told["out"] = shown(
+        fields = dict(row)
+        fields["in"] = shown("{putTps:9.2f}({sendQueueSize},{sendQueueWait}ms)", row)
+        fields["out"] = shown(
             "{getTps:9.2f}({pullQueueSize},{pullQueueWait}ms|{ackQueueSize},{ackQueueWait}ms)", row
         )
-        told["timer"] = shown(
+        fields["timer"] = shown(
             "{timerReadBehind}-{timerOffsetBehind}({congested:.1f}w, {timerEnqueueTps:.1f}, "
             "{timerDequeueTps:.1f})",
             {**row, "congested": row["timerCongestNum"] / 10000},
         )
-        yield shown(_ROW, told)
+        yield shown(_ROW, fields)
 
 
 @command(
@@ -76,9 +76,9 @@ def brokers(call: CommandCall) -> Iterator[Row]:
                 figures: dict[str, str] = {}
                 with call.servers.part(address):
                     figures = call.servers.ask(broker.figures(), address)
-                told = _totals_of(figures) if "m" in call.given else _load_of(figures, call.now())
+                result = _totals_of(figures) if "m" in call.given else _load_of(figures, call.now())
                 who = {"cluster": cluster, "brokerName": name, "brokerId": number, "address": address}
-                yield who | told
+                yield who | result
 
 
 def _totals_of(figures: Mapping[str, str]) -> dict[str, object]:

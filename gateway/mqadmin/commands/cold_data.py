@@ -25,10 +25,10 @@ def _info_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         info = dict(row["info"])
         table = {}
         for group, one in info.get("runtimeTable", {}).items():
-            told = dict(one)
+            fields = dict(one)
             for millis, shown_as in _MOMENTS:
-                told[shown_as] = second(int(told.pop(millis, 0)))
-            table[group] = told
+                fields[shown_as] = second(int(fields.pop(millis, 0)))
+            table[group] = fields
         info["runtimeTable"] = table
         yield shown(" {title}\n", row) + pretty(info) + "\n"
 

@@ -74,8 +74,8 @@ def settings(call: CommandCall) -> Iterator[Row]:
 def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = [row["controller"] for row in rows]
     if found:
-        told = {"all": found, "key": call.given.need("k"), "value": call.given.need("v")}
-        yield shown("update controller config success!{all}\n{key} : {value}\n", told)
+        values = {"all": found, "key": call.given.need("k"), "value": call.given.need("v")}
+        yield shown("update controller config success!{all}\n{key} : {value}\n", values)
 
 
 @command(

@@ -249,8 +249,8 @@ def _quota(call: CommandCall, address: str, group_count: int) -> dict[str, Any]:
     figures = call.servers.ask(broker.figures(), address)
 
     def rate(name: str) -> float:
-        told = figures.get(name, "").split()  # only blanks in a broker's first seconds
-        return float(told[0]) if told else 0.0
+        numbers = figures.get(name, "").split()  # only blanks in a broker's first seconds
+        return float(numbers[0]) if numbers else 0.0
 
     def yesterday(kind: str) -> int:
         ends = (int(figures.get(f"msg{kind}Total{day}Morning", 0)) for day in ("Today", "Yesterday"))

@@ -54,8 +54,8 @@ def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         yield shown("create subscription group to {broker} success.\n", row)
     if not call.servers.errors:
-        told = ", ".join(f"{name}={_value(name, value)}" for name, value in call.summary["group"].items())
-        yield f"SubscriptionGroupConfig{{{told}}}\n"
+        values = ", ".join(f"{name}={_value(name, value)}" for name, value in call.summary["group"].items())
+        yield f"SubscriptionGroupConfig{{{values}}}\n"
 
 
 @command(

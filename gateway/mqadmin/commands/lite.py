@@ -117,10 +117,10 @@ def _topic_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         if len(row) == 1:
             yield shown(_FAILED, row)
             continue
-        told = {**row, "time": _time(row["lastUpdateTimestamp"], "-"), "count": len(row["subscribers"])}
+        fields = {**row, "time": _time(row["lastUpdateTimestamp"], "-"), "count": len(row["subscribers"])}
         yield shown(
             "{brokerName:<50.40} {minOffset:<14} {maxOffset:<14} {time:<30} {sharding:<12} {count:<18} \n",
-            told,
+            fields,
         )
         if "s" in call.given:
             yield shown("{subscribers}\n", row)
@@ -158,13 +158,13 @@ def _client_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
         if len(row) == 1:
             yield shown(_FAILED, row)
             continue
-        told = {
+        fields = {
             "brokerName": row["brokerName"],
             "count": row["liteTopicCount"] if row["liteTopicCount"] > 0 else "N/A",
             "accessed": _time(row["lastAccessTime"], "N/A"),
             "consumed": _time(row["lastConsumeTime"], "N/A"),
         }
-        yield shown("{brokerName:<30} {count:<20} {accessed:<30} {consumed:<30} \n", told)
+        yield shown("{brokerName:<30} {count:<20} {accessed:<30} {consumed:<30} \n", fields)
         if "s" in call.given and row["liteTopics"] is not None:
             yield shown("Lite Topics: {liteTopics}\n\n", row)
 
@@ -208,10 +208,10 @@ def _group_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
             continue
         if "l" in call.given:
             missing = {name: "-" for name, value in row.items() if value is None}
-            told = {**row, **missing, "time": _time(row["lastTimestamp"], "-")}
+            fields = {**row, **missing, "time": _time(row["lastTimestamp"], "-")}
             yield shown(
                 "{brokerName:<50.40} {brokerOffset:<16} {consumerOffset:<16} {lagCount:<16} {time:<30}\n",
-                told,
+                fields,
             )
     yield f"Total Lag Count: {call.summary['lagCount']}\n"
     earliest = call.summary["earliestUnconsumedTimestamp"]
@@ -227,8 +227,8 @@ def _group_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 def _worst(found: Iterable[Row]) -> Iterator[str]:
     yield f"{'NO':<6} {'Lite Topic':<40} {'Lag Count':<12} {'UnconsumedTimestamp':<30}\n"
     for number, one in enumerate(found, 1):
-        told = {**one, "number": number, "time": _time(one["earliestUnconsumedTimestamp"], "-")}
-        yield shown("{number:<6} {liteTopic:<40} {lagCount:<12} {time:<30}\n", told)
+        fields = {**one, "number": number, "time": _time(one["earliestUnconsumedTimestamp"], "-")}
+        yield shown("{number:<6} {liteTopic:<40} {lagCount:<12} {time:<30}\n", fields)
 
 
 @command(

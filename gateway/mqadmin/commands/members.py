@@ -33,10 +33,10 @@ def _stamp(millis: int) -> str:
 
 def _process_text(info: ProcessQueueInfo) -> str:
     """Return a process queue as Java prints it. RocketMQ: `ProcessQueueInfo.toString`."""
-    told = {name: java(value) for name, value in info.to_json().items()}
+    fields = {name: java(value) for name, value in info.to_json().items()}
     for name in ("lastLockTimestamp", "lastPullTimestamp", "lastConsumeTimestamp"):
-        told[name] = _stamp(told[name])
-    return "ProcessQueueInfo [" + ", ".join(f"{name}={value}" for name, value in told.items()) + "]"
+        fields[name] = _stamp(fields[name])
+    return "ProcessQueueInfo [" + ", ".join(f"{name}={value}" for name, value in fields.items()) + "]"
 
 
 def running_text(info: ConsumerRunningInfo) -> str:
@@ -49,8 +49,8 @@ def _running_lines(info: ConsumerRunningInfo) -> Iterator[str]:
     yield from (f"{java(name):<40}: {java(value)}\n" for name, value in sorted(info.properties.items()))
     yield "\n\n#Consumer Subscription#\n"
     for number, one in enumerate(sorted(info.subscription_set, key=lambda one: one.topic or ""), 1):
-        told = {"topic": one.topic, "filter": one.class_filter_mode, "expression": one.sub_string}
-        line = shown("Topic: {topic:<40} ClassFilter: {filter:<8} SubExpression: {expression}\n", told)
+        fields = {"topic": one.topic, "filter": one.class_filter_mode, "expression": one.sub_string}
+        line = shown("Topic: {topic:<40} ClassFilter: {filter:<8} SubExpression: {expression}\n", fields)
         yield f"{number:03} {line}"
     queues = sorted(info.mq_table.items())
     yield f"\n\n#Consumer Offset#\n{_titles(64, '#Consumer Offset')}"

@@ -42,7 +42,7 @@ _END = CommandOption("e", "endTimestamp", "last store time, in ms since the epoc
 
 def _lines(row: Row) -> Iterator[str]:
     """Yield a message as text, one line a field."""
-    told = {
+    fields = {
         "Topic:": row["topic"],
         "Tags:": [row["tags"]],
         "Keys:": [row["keys"]],
@@ -57,7 +57,7 @@ def _lines(row: Row) -> Iterator[str]:
         "System Flag:": row["sysFlag"],
         "Properties:": row["properties"],
     }
-    for name, value in told.items():
+    for name, value in fields.items():
         yield f"{name:<20} " + shown("{value}\n", {"value": value})
 
 

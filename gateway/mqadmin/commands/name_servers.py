@@ -93,9 +93,9 @@ def settings(call: CommandCall) -> Iterator[Row]:
 def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     found = [row["nameServer"] for row in rows]
     key, value = call.given.need("k"), call.given.need("v")
-    told = f"[{', '.join(found)}]" if "n" in call.given else ""
+    shown_names = f"[{', '.join(found)}]" if "n" in call.given else ""
     if found:
-        yield f"update name server config success!{told}\n{key} : {value}\n"
+        yield f"update name server config success!{shown_names}\n{key} : {value}\n"
 
 
 @command(

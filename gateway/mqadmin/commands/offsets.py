@@ -120,8 +120,8 @@ def _reset_all(call: CommandCall, group: str, topic: str, millis: int) -> Iterat
             continue
         question = groups.reset_offsets(group, topic, millis, is_forced=is_forced)
         try:
-            told: dict[MessageQueue, int] = call.servers.ask(question, address, _RESET_SECONDS)
-            found |= told
+            offsets: dict[MessageQueue, int] = call.servers.ask(question, address, _RESET_SECONDS)
+            found |= offsets
         except BrokerError as error:
             if error.code not in _NOT_ONLINE:
                 raise

@@ -49,9 +49,9 @@ def progress_of(call: CommandCall, group: str, topic: str | None = None) -> Cons
     found = ConsumeStats()
     question = groups.progress(group, [topic] if topic else ())
     for _, address in reachable(route.broker_datas):
-        told = call.servers.ask(question, address, _CALL_SECONDS)
-        found.offset_table |= told.offset_table
-        found.consume_tps += told.consume_tps
+        answer = call.servers.ask(question, address, _CALL_SECONDS)
+        found.offset_table |= answer.offset_table
+        found.consume_tps += answer.consume_tps
     if not found.offset_table:
         _check_members(call, group)
     return found
@@ -66,11 +66,11 @@ def _check_members(call: CommandCall, group: str) -> None:
     try:
         model = online(call, group).message_model
     except ClientError:
-        told = f"{why}, maybe the consumer not online"
-        raise BrokerError(ResponseCode.CONSUMER_NOT_ONLINE, told, group) from None
+        reason = f"{why}, maybe the consumer not online"
+        raise BrokerError(ResponseCode.CONSUMER_NOT_ONLINE, reason, group) from None
     if model == "BROADCASTING":
-        told = f"{why}, the consumer is under the broadcast mode"
-        raise BrokerError(ResponseCode.BROADCAST_CONSUMPTION, told, group)
+        reason = f"{why}, the consumer is under the broadcast mode"
+        raise BrokerError(ResponseCode.BROADCAST_CONSUMPTION, reason, group)
 
 
 def total_lag(stats: ConsumeStats) -> int:
@@ -113,9 +113,10 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
             kind = "PULL" if row["consumeType"] == "CONSUME_ACTIVELY" else "PUSH"
             model = row["messageModel"] if row["consumeType"] == "CONSUME_PASSIVELY" else ""
             version = row["version"]
-        told = {**row, "version": version, "kind": kind, "model": model, "tps": int(row["consumeTps"])}
+        fields = {**row, "version": version, "kind": kind, "model": model, "tps": int(row["consumeTps"])}
         yield shown(
-            "{group:<64.64}  {count:<6}  {version:<24} {kind:<5}  {model:<14}  {tps:<7}  {diffTotal}\n", told
+            "{group:<64.64}  {count:<6}  {version:<24} {kind:<5}  {model:<14}  {tps:<7}  {diffTotal}\n",
+            fields,
         )
 
 
@@ -159,8 +160,8 @@ def _owners(call: CommandCall, group: str) -> dict[MessageQueue, str]:
     _, address = next(reachable(call.servers.route(RETRY_PREFIX + group).broker_datas))
     with call.servers.part(address):
         for one in online(call, group, address).connection_set:
-            told = call.servers.ask(consumers.running_info(group, one.client_id), address)
-            owners |= dict.fromkeys(told.mq_table, one.client_id.partition("@")[0])
+            answer = call.servers.ask(consumers.running_info(group, one.client_id), address)
+            owners |= dict.fromkeys(answer.mq_table, one.client_id.partition("@")[0])
     return owners
 
 
@@ -241,9 +242,9 @@ def _stats_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         line = shown("{topic:<64.64}  ", row)
         if row["group"] is None:
-            told = {**row, "group": "", "outTps": "", "outMsg": "NO_CONSUMER"}
+            fields = {**row, "group": "", "outTps": "", "outMsg": "NO_CONSUMER"}
             template = "{group:<64} {accumulation:>12} {inTps:>11.2f} {outTps:>11} {inMsg:>14} {outMsg:>14}\n"
-            yield line + shown(template, told)
+            yield line + shown(template, fields)
         else:
             template = (
                 "{group:<64.64} {accumulation:>12} {inTps:>11.2f} {outTps:>11.2f} {inMsg:>14} {outMsg:>14}\n"
@@ -276,8 +277,8 @@ def statistics(call: CommandCall) -> Iterator[Row]:
 def _topic_statistics(call: CommandCall, topic: str) -> Iterator[Row]:
     route = call.servers.route(topic)
     masters = [one.broker_addrs[MASTER] for one in route.broker_datas if MASTER in one.broker_addrs]
-    _, somebody = next(reachable(route.broker_datas))
-    readers = call.servers.ask(topics.groups(topic), somebody)
+    _, address = next(reachable(route.broker_datas))
+    readers = call.servers.ask(topics.groups(topic), address)
     in_tps, in_count = _counted(call, masters, "TOPIC_PUT_NUMS", topic)
     row: dict[str, object] = {"topic": topic, "group": None, "accumulation": 0, "inTps": in_tps}
     row.update(outTps=0.0, inMsg=in_count, outMsg=0)

@@ -80,8 +80,8 @@ def by_key(
     question = messages.by_key(topic, key, **chosen)
     for _, address in reachable(call.servers.route(route or topic).broker_datas):
         with call.servers.part(address):
-            told: list[ReceivedMessage] = call.servers.ask(question, address, 15.0)
-            found += told
+            answer: list[ReceivedMessage] = call.servers.ask(question, address, 15.0)
+            found += answer
     if not found and not call.servers.errors:
         why = "query message by key finished, but no message."
         raise BrokerError(ResponseCode.QUERY_NOT_FOUND, why, "the brokers")
@@ -133,7 +133,7 @@ def _moved(
 
 def message_row(message: ReceivedMessage) -> dict[str, Any]:
     """Return a message as a row; times are ms since the epoch."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "offsetId": message.offset_message_id,
         "msgId": message.message_id,
         "topic": message.topic,
@@ -154,11 +154,11 @@ def message_row(message: ReceivedMessage) -> dict[str, Any]:
         "properties": dict(sorted(message.properties.items())),
     }
     try:
-        told["body"] = message.body.decode()
+        fields["body"] = message.body.decode()
     except UnicodeDecodeError:
-        told["body"] = message.body.decode("utf-8", "replace")
-        told["bodyBase64"] = base64.b64encode(message.body).decode()
-    return told
+        fields["body"] = message.body.decode("utf-8", "replace")
+        fields["bodyBase64"] = base64.b64encode(message.body).decode()
+    return fields
 
 
 def body_of(row: Row) -> bytes:

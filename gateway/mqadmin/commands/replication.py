@@ -31,7 +31,7 @@ def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _slave_text(row: Row) -> Iterator[str]:
-    told = {
+    fields = {
         **row,
         "speed": row["transferredByteInSecond"] / 1024,
         "read": moment(row["lastReadTimestamp"]),
@@ -40,7 +40,7 @@ def _slave_text(row: Row) -> Iterator[str]:
     yield shown(
         "\n#MasterAddr\t{masterAddr}\n#CommitLogMaxOffset\t{maxOffset}\n#TransferSpeed(KB/s)\t{speed:.2f}\n"
         "#LastReadTime\t{read}\n#LastWriteTime\t{written}\n#MasterFlushOffset\t{masterFlushOffset}\n",
-        told,
+        fields,
     )
 
 

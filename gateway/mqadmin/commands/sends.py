@@ -231,12 +231,12 @@ def _cluster_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         if as_log:
             now = datetime.datetime.fromtimestamp(call.now() / 1000, _CHINA)
-            told = {
+            fields = {
                 **row,
                 "room": call.given.text("m") or "noname",
                 "rounded": int(row["averageMillis"] + 0.5),
             }
-            yield f"{now:%Y-%m-%d %H:%M:%S}|" + shown("{room}|{cluster}|{brokerName}|{rounded}\n", told)
+            yield f"{now:%Y-%m-%d %H:%M:%S}|" + shown("{room}|{cluster}|{brokerName}|{rounded}\n", fields)
         else:
             yield shown(
                 "{cluster:<24}  {brokerName:<24}  {averageMillis:<8.2f}  {sent:<16}  {failed:<16}\n", row

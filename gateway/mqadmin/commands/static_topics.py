@@ -151,10 +151,10 @@ def _mappings(call: CommandCall, topic: str, info: ClusterInfo) -> dict[str, Bro
     """
     found = {}
     for name in sorted(info.broker_addr_table):
-        told = call.servers.ask(topics.config_and_mapping(topic), _master(info, name))
-        if told is None:
+        answer = call.servers.ask(topics.config_and_mapping(topic), _master(info, name))
+        if answer is None:
             continue
-        config, mapping = told
+        config, mapping = answer
         if mapping is None:
             raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:

@@ -55,14 +55,14 @@ def _configured(call: CommandCall) -> TopicConfig:
 def _update_text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
     is_broker = "b" in call.given
     for row in rows:
-        told = shown("create topic to {broker} success.\n", row)
+        value = shown("create topic to {broker} success.\n", row)
         order = row["orderConf"]
         if order is None:
-            yield told
+            yield value
         elif is_broker:
-            yield f"set broker orderConf. isOrder=true, orderConf=[{order}]\n{told}"
+            yield f"set broker orderConf. isOrder=true, orderConf=[{order}]\n{value}"
         else:
-            yield f"{told}set cluster orderConf. isOrder=true, orderConf=[{order}]\n"
+            yield f"{value}set cluster orderConf. isOrder=true, orderConf=[{order}]\n"
     yield f"{_configured(call)}\n"
 
 
@@ -110,19 +110,19 @@ def _set_order(call: CommandCall, config: TopicConfig) -> str:
     """
     count = config.write_queue_nums
     if (cluster := call.given.text("c")) is not None:
-        told = ";".join(f"{one.broker_name}:{count}" for one in call.servers.members(cluster))
-        put_order(call, config.topic_name, told)
-        return told
+        value = ";".join(f"{one.broker_name}:{count}" for one in call.servers.members(cluster))
+        put_order(call, config.topic_name, value)
+        return value
     broker = call.given.need("b")
     known = call.servers.clusters().broker_addr_table
     name = next((name for name, data in known.items() if broker in data.broker_addrs.values()), None)
     if name is None:
         raise NoBroker(f"no name server knows the broker {broker}")
-    told = f"{name}:{count}"
+    value = f"{name}:{count}"
     before = call.servers.ask_names(names.value(ORDER_NAMESPACE, config.topic_name)) or ""
-    parts = {part.partition(":")[0]: part for part in before.split(";") if part} | {name: told}
+    parts = {part.partition(":")[0]: part for part in before.split(";") if part} | {name: value}
     put_order(call, config.topic_name, ";".join(parts.values()))
-    return told
+    return value
 
 
 def put_order(call: CommandCall, topic: str, order: str) -> None:

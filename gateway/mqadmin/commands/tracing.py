@@ -25,17 +25,17 @@ _WIDTHS = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}\n"
 
 def records(message: ReceivedMessage, message_id: str) -> Iterator[dict[str, Any]]:
     """Yield the records of a trace message about the sending and consumption of a message."""
-    for told in trace_records(message.body):
-        if told.message_id != message_id or told.kind not in _TYPES:
+    for traced in trace_records(message.body):
+        if traced.message_id != message_id or traced.kind not in _TYPES:
             continue
         yield {
             "clientHost": message.born_host.rpartition(":")[0],
-            "type": _TYPES[told.kind],
-            "group": told.group,
-            "timestamp": told.time,
-            "millis": told.took,
-            "topic": told.topic,
-            "status": "success" if told.is_good else "failed",
+            "type": _TYPES[traced.kind],
+            "group": traced.group,
+            "timestamp": traced.time,
+            "millis": traced.took,
+            "topic": traced.topic,
+            "status": "success" if traced.is_good else "failed",
         }
 
 

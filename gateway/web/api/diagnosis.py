@@ -67,8 +67,11 @@ async def _members(
         [maybeDeferred(ask, permit, name, one.client_id) for one in asked],
         consumeErrors=True,
     )
-    told = [_member(one, *answer) for one, answer in zip(asked, answers, strict=True)]
-    return [*told, *(ConnectedMember(one.client_id, one.language) for one in clients[MEMBERS_QUERIED_MAX:])]
+    members = [_member(one, *answer) for one, answer in zip(asked, answers, strict=True)]
+    return [
+        *members,
+        *(ConnectedMember(one.client_id, one.language) for one in clients[MEMBERS_QUERIED_MAX:]),
+    ]
 
 
 def _member(client: GroupClient, is_answered: bool, answer: Any) -> ConnectedMember:

@@ -146,10 +146,10 @@ async def running(console: Console, call: WebCall) -> dict[str, Any]:
     if answer.code:
         raise ApiError(502, f"the client answered {answer.code}: {answer.remark}")
     try:
-        told = orjson.loads(answer.body)
+        info = orjson.loads(answer.body)
     except ValueError:
-        told = {"text": answer.body.decode("utf-8", "replace")}
-    return {"clientId": call.path["client"], "running": told}
+        info = {"text": answer.body.decode("utf-8", "replace")}
+    return {"clientId": call.path["client"], "running": info}
 
 
 def create_group(console: Console, call: WebCall) -> dict[str, Any]:

@@ -88,11 +88,11 @@ async def trace(console: Console, call: WebCall) -> dict[str, Any]:
     topic = console.operations.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
-    told: list[HostRecord] = []
+    records: list[HostRecord] = []
     result = await _by_key(console, call, topic, key) if key else None
     for record in () if result is None else result.records:
         message = decode(record)
-        told += [
+        records += [
             HostRecord(format_host(message.born_host).rpartition(":")[0], one)
             for one in trace_records(shown.body_of(message))
             if one.message_id == key
@@ -101,7 +101,7 @@ async def trace(console: Console, call: WebCall) -> dict[str, Any]:
         "stored": stored.store_timestamp,
         "storeHost": format_host(stored.store_host),
         "isAll": result is None or len(result.records) < KEY_MAX,
-        **timeline(told),
+        **timeline(records),
     }
 
 

@@ -81,14 +81,14 @@ def store(console: Console, call: WebCall) -> dict[str, Any]:
 
 def _disk(console: Console, path: str, growth: float | None) -> dict[str, Any]:
     total, free = console.operations.storage.usage(path)
-    told = forecast(console.operations.store_options, total, free, growth or 0.0)
+    predicted = forecast(console.operations.store_options, total, free, growth or 0.0)
     return {
         "path": path,
         "bytes": total,
         "freeBytes": free,
         "usedPercent": round((total - free) * 100 / total, 1) if total else 0.0,
-        "untilCleaning": told.until_cleaning,
-        "untilRefusal": told.until_refusal,
+        "untilCleaning": predicted.until_cleaning,
+        "untilRefusal": predicted.until_refusal,
     }
 
 

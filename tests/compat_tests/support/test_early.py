@@ -31,19 +31,19 @@ def test_work_is_that_of_the_fixtures_in_use() -> None:
 
 def test_longest_starts_first_and_some_at_a_time() -> None:
     began: list[str] = []
-    goes_on = threading.Event()
+    resumed = threading.Event()
 
     def run(peers: Any, name: str) -> str:
         began.append(name)
-        goes_on.wait(60)
+        resumed.wait(60)
         return name
 
     work = [Work(seconds, run, (f"{seconds}",)) for seconds in range(1, THREADS + 3)]
     early = Early(PEERS, work)
     while len(began) < THREADS:
-        goes_on.wait(0.01)
+        resumed.wait(0.01)
     assert set(began) == {one.arguments[0] for one in work[-THREADS:]}
-    goes_on.set()
+    resumed.set()
     assert [early.result(one) for one in work] == [one.arguments[0] for one in work]
     early.close()
 

@@ -103,8 +103,11 @@ def test_a_replica_learns_of_a_master_that_is_there() -> None:
     assert answer.event is None and answer.answer == (a_set(), True)
     answer = register_broker(world(a_set(), alive=[2]), "brk", 2, address(2))
     assert answer.answer == (a_set(), False)
-    nobody = a_set(master=None)
-    assert register_broker(world(nobody, alive=[1, 2]), "brk", 2, address(2)).answer == (nobody, False)
+    leaderless = a_set(master=None)
+    assert register_broker(world(leaderless, alive=[1, 2]), "brk", 2, address(2)).answer == (
+        leaderless,
+        False,
+    )
 
 
 def test_a_replica_that_has_moved_says_so() -> None:
@@ -320,8 +323,8 @@ def test_a_set_is_refused_for_the_first_reason_there_is(
 
 
 def test_set_is_refused_without_a_master_and_without_replicas() -> None:
-    nobody = altered(world(a_set(master=None), alive=[1, 2]), master=None)
-    assert refusal(nobody).remark == REJECTING + "current leader is:{null}, not {null}"
+    leaderless = altered(world(a_set(master=None), alive=[1, 2]), master=None)
+    assert refusal(leaderless).remark == REJECTING + "current leader is:{null}, not {null}"
     assert refusal(altered(world())) == (
         ControllerReason.ALTER_SYNC_STATE_SET_FAILED,
         "Broker metadata is not existed",

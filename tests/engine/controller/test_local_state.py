@@ -178,9 +178,9 @@ def test_doubtful_write_is_settled_before_next_answer(call: str) -> None:
         for _ in range(3):
             state.tick()
         assert state.is_leader
-        told_well = sum(1 for one in on_agreed if one is None)
+        agreed = sum(1 for one in on_agreed if one is None)
         found = opened(disk.crash(skip)).sets["brk"]
-        assert found.master_epoch == state.sets["brk"].master_epoch >= told_well
+        assert found.master_epoch == state.sets["brk"].master_epoch >= agreed
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ class Member:
 
     def propose(self, event: Any) -> Any:
         """Return the reported result, if any."""
-        told: list[Any] = []
-        self.state.propose(event, told.append)
-        return told[0] if told else "nothing"
+        notified: list[Any] = []
+        self.state.propose(event, notified.append)
+        return notified[0] if notified else "nothing"
 
 
 class Place:
@@ -124,16 +124,16 @@ def test_leader_that_reaches_the_place_again_in_time_continues(place: Place) -> 
 
 def test_a_stop_lets_another_one_lead_at_once(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
-    told: list[str] = []
-    first.state.close(lambda: told.append("closed"))
-    assert told == ["closed"] and not first.state.is_leader
+    notified: list[str] = []
+    first.state.close(lambda: notified.append("closed"))
+    assert notified == ["closed"] and not first.state.is_leader
     second.state.tick()
     assert second.state.is_leader
     place.wait(10_000)
     assert not first.state.is_leader
     second.line.broken = True
-    second.state.close(lambda: told.append("closed too"))
-    assert told == ["closed", "closed too"]
+    second.state.close(lambda: notified.append("closed too"))
+    assert notified == ["closed", "closed too"]
 
 
 def test_restarted_controller_waits_for_end_of_its_lease(place: Place) -> None:
@@ -221,26 +221,26 @@ def test_controller_that_lost_the_campaign_follows(place: Place) -> None:
 
 def test_confirm_reads_the_leaders_key(place: Place) -> None:
     first, second = place.member(N0), place.member(N1)
-    told: list[Any] = []
-    first.state.confirm(told.append)
-    second.state.confirm(told.append)
-    assert told[0] is None and isinstance(told[1], NotLeading)
+    notified: list[Any] = []
+    first.state.confirm(notified.append)
+    second.state.confirm(notified.append)
+    assert notified[0] is None and isinstance(notified[1], NotLeading)
     first.line.lossy = True
-    first.state.confirm(told.append)
-    assert isinstance(told[2], NotLeading) and first.state.is_leader
+    first.state.confirm(notified.append)
+    assert isinstance(notified[2], NotLeading) and first.state.is_leader
     first.line.lossy = False
     place.model.end_too_early()
     second.state.tick()
     assert first.state.is_leader and second.state.is_leader, "the lease was over too early"
-    first.state.confirm(told.append)
-    assert isinstance(told[3], NotLeading) and not first.state.is_leader
-    second.state.confirm(told.append)
-    assert told[4] is None
+    first.state.confirm(notified.append)
+    assert isinstance(notified[3], NotLeading) and not first.state.is_leader
+    second.state.confirm(notified.append)
+    assert notified[4] is None
     second.line.holds = True
-    second.state.confirm(told.append)
+    second.state.confirm(notified.append)
     place.clock.advance(4000)
     second.line.held.pop()()
-    assert isinstance(told[5], NotLeading)
+    assert isinstance(notified[5], NotLeading)
 
 
 def test_clocks_that_are_set_end_no_lease(place: Place) -> None:
@@ -343,11 +343,11 @@ def test_controller_whose_read_exceeds_lease_does_not_lead(place: Place) -> None
 def test_lease_that_ends_with_a_change_in_flight_is_no_success(place: Place) -> None:
     first = place.member(N0)
     first.line.holds = True
-    told: list[Any] = []
-    first.state.propose(an_id(), told.append)
+    notified: list[Any] = []
+    first.state.propose(an_id(), notified.append)
     place.clock.advance(4000)
     first.line.held[0]()
-    assert isinstance(told[0], NotLeading) and "agreed" in str(told[0])
+    assert isinstance(notified[0], NotLeading) and "agreed" in str(notified[0])
     assert SET in place.model.keys
 
 

@@ -75,15 +75,15 @@ class Node:
     def at(self, delay: float, work: Callable[[], object]) -> None:
         """Run work here later, unless this controller is paused then."""
 
-        def come() -> None:
+        def run() -> None:
             if self.is_dead:
                 return
             if self.storm.model.now < self.stopped_until:
-                self.storm.at(self.stopped_until - self.storm.model.now, come)
+                self.storm.at(self.stopped_until - self.storm.model.now, run)
             else:
                 work()
 
-        self.storm.at(delay, come)
+        self.storm.at(delay, run)
 
     def tick(self) -> None:
         self.state.tick()

@@ -30,12 +30,12 @@ def shared() -> ControllerState:
 def test_events_are_applied_when_they_are_agreed(make: Callable[[], ControllerState]) -> None:
     state = make()
     assert state.is_leader and state.leader == ("n0", "127.0.0.1:9877") and state.term > 0
-    told: list[Exception | None] = []
-    state.propose(ApplyBrokerId("brk", "CL", "a:1", 1, code(1)), told.append)
-    state.propose(ElectMaster("brk", 1), told.append)
-    assert told == [None, None]
+    notified: list[Exception | None] = []
+    state.propose(ApplyBrokerId("brk", "CL", "a:1", 1, code(1)), notified.append)
+    state.propose(ElectMaster("brk", 1), notified.append)
+    assert notified == [None, None]
     assert (state.sets["brk"].master, state.sets["brk"].master_epoch) == (1, 1)
-    state.propose(CleanBrokerData("brk"), told.append)
-    assert told == [None] * 3 and not state.sets
-    state.confirm(told.append)
-    assert told[3] is None
+    state.propose(CleanBrokerData("brk"), notified.append)
+    assert notified == [None] * 3 and not state.sets
+    state.confirm(notified.append)
+    assert notified[3] is None

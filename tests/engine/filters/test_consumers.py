@@ -233,7 +233,7 @@ def test_a_file_that_is_no_table_is_kept_and_said(world: World, caplog: pytest.L
     assert "no usable table" in caplog.text and "Filters come back" in caplog.text
 
 
-def test_retried_messages_are_chosen_by_the_topic_they_came_from(world: World) -> None:
+def test_retried_messages_are_chosen_by_their_original_topic(world: World) -> None:
     world.filters.register("g", [GroupMeta("t", "a > 5")])
     for properties, expected in (
         ({"RETRY_TOPIC": "t", "a": "6"}, True),

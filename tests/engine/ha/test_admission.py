@@ -109,7 +109,7 @@ def test_ticket_is_parsed_from_chunks(ticket: bytes, offset: int) -> None:
     first = (MARK + ticket if ticket else b"") + REPORT.pack(offset)
     clear = [parted(first[:end]) for end in range(len(first) + 1)]
     assert clear[0] is None
-    told = [words for words in clear if words is not None]
-    assert all(words[0] == ticket for words in told)
-    assert told[-1] == (ticket, REPORT.pack(offset))
-    assert clear == [None] * (len(clear) - len(told)) + told
+    messages = [words for words in clear if words is not None]
+    assert all(words[0] == ticket for words in messages)
+    assert messages[-1] == (ticket, REPORT.pack(offset))
+    assert clear == [None] * (len(clear) - len(messages)) + messages

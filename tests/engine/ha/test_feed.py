@@ -51,7 +51,7 @@ def test_a_log_that_ends_with_a_file_gives_a_new_slave_nothing_old() -> None:
     assert feed.next_offset == 2000
 
 
-def test_pieces_are_no_larger_than_the_batch() -> None:
+def test_chunks_are_no_larger_than_the_batch() -> None:
     assert taken(fed(Ends(500), 1, ha_transfer_batch_size=200))[0] == OutgoingTransfer(1, 200)
 
 

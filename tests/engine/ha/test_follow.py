@@ -25,7 +25,7 @@ class Tape:
         self.data += data
 
 
-def piece(offset: int, body: bytes) -> bytes:
+def transfer(offset: int, body: bytes) -> bytes:
     return encode_header(offset, len(body)) + body
 
 
@@ -46,7 +46,7 @@ def test_new_acknowledgement_is_reported_at_once() -> None:
     tape = Tape(b"abc")
     follow = Follow(options(), tape, 0)
     follow.report(3, 0)
-    assert follow.receive(piece(3, b"de") + piece(5, b"f")[:5], 1) == 2
+    assert follow.receive(transfer(3, b"de") + transfer(5, b"f")[:5], 1) == 2
     assert follow.report(tape.position, 1) == encode_report(5)
 
 
@@ -54,7 +54,7 @@ def test_only_what_is_safe_is_acknowledged() -> None:
     """With SYNC_FLUSH written bytes are not safe before they are flushed."""
     follow = Follow(options(), Tape(b"abc"), 0)
     follow.report(3, 0)
-    follow.receive(piece(3, b"de"), 1)
+    follow.receive(transfer(3, b"de"), 1)
     assert follow.report(3, 1) == b""
     assert follow.report(5, 2) == encode_report(5)
 
@@ -70,7 +70,7 @@ def test_an_empty_log_begins_where_the_master_says() -> None:
     tape = Tape()
     follow = Follow(options(), tape, 0)
     assert follow.report(0, 0) == encode_report(0)
-    follow.receive(piece(2000, b"xy"), 1)
+    follow.receive(transfer(2000, b"xy"), 1)
     assert (tape.start, tape.position) == (2000, 2002)
 
 
@@ -78,14 +78,14 @@ def test_an_empty_log_begins_where_the_master_says() -> None:
 def test_transfer_that_does_not_continue_log_is_refused(offset: int) -> None:
     follow = Follow(options(), Tape(b"abc"), 0)
     with pytest.raises(StreamBroken, match=f"data at {offset}; our log ends at 3"):
-        follow.receive(piece(offset, b"x"), 1)
+        follow.receive(transfer(offset, b"x"), 1)
 
 
 def test_a_keep_alive_from_elsewhere_is_refused_too() -> None:
     follow = Follow(options(), Tape(b"abc"), 0)
-    follow.receive(piece(3, b""), 1)
+    follow.receive(transfer(3, b""), 1)
     with pytest.raises(StreamBroken):
-        follow.receive(piece(9, b""), 1)
+        follow.receive(transfer(9, b""), 1)
 
 
 def test_the_whole_log_is_asked_for_from_byte_1_on() -> None:
@@ -93,13 +93,13 @@ def test_the_whole_log_is_asked_for_from_byte_1_on() -> None:
     tape = Tape()
     follow = Follow(options(), tape, 0, begin=1)
     assert follow.report(0, 0) == encode_report(1)
-    assert follow.receive(piece(1, b"\1\2"), 1) == 3
+    assert follow.receive(transfer(1, b"\1\2"), 1) == 3
     assert tape.data == b"\0\1\2"
     assert follow.report(3, 1) == encode_report(3)
 
 
 def test_a_silent_master_is_given_up() -> None:
     follow = Follow(options(), Tape(), 0)
-    follow.receive(piece(0, b""), 10)
+    follow.receive(transfer(0, b""), 10)
     assert not follow.is_expired(20_010)
     assert follow.is_expired(20_011)

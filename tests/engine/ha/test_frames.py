@@ -1,4 +1,4 @@
-"""The bytes of replication, in any pieces."""
+"""The bytes of replication, in any chunks."""
 
 import pytest
 from hypothesis import given, settings
@@ -39,7 +39,7 @@ def test_of_reports_that_come_together_the_last_complete_one_counts(offsets: lis
 
 @settings(max_examples=60)
 @given(TRANSFERS, st.integers(1, 50))
-def test_transfers_are_cut_out_of_any_pieces(transfers: list[Transfer], step: int) -> None:
+def test_transfers_are_cut_out_of_any_chunks(transfers: list[Transfer], step: int) -> None:
     data = b"".join(encode_header(offset, len(body)) + body for offset, body in transfers)
     cutter = TransferCutter(40)
     found: list[Transfer] = []

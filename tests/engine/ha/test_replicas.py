@@ -75,7 +75,7 @@ def test_waiting_sends_are_answered_at_stop() -> None:
     assert group.said == [PutStatus.FLUSH_SLAVE_TIMEOUT]
 
 
-def test_a_slave_that_came_twice_counts_once() -> None:
+def test_a_slave_that_connected_twice_counts_once() -> None:
     """The old connection hangs: the master has not noticed its end."""
     group = Group(in_sync_replicas=3)
     group.slave(host="10.0.0.9", now=0)

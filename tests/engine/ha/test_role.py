@@ -16,9 +16,9 @@ MASTER, SLAVE, ACTING, FENCED = RoleKind
 
 def watched(role: ReplicationRole) -> list[tuple[RoleKind, RoleKind]]:
     """Return the list of changes that a subscriber gets."""
-    told: list[tuple[RoleKind, RoleKind]] = []
-    role.on_change(lambda before, after: told.append((before.kind, after.kind)))
-    return told
+    changes: list[tuple[RoleKind, RoleKind]] = []
+    role.on_change(lambda before, after: changes.append((before.kind, after.kind)))
+    return changes
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_broker_starts_in_its_assigned_role(configured: BrokerRole, kind: RoleKi
 
 def test_subscriber_is_notified_of_changes_only() -> None:
     role = ReplicationRole(SLAVE, 1)
-    told = watched(role)
+    changes = watched(role)
     role.become(SLAVE)
     role.become(ACTING)
     role.become(ACTING)
     role.become(MASTER, epoch=2)
-    assert told == [(SLAVE, ACTING), (ACTING, MASTER)]
+    assert changes == [(SLAVE, ACTING), (ACTING, MASTER)]
     assert role.state == RoleState(MASTER, 0, 2)
 
 
@@ -62,10 +62,10 @@ def test_only_a_slave_acts() -> None:
 
 def test_an_older_epoch_is_refused() -> None:
     role = ReplicationRole(MASTER, 0, 5)
-    told = watched(role)
+    changes = watched(role)
     with pytest.raises(RoleError, match="epoch 4"):
         role.become(FENCED, epoch=4)
-    assert (role.is_master, told) == (True, [])
+    assert (role.is_master, changes) == (True, [])
 
 
 def test_changes_are_reported_in_order_to_all_listeners() -> None:
@@ -93,10 +93,10 @@ def test_one_that_fails_does_not_keep_the_others_from_being_notified(
         raise OSError("sick")
 
     role.on_change(fails)
-    told = watched(role)
+    changes = watched(role)
     with caplog.at_level(logging.ERROR):
         role.become(FENCED)
-    assert told == [(MASTER, FENCED)]
+    assert changes == [(MASTER, FENCED)]
     assert "fails" in caplog.text
 
 
@@ -130,8 +130,8 @@ def test_whatever_is_asked_for_the_role_stays_one_that_can_be(
     wishes: list[tuple[RoleKind, int | None, int | None]],
 ) -> None:
     role = ReplicationRole(MASTER, 0)
-    told: list[tuple[RoleState, RoleState]] = []
-    role.on_change(lambda before, after: told.append((before, after)))
+    changes: list[tuple[RoleState, RoleState]] = []
+    role.on_change(lambda before, after: changes.append((before, after)))
     for kind, broker_id, epoch in wishes:
         before = role.state
         try:
@@ -144,5 +144,5 @@ def test_whatever_is_asked_for_the_role_stays_one_that_can_be(
         assert (after.kind is SLAVE) <= (after.broker_id > 0)
         assert (role.is_master, role.is_fenced) == (after.kind is MASTER, after.kind is FENCED)
         assert role.is_slave == (after.kind in (SLAVE, ACTING))
-    assert all(before != after for before, after in told)
-    assert [after for _, after in told[:-1]] == [before for before, _ in told[1:]]
+    assert all(before != after for before, after in changes)
+    assert [after for _, after in changes[:-1]] == [before for before, _ in changes[1:]]

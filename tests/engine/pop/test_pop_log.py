@@ -27,8 +27,8 @@ def test_a_check_point_waits_as_a_timer_and_comes_to_its_queue(bench: Bench) -> 
     (waiting,) = bench.stored(TIMERS)
     assert waiting.properties["REAL_TOPIC"] == "rmq_sys_REVIVE_LOG_DefaultCluster"
     bench.wait(INVISIBLE)
-    (come,) = bench.stored(bench.log.topic, 3)
-    assert come.properties["TAGS"] == "ck"
+    (stored,) = bench.stored(bench.log.topic, 3)
+    assert stored.properties["TAGS"] == "ck"
 
 
 def test_unacknowledged_messages_are_revived_when_due(bench: Bench) -> None:

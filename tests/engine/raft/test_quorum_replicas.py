@@ -23,24 +23,24 @@ def replicas() -> QuorumReplicas:
 
 
 def test_a_send_waits_until_the_group_has_committed_it() -> None:
-    waiting, told = replicas(), list[PutStatus]()
+    waiting, statuses = replicas(), list[PutStatus]()
     need = waiting.need(0)
-    waiting.wait(100, 0, need, told.append)
-    waiting.wait(200, 0, need, told.append)
+    waiting.wait(100, 0, need, statuses.append)
+    waiting.wait(200, 0, need, statuses.append)
     waiting.ledger.committed = 150
     waiting.acknowledged()
-    assert told == [PutStatus.PUT_OK]
-    waiting.wait(120, 0, need, told.append)
-    assert told == [PutStatus.PUT_OK] * 2
+    assert statuses == [PutStatus.PUT_OK]
+    waiting.wait(120, 0, need, statuses.append)
+    assert statuses == [PutStatus.PUT_OK] * 2
 
 
 def test_a_send_that_waited_too_long_is_not_in_enough_logs() -> None:
-    waiting, told = replicas(), list[PutStatus]()
-    waiting.wait(100, 1000, waiting.wanted, told.append)
+    waiting, statuses = replicas(), list[PutStatus]()
+    waiting.wait(100, 1000, waiting.wanted, statuses.append)
     waiting.expire(3499)
-    assert told == []
+    assert statuses == []
     waiting.expire(3500)
-    assert told == [PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH]
+    assert statuses == [PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH]
 
 
 def test_as_many_logs_as_a_majority_are_in_sync() -> None:

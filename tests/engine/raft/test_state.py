@@ -45,10 +45,10 @@ def test_a_term_that_cannot_be_kept_is_not_begun() -> None:
 
 def test_changes_are_reported() -> None:
     state = new_state()
-    told: list[tuple[RaftRole, str, int]] = []
-    state.on_change.append(lambda now: told.append((state.role, state.leader, now)))
+    notified: list[tuple[RaftRole, str, int]] = []
+    state.on_change.append(lambda now: notified.append((state.role, state.leader, now)))
     state.follow("n1", 5)
     state.stand_for_election(0, 6)
     state.lead(7)
-    assert told == [(RaftRole.FOLLOWER, "n1", 5), (RaftRole.CANDIDATE, "", 6), (RaftRole.LEADER, "n0", 7)]
+    assert notified == [(RaftRole.FOLLOWER, "n1", 5), (RaftRole.CANDIDATE, "", 6), (RaftRole.LEADER, "n0", 7)]
     assert not state.follows("n1", 0)

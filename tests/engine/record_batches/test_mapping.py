@@ -41,7 +41,7 @@ PLACED = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true", "CLUSTER": "c", "UN
 words = st.sampled_from(
     ["", " ", "a b", "\x01", "\x02", "\x00", "grün", "\ud7ff", "__CRC32#\x010123456789", "="]
 )
-sealed_looks = st.sampled_from(["x__CRC32#", "__CRC32$", "__XRC32#", "2#", "#"])
+crc_lookalikes = st.sampled_from(["x__CRC32#", "__CRC32$", "__XRC32#", "2#", "#"])
 text = st.text(st.characters(codec="utf-8"), max_size=20) | words
 data = (
     st.none()
@@ -50,7 +50,10 @@ data = (
     | st.from_regex(r"\A_?#?[0-9]{10}\Z").map(str.encode)
 )
 names = (
-    st.sampled_from(sorted(SYSTEM_PROPERTIES)) | text | sealed_looks | st.sampled_from(["__KHDR", "__KTIME"])
+    st.sampled_from(sorted(SYSTEM_PROPERTIES))
+    | text
+    | crc_lookalikes
+    | st.sampled_from(["__KHDR", "__KTIME"])
 )
 headers = st.lists(st.tuples(names, data), max_size=6)
 deltas = st.integers(-2000, 1 << 40)

@@ -8,8 +8,8 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.static_topics.items import MappingItem, MappingRefused
 from mqgateway.engine.static_topics.mappings import Mappings, TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import MappingRefused, Piece
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import MemoryWorker, Worker
@@ -20,7 +20,10 @@ MAPPING = TopicQueueMappingDetail(
     "b0",
     3,
     5,
-    queues={0: [Piece(0, 0, "b0", 0)], 2: [Piece(0, 1, "b0", 0, 0, 9), Piece(1, 0, "b1", 10)]},
+    queues={
+        0: [MappingItem(0, 0, "b0", 0)],
+        2: [MappingItem(0, 1, "b0", 0, 0, 9), MappingItem(1, 0, "b1", 10)],
+    },
 )
 
 
@@ -53,7 +56,7 @@ def test_name_servers_get_what_the_broker_leads() -> None:
 def test_a_mapping_follows_on_the_one_before() -> None:
     made = table()
     made.update(MAPPING)
-    made.update(replace(MAPPING, epoch=6, queues={1: [Piece(0, 7, "b0", 0)]}))
+    made.update(replace(MAPPING, epoch=6, queues={1: [MappingItem(0, 7, "b0", 0)]}))
     assert sorted(made.table["st"].queues) == [0, 1, 2]
     for change, why in (
         ({"epoch": 5}, "small epoch"),
@@ -65,7 +68,7 @@ def test_a_mapping_follows_on_the_one_before() -> None:
     ):
         with pytest.raises(MappingRefused, match=why):
             made.update(replace(MAPPING, **change))
-    made.update(replace(MAPPING, epoch=1, queues={0: [Piece(3, 3, "b0", 0)]}), force=True)
+    made.update(replace(MAPPING, epoch=1, queues={0: [MappingItem(3, 3, "b0", 0)]}), force=True)
     assert (made.table["st"].epoch, sorted(made.table["st"].queues)) == (1, [0, 1, 2])
 
 
@@ -74,28 +77,28 @@ def test_a_topic_has_no_more_queues_than_others() -> None:
         table(max_queues_per_topic=1).update(MAPPING)
 
 
-def test_pieces_are_counted_and_bounded() -> None:
+def test_items_are_counted_and_bounded() -> None:
     disk = CrashDisk()
     made = table(disk, max_queue_pieces=4)
     made.update(MAPPING)
-    assert made.piece_count == 3
+    assert made.item_count == 3
     other = replace(MAPPING, topic="other")
     with pytest.raises(MappingRefused, match="maxQueuePieces"):
         made.update(other)
-    made.update(replace(MAPPING, epoch=6, queues={1: [Piece(0, 2, "b0", 0)]}))
-    assert (made.piece_count, table(disk).piece_count) == (4, 4)
+    made.update(replace(MAPPING, epoch=6, queues={1: [MappingItem(0, 2, "b0", 0)]}))
+    assert (made.item_count, table(disk).item_count) == (4, 4)
     made.delete("st")
     made.update(other)
-    assert made.piece_count == 3
+    assert made.item_count == 3
 
 
-def test_clean_replaces_queues_by_the_remaining_pieces() -> None:
+def test_clean_replaces_queues_by_the_remaining_items() -> None:
     disk = CrashDisk()
     made = table(disk)
     made.update(MAPPING)
     made.clean("st", {0: [], 2: MAPPING.queues[2][1:]})
-    assert made.table["st"].queues == {2: [Piece(1, 0, "b1", 10)]}
-    assert made.piece_count == 1
+    assert made.table["st"].queues == {2: [MappingItem(1, 0, "b1", 10)]}
+    assert made.item_count == 1
     assert table(disk).table == made.table
     made.update(replace(MAPPING, queues={2: MAPPING.queues[2]}))
 
@@ -111,7 +114,7 @@ def test_each_change_outlives_the_process_before_the_file_is_written() -> None:
     assert not disk.exists(PATH)
     again = table(disk.kill())
     assert again.table == made.table
-    assert (again.piece_count, again.data_version) == (2, made.data_version)
+    assert (again.item_count, again.data_version) == (2, made.data_version)
 
 
 def test_the_end_leaves_the_file_alone() -> None:
@@ -140,16 +143,16 @@ def test_a_slave_takes_over_what_its_master_knows() -> None:
     master, disk = table(), CrashDisk()
     for epoch in (4, MAPPING.epoch):
         master.update(replace(MAPPING, epoch=epoch))
-    told = {
+    fields = {
         "mappingDataVersion": master.data_version.to_json(),
         "topicQueueMappingDetailMap": {"st": MAPPING.to_json()},
     }
     slave = table(disk)
     slave.update(replace(MAPPING, topic="old"))
-    assert slave.adopt(told)
-    assert (slave.table, slave.piece_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
+    assert slave.adopt(fields)
+    assert (slave.table, slave.item_count, slave.data_version) == ({"st": MAPPING}, 3, master.data_version)
     assert table(disk).table == slave.table
-    assert not slave.adopt(told)
+    assert not slave.adopt(fields)
     with pytest.raises(ConfigError):
         slave.adopt({"mappingDataVersion": {"counter": 99}, "topicQueueMappingDetailMap": {"st": 1}})
     assert slave.table == {"st": MAPPING}

@@ -198,8 +198,8 @@ def test_only_a_queue_of_batches_takes_a_batch_as_one() -> None:
     for result in (other, broken, many):
         assert (result.status, result.count) == (PutStatus.MESSAGE_ILLEGAL, 0)
     assert bench.store.queues().get("batched", set()) <= {0}
-    told = bench.store.put_inner_batch(message("batched", body=b"zipped", properties={"INNER_NUM": "7"}))
-    assert (told.count, told.queue_offset) == (7, 0)
+    outcome = bench.store.put_inner_batch(message("batched", body=b"zipped", properties={"INNER_NUM": "7"}))
+    assert (outcome.count, outcome.queue_offset) == (7, 0)
 
 
 def test_deleting_a_topic_deletes_its_batches() -> None:

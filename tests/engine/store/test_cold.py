@@ -62,7 +62,12 @@ def cold_bench(count: int = 40, **changes: object) -> tuple[Bench, ColdDisk, Mem
     changes = {**QUEUE, **changes}
     bench = Bench(disk, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
     texts = [(b"%d " % i + b"x" * 290, {"number": str(i)}) for i in range(count)]
-    bench.put(*[message(queue_id=i % 2, body=body, properties=told) for i, (body, told) in enumerate(texts)])
+    bench.put(
+        *[
+            message(queue_id=i % 2, body=body, properties=properties)
+            for i, (body, properties) in enumerate(texts)
+        ]
+    )
     bench.store.stop()
     bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **changes)  # type: ignore[arg-type]
     disk.warm.clear()

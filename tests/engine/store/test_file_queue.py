@@ -84,10 +84,10 @@ def test_missing_parts_of_derived_files_read_as_zeros() -> None:
     files.write(0, b"x" * 40)
     disk.unlink("/s/q/" + file_name(10))
     disk.open("/s/q/" + file_name(20)).truncate(4)
-    told: list[CorruptFile] = []
+    notified: list[CorruptFile] = []
     again = queue(disk)
-    assert again.load_derived(False, told.append) == (10, 30)
-    assert [error.path for error in told] == ["/s/q/" + file_name(10)]
+    assert again.load_derived(False, notified.append) == (10, 30)
+    assert [error.path for error in notified] == ["/s/q/" + file_name(10)]
     assert again.starts == [0, 10, 20, 30]
     assert again.read(5, 35) == b"x" * 5 + bytes(10) + b"x" * 4 + bytes(6) + b"x" * 10
     again.drop_before(30)

@@ -35,9 +35,9 @@ def numbered(count: int, properties: bytes = b"KEYS\1k\2") -> bytes:
 
 
 @pytest.mark.parametrize("born_v6", [False, True])
-@pytest.mark.parametrize("seals", [False, True])
-def test_it_is_stored_as_if_in_one_go(seals: bool, born_v6: bool) -> None:
-    benches = [Bench(enabled_append_prop_crc=seals, **FILES) for _ in range(2)]
+@pytest.mark.parametrize("has_crc", [False, True])
+def test_it_is_stored_as_if_in_one_go(has_crc: bool, born_v6: bool) -> None:
+    benches = [Bench(enabled_append_prop_crc=has_crc, **FILES) for _ in range(2)]
     results = []
     for bench, in_steps in zip(benches, (False, True), strict=True):
         bench.put(message(), message(topic="others"))

@@ -156,14 +156,14 @@ def test_a_store_puts_and_reads_on_the_log_it_is_handed(make: Make) -> None:
 @any_log
 def test_readers_see_confirmed_records_and_waiting_ones_are_notified(make: Make) -> None:
     made = OnLog(make, flush_disk_type=FlushDiskType.SYNC_FLUSH)
-    store, told = made.store, list[PutStatus]()
+    store, statuses = made.store, list[PutStatus]()
     put = store.put(message())
-    store.when_flushed(put.end_offset, told.append)
+    store.when_flushed(put.end_offset, statuses.append)
     store.dispatch()
-    assert (store.confirm_offset, store.max_offset("orders", 0), told) == (0, 0, [])
+    assert (store.confirm_offset, store.max_offset("orders", 0), statuses) == (0, 0, [])
     made.worker.perform_all()
     assert store.confirm_offset == made.log.flushed_offset == put.end_offset
-    assert (store.max_offset("orders", 0), told) == (1, [PutStatus.PUT_OK])
+    assert (store.max_offset("orders", 0), statuses) == (1, [PutStatus.PUT_OK])
 
 
 @any_log

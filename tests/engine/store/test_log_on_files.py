@@ -26,7 +26,7 @@ def other_log(newest: int) -> LedgerLog:
     return log
 
 
-def test_pieces_of_any_file_are_read_up_to_the_end() -> None:
+def test_ranges_of_any_file_are_read_up_to_the_end() -> None:
     log = other_log(64)
     assert (log.min_offset, log.end_offset, log.settled_offset) == (0, 150, ENDLESS)
     assert log.read(10, 20) == DATA[10:30]
@@ -35,7 +35,7 @@ def test_pieces_of_any_file_are_read_up_to_the_end() -> None:
     assert other_log(8).read(60, 10, may_wait=False) is None
     places = [(0, 5, 10), (1, 70, 10), (2, 145, 5), (3, 145, 6)]
     assert log.read_each(places) == [DATA[5:15], DATA[70:80], DATA[145:150], None]
-    assert [(at, size) for _, at, size in log.pieces(places)] == [(5, 10), (6, 10), (17, 5), (17, 6)]
+    assert [(at, size) for _, at, size in log.ranges(places)] == [(5, 10), (6, 10), (17, 5), (17, 6)]
 
 
 def test_read_that_may_not_wait_raises_cold_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import parse_properties
 from mqgateway.engine.store.properties_text import PropertiesText
 
-PIECES = st.sampled_from(["a", "b", "aa", "é", "\1", "\2", "a\1x\2", "\2b\1a\1y", "b\1\2"])
+FRAGMENTS = st.sampled_from(["a", "b", "aa", "é", "\1", "\2", "a\1x\2", "\2b\1a\1y", "b\1\2"])
 NAMES = ["a", "b", "aa", "é", "", "x", "a\1x", "b\2"]
 
 
-@given(st.lists(PIECES).map("".join), st.permutations(NAMES))
+@given(st.lists(FRAGMENTS).map("".join), st.permutations(NAMES))
 def test_each_property_is_found_as_parsing_finds_it(text: str, names: list[str]) -> None:
     parsed, looked_up = parse_properties(text), PropertiesText(text)
     for name in names:

@@ -13,7 +13,7 @@ from mqgateway.engine.store.property_choice import KNOWN_MAX, VALUE_MAX, Propert
 from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field
 
 HOST, HOST_V6 = pack_host("127.0.0.1", 10911), pack_host("::1", 10911)
-PIECES = st.sampled_from(
+FRAGMENTS = st.sampled_from(
     [b"a", b"b", b"aa", "é".encode(), b"\xc3", b"\1", b"\2", b"a\1x\2", b"b\1a\1y", b"b\1\2"]
 )
 NAMES = st.lists(st.sampled_from(["a", "b", "aa", "é", "", "x", "a\1x", "\ufffd"]), max_size=3)
@@ -39,7 +39,7 @@ class Asked:
         return len("".join(properties.get(name, "-") for name in self.names)) % 2 == 0
 
 
-@given(st.lists(st.lists(PIECES).map(b"".join)), NAMES, st.sampled_from([HOST, HOST_V6]))
+@given(st.lists(st.lists(FRAGMENTS).map(b"".join)), NAMES, st.sampled_from([HOST, HOST_V6]))
 def test_records_are_chosen_by_their_properties(texts: list[bytes], names: list[str], host: bytes) -> None:
     asked = Asked(*names)
     choice = PropertyChoice(names, asked)

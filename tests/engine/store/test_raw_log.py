@@ -68,9 +68,9 @@ def test_a_copy_is_the_same_log_with_the_same_queues(step: int) -> None:
 def test_appended_records_notify_arrivals_as_puts() -> None:
     original, replica = master(3), slave()
     copy(original.store, replica.store, 100)
-    told = [(one.topic, one.queue_id, one.next_offset, one.tags_code) for one in replica.arrivals]
-    assert ("orders", 2, 1, 0) in told
-    assert ("batched", 0, 9, 97) in told
+    listed = [(one.topic, one.queue_id, one.next_offset, one.tags_code) for one in replica.arrivals]
+    assert ("orders", 2, 1, 0) in listed
+    assert ("batched", 0, 9, 97) in listed
 
 
 def test_only_what_says_more_than_a_unique_key_is_parsed() -> None:
@@ -252,7 +252,7 @@ def test_read_outside_of_raw_log_raises() -> None:
 
 
 @pytest.mark.parametrize("flush", list(FlushDiskType))
-def test_record_that_came_in_part_is_requested_again(flush: FlushDiskType) -> None:
+def test_record_that_arrived_in_part_is_requested_again(flush: FlushDiskType) -> None:
     """From any later master; a synced part of it does not count as durable for what replaces it."""
     original, replica = master(), slave(flush_disk_type=flush)
     copy(original.store, replica.store, 333, until=1000)

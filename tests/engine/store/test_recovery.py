@@ -69,7 +69,7 @@ def test_after_the_process_died_everything_is_there() -> None:
     assert_whole(again)
 
 
-def test_after_a_checkpoint_only_what_came_since_is_dispatched_again() -> None:
+def test_only_records_after_the_checkpoint_are_dispatched_again() -> None:
     bench = filled()
     bench.clock.advance(60_000)
     bench.store.tick()
@@ -247,7 +247,7 @@ def test_a_misleading_old_unit_is_found_out() -> None:
     assert_whole(bench.kill())
 
 
-def test_a_large_record_is_read_in_one_piece() -> None:
+def test_a_large_record_is_read_at_once() -> None:
     bench = Bench(mapped_file_size_commit_log=16 << 20, max_message_size=8 << 20)
     big = b"x" * (5 << 20)
     bench.put(message(body=b"a"), message(body=big), message(body=b"b"))
@@ -258,10 +258,10 @@ def test_a_large_record_is_read_in_one_piece() -> None:
 def test_progress_is_reported() -> None:
     bench = filled()
     bench.disk.kill()
-    told: list[tuple[int, int]] = []
+    notified: list[tuple[int, int]] = []
     fresh = MessageStore(
         options(), disk=bench.disk, clock=ManualClock(), worker=InlineWorker(), store_host=HOST
     )
-    fresh.start(lambda done, total: told.append((done, total)))
-    assert told[0][0] == 0 and told[-1][0] > 0
-    assert all(done <= total for done, total in told)
+    fresh.start(lambda done, total: notified.append((done, total)))
+    assert notified[0][0] == 0 and notified[-1][0] > 0
+    assert all(done <= total for done, total in notified)

@@ -32,7 +32,7 @@ def put(bench: Bench, wanted: list[tuple[str, int, dict[str, str], int]]) -> Non
     bench.store.dispatch()
 
 
-def pieces(bench: Bench, step: int) -> list[tuple[int, bytes]]:
+def chunks(bench: Bench, step: int) -> list[tuple[int, bytes]]:
     raw, at, found = bench.store.raw, 0, []
     while at < raw.position:
         size = min(step, raw.position - at, raw.file_size - at % raw.file_size)
@@ -44,15 +44,15 @@ def pieces(bench: Bench, step: int) -> list[tuple[int, bytes]]:
 def copied(original: Bench, step: int) -> tuple[dict[str, bytes], dict[tuple[str, int], tuple[int, int]]]:
     """Return a slave's files, and its last arrival of each queue."""
     replica = Bench(broker_role=BrokerRole.SLAVE)
-    for at, data in pieces(original, step):
+    for at, data in chunks(original, step):
         replica.store.raw.append(at, data)
         replica.store.dispatch()
     assert replica.store.raw._last == original.store.raw.last_record().start  # type: ignore[union-attr]
-    told = {(one.topic, one.queue_id): (one.next_offset, one.store_timestamp) for one in replica.arrivals}
+    fields = {(one.topic, one.queue_id): (one.next_offset, one.store_timestamp) for one in replica.arrivals}
     replica.store.stop()
     names = [name for name in replica.disk.files("/store") if "/consumequeue/" in name or "/index/" in name]
     assert names
-    return {name: replica.disk.read_bytes(name) for name in names}, told
+    return {name: replica.disk.read_bytes(name) for name in names}, fields
 
 
 def one_by_one(*_: object) -> None:
@@ -75,7 +75,7 @@ def test_a_slave_has_the_same_as_if_each_was_taken_alone(
 def test_most_of_a_log_is_runs() -> None:
     original, replica = Bench(), Bench(broker_role=BrokerRole.SLAVE)
     put(original, [("orders", number % 3, {}, 0) for number in range(12)])
-    ((_, data), *_) = pieces(original, 4096)
+    ((_, data), *_) = chunks(original, 4096)
     replica.store.raw.append(0, data)
     (waiting,) = replica.store.raw._dispatch.waiting
     assert isinstance(waiting.properties, QueuedRun)

@@ -43,11 +43,11 @@ def test_damage_is_passed_over_where_later_records_were_durable() -> None:
 
 def test_progress_is_reported_now_and_then(caplog: object) -> None:
     clock = ManualClock()
-    told: list[tuple[int, int]] = []
+    notified: list[tuple[int, int]] = []
     _, files = log_of(40)
-    list(Scan(files, 0, True, lambda done, total: told.append((done, total))).records())
-    assert told[0][0] == 0 and told[-1][0] > 4096 and {total for _, total in told} == {files.end}
-    tell = logged(clock)
-    tell(1, 2)
+    list(Scan(files, 0, True, lambda done, total: notified.append((done, total))).records())
+    assert notified[0][0] == 0 and notified[-1][0] > 4096 and {total for _, total in notified} == {files.end}
+    report = logged(clock)
+    report(1, 2)
     clock.advance(3000)
-    tell(2, 2)
+    report(2, 2)

@@ -148,18 +148,18 @@ def test_a_checksum_of_another_record_is_not_kept() -> None:
 FORGED = {"KEYS": "k", "__KPID": "7:0:0:3", "A": "b"}
 
 
-@pytest.mark.parametrize("seals", [False, True])
-def test_message_alone_ends_no_batch_of_a_kafka_producer(seals: bool) -> None:
-    bench = Bench(enabled_append_prop_crc=seals)
+@pytest.mark.parametrize("has_crc", [False, True])
+def test_message_alone_ends_no_batch_of_a_kafka_producer(has_crc: bool) -> None:
+    bench = Bench(enabled_append_prop_crc=has_crc)
     bench.put(message(properties=FORGED))
     assert set(drain(bench.store)[0].properties) - {"__CRC32#"} == {"KEYS", "A"}
     assert bench.store.producers.count == 0
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-@pytest.mark.parametrize("seals", [False, True])
-def test_batch_of_a_client_ends_no_batch_of_a_kafka_producer(is_large: bool, seals: bool) -> None:
-    bench = Bench(enabled_append_prop_crc=seals)
+@pytest.mark.parametrize("has_crc", [False, True])
+def test_batch_of_a_client_ends_no_batch_of_a_kafka_producer(is_large: bool, has_crc: bool) -> None:
+    bench = Bench(enabled_append_prop_crc=has_crc)
     text = properties_text(FORGED)
     body = batch(b"a", b"body with __KPID\1", properties=text)
     given = run(bench.store.make_ready(message(properties={}), body)) if is_large else body

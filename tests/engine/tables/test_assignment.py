@@ -197,8 +197,8 @@ def test_a_failed_write_is_tried_again(modes: RequestModes, disk: CrashDisk) -> 
 
 def test_a_master_s_choices_are_taken_over_whole_or_not_at_all(modes: RequestModes, disk: CrashDisk) -> None:
     modes.set("old", "G", POP_2)
-    told = {"messageRequestModeMap": {"T": {"G": {"mode": "POP", "popShareQueueNum": 2}}}}
-    modes.adopt(told)
+    fields = {"messageRequestModeMap": {"T": {"G": {"mode": "POP", "popShareQueueNum": 2}}}}
+    modes.adopt(fields)
     assert (len(modes), modes.get("T", "G"), modes.get("old", "G")) == (1, POP_2, None)
     with pytest.raises(ConfigError):
         modes.adopt({"messageRequestModeMap": {"T": {"G": {"mode": 2}}}})

@@ -10,7 +10,7 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.tables.journal import FileIdentity, Journal, Numbered
 from mqgateway.engine.tables.journaled import REST, JournaledFile
-from mqgateway.engine.tables.jsonfile import in_pieces, load_table, save_table
+from mqgateway.engine.tables.jsonfile import in_chunks, load_table, save_table
 from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
 from mqgateway.engine.worker import MemoryWorker, Worker
 
@@ -31,10 +31,10 @@ class Book:
             self.table.pop(name, None)
         else:
             self.table[name] = value
-        self.file.note([(["t", name], value)], self.pieces)
+        self.file.note([(["t", name], value)], self.chunks)
 
-    def pieces(self) -> Iterator[bytes]:
-        return in_pieces({"t": dict(self.table)})
+    def chunks(self) -> Iterator[bytes]:
+        return in_chunks({"t": dict(self.table)})
 
 
 def read(disk: CrashDisk) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def test_without_a_worker_each_change_is_in_the_file_at_once() -> None:
         assert load_table(disk, PATH) == {"t": book.table}
     book.put("k1", None)
     assert read(disk.crash(1)) == book.table
-    book.file.close(book.pieces)
+    book.file.close(book.chunks)
     assert disk.listdir("/store/config") == ["topics.json", "topics.json.bak"]
 
 
@@ -87,11 +87,11 @@ def test_many_changes_cost_few_writes_of_the_table() -> None:
     for number in range(1000):
         book.put(f"k{number}", number)
         worker.perform_all()
-        book.file.retry(book.pieces)
+        book.file.retry(book.chunks)
     assert renames == []
     assert read_copy(disk) == book.table
     book.clock.advance(500 * REST)
-    book.file.retry(book.pieces)
+    book.file.retry(book.chunks)
     worker.perform_all()
     assert load_table(disk, PATH) == {"t": book.table}
     assert not book.file.is_behind
@@ -107,7 +107,7 @@ def test_changes_during_a_write_are_kept() -> None:
     assert load_table(disk, PATH) == {"t": {"a": 1}}
     assert book.file.is_behind
     assert read_copy(disk) == {"a": 1, "b": 2}
-    book.file.close(book.pieces)
+    book.file.close(book.chunks)
     assert load_table(disk, PATH) == {"t": {"a": 1, "b": 2}}
 
 
@@ -162,7 +162,7 @@ def test_a_power_cut_at_any_operation_keeps_what_was_promised(lazy: bool) -> Non
                 worker.perform()
         worker.perform_all()
         assert promised[0] == len(states) - 1
-        book.file.close(book.pieces)
+        book.file.close(book.chunks)
         disk.watch = None
         assert read(disk.crash(seed)) == book.table
     assert cuts > 1000
@@ -218,7 +218,7 @@ def test_journals_whose_changes_are_in_the_file_are_not_spoken_of(caplog: pytest
         book.put(f"k{number}", number)
         worker.perform_all()
         book.clock.advance(60_000)
-        book.file.retry(book.pieces)
+        book.file.retry(book.chunks)
         worker.perform_all()
     assert not book.file.is_behind and len(disk.listdir("/store/config")) > 2
     assert read_copy(disk) == book.table
@@ -257,7 +257,7 @@ def test_a_disk_that_fails_at_any_call_costs_no_change(call: str, skip: int) -> 
     disk.fail_next(call, "/store/config", errno.ENOSPC, skip=skip)
     book.put("b", 2)
     book.put("a", 3)
-    book.file.retry(book.pieces)
+    book.file.retry(book.chunks)
     assert not book.file.has_failed
     assert not book.file.is_behind
     assert read(disk.crash(skip)) == {"a": 3, "b": 2}
@@ -299,9 +299,9 @@ def test_a_table_that_took_long_is_saved_without_a_rest_where_that_is_asked_for(
     book.put("b", 2)
     worker.perform_all()
     assert book.file.has_failed
-    book.file.save(book.pieces)
+    book.file.save(book.chunks)
     assert not worker.perform()
-    book.file.save(book.pieces, at_once=True)
+    book.file.save(book.chunks, at_once=True)
     worker.perform_all()
     assert not book.file.has_failed and not book.file.is_behind
     assert load_table(disk, PATH) == {"t": {"a": 1, "b": 2}}

@@ -196,13 +196,13 @@ def test_reserved_names_can_be_given_free() -> None:
 
 def test_changes_are_reported() -> None:
     made = table()
-    told: list[list[str]] = []
-    made.on_change = lambda configs: told.append([config.topic_name for config in configs])
+    notified: list[list[str]] = []
+    made.on_change = lambda configs: notified.append([config.topic_name for config in configs])
     made.put(TopicConfig("one"), TopicConfig("two"))
     made.create_for_send("three", "TBW102", 1, 0)
     assert made.delete("one")
     assert not made.delete("one")
-    assert told == [["one", "two"], ["three"], []]
+    assert notified == [["one", "two"], ["three"], []]
 
 
 def test_ordered_topics_follow_the_name_server() -> None:

@@ -191,7 +191,7 @@ def test_it_says_how_far_it_is() -> None:
     assert all(0 <= done <= total for _, done, total in said)
 
 
-def test_a_topic_that_was_deleted_and_came_again() -> None:
+def test_a_topic_that_was_deleted_and_created_again() -> None:
     """The log still has the old records; offsets restart after them."""
     bench = fill(20)
     bench.store.admin.delete_topics(["orders"])

@@ -163,10 +163,10 @@ def test_it_continues_with_the_file_it_was_in(
 
 
 def refusal(settings: StoreOptions, target: Path) -> str:
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(StoreUnavailable) as caught:
         convert(settings, target)
     assert not target.exists()
-    return str(told.value)
+    return str(caught.value)
 
 
 def test_a_damaged_log_is_refused(settings: StoreOptions, tmp_path: Path) -> None:
@@ -215,14 +215,14 @@ def test_full_disk_is_reported_before_anything_is_written(settings: StoreOptions
 
 
 def test_progress_comes_to_its_end(settings: StoreOptions, tmp_path: Path) -> None:
-    told: dict[str, list[tuple[int, int]]] = {}
+    notified: dict[str, list[tuple[int, int]]] = {}
     convert_store(
         RealDisk(),
         settings,
         str(tmp_path / "new"),
-        progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)),
+        progress=lambda stage, done, total: notified.setdefault(stage, []).append((done, total)),
     )
-    assert {"writing the log", "comparing the logs"} <= set(told)
-    for steps in told.values():
+    assert {"writing the log", "comparing the logs"} <= set(notified)
+    for steps in notified.values():
         assert all(0 <= done <= total for done, total in steps)
         assert [done for done, _ in steps] == sorted(done for done, _ in steps)

@@ -9,7 +9,7 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.raft.files.properties import MemberProperties
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
-from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
+from mqgateway.engine.store.record import decode, examine, fill_crc, with_room_for_crc
 from mqgateway.engine.upkeep.convert_log import LogCopy
 from mqgateway.engine.upkeep.convert_records import moved
 from mqgateway.engine.upkeep.convert_transactions import TransactionOutcomes
@@ -39,7 +39,7 @@ def test_a_record_elsewhere() -> None:
 def test_checksum_of_a_whole_batch_is_computed_again() -> None:
     disk = filled(10, enabled_append_prop_crc=True)
     record = records_of(disk, [f"{0:020d}"])[3]
-    assert record == sealed(record)
+    assert record == fill_crc(record)
     elsewhere = moved(record, 7_000_000)
     assert elsewhere[-11:] != record[-11:]
     assert examine(elsewhere, 0, 7_000_000, True) == len(record)

@@ -3,22 +3,22 @@
 from pathlib import Path
 
 from mqgateway.engine.real_disk import RealDisk
-from mqgateway.engine.upkeep.copies import PIECE, copy_file, copy_folder
+from mqgateway.engine.upkeep.copies import CHUNK_SIZE, copy_file, copy_folder
 
 
 def test_holes_stay_holes(tmp_path: Path) -> None:
     path, target = tmp_path / "one", tmp_path / "deep" / "two"
     with path.open("wb") as file:
         file.write(b"begin")
-        file.seek(3 * PIECE + 7)
+        file.seek(3 * CHUNK_SIZE + 7)
         file.write(b"end")
-        file.truncate(9 * PIECE)
+        file.truncate(9 * CHUNK_SIZE)
     copy_file(RealDisk(), str(path), str(target))
     assert target.read_bytes() == path.read_bytes()
-    assert target.stat().st_blocks <= path.stat().st_blocks + 2 * PIECE // 512
+    assert target.stat().st_blocks <= path.stat().st_blocks + 2 * CHUNK_SIZE // 512
 
 
-def test_pieces_may_be_changed(tmp_path: Path) -> None:
+def test_chunks_may_be_changed(tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(b"abc")
 
     def change(data: bytearray) -> None:

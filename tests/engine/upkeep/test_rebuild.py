@@ -235,7 +235,7 @@ def test_it_says_how_far_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [1, 2, 9])
-def test_a_topic_that_was_deleted_and_came_again(tmp_path: Path, again: int) -> None:
+def test_a_topic_that_was_deleted_and_created_again(tmp_path: Path, again: int) -> None:
     """Only its new messages are in the queues, as they were."""
     bench = store(tmp_path)
     bench.store.admin.delete_topics(["orders"])

@@ -176,7 +176,7 @@ def test_a_store_without_messages(place: Place) -> None:
     assert place.bodies(place.restored) == []
 
 
-def test_a_topic_that_came_meanwhile_and_is_in_no_table_yet(place: Place) -> None:
+def test_a_topic_that_was_created_meanwhile_and_is_in_no_table_yet(place: Place) -> None:
     """Its queues' directory shows that it exists."""
     bench = place.open()
     bench.put(message("new", 0, b"came"))

@@ -233,8 +233,8 @@ def test_authorization_alone_trusts_user_name() -> None:
     served = Served(control(**options))
     unsigned = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "alice"})
     assert served.ask(unsigned) == (0, None)
-    nobody = "Authorization failed. Please verify your access rights and try again."
-    assert served.ask(RemotingCommand(310, ext_fields=dict(SEND))) == (16, nobody)
+    refusal = "Authorization failed. Please verify your access rights and try again."
+    assert served.ask(RemotingCommand(310, ext_fields=dict(SEND))) == (16, refusal)
     zed = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "zed"})
     assert served.ask(zed) == (16, "User:zed not found.")
 

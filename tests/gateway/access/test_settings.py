@@ -13,7 +13,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.settings import AccessSettings, Memory
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.users import User, UserType
-from tests.gateway.access.test_sealing import KEY
+from tests.gateway.access.test_encryption import KEY
 
 PACKAGE = "org.apache.rocketmq.auth.authentication"
 
@@ -25,7 +25,7 @@ def settings(disk: CrashDisk | None = None, **options: Any) -> AccessSettings:
 def test_access_control_is_off_by_default() -> None:
     plain = settings()
     assert not plain.is_on and not plain.has_tables and plain.is_strict and plain.credentials is None
-    assert plain.first_users == () and plain.authentication_memory is None and plain.seal is None
+    assert plain.first_users == () and plain.authentication_memory is None and plain.cipher is None
 
 
 def test_both_switches_enable_access_control() -> None:
@@ -110,11 +110,11 @@ def test_unknown_class_is_refused(option: str) -> None:
 
 def test_encryption_key_comes_from_option_or_file() -> None:
     disk = CrashDisk()
-    assert settings(authentication_enabled=True, auth_key=KEY).seal is not None
+    assert settings(authentication_enabled=True, auth_key=KEY).cipher is not None
     with pytest.raises(ConfigError, match="cannot be read"):
         settings(disk, authentication_enabled=True, auth_key_file="/key")
     disk.open("/key", create=True).write(0, KEY.encode() + b"\n")
-    assert settings(disk, authentication_enabled=True, auth_key_file="/key").seal is not None
+    assert settings(disk, authentication_enabled=True, auth_key_file="/key").cipher is not None
     with pytest.raises(ConfigError, match="both"):
         settings(disk, authentication_enabled=True, auth_key_file="/key", auth_key=KEY)
     disk.open("/empty", create=True)

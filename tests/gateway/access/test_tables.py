@@ -9,6 +9,7 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.encryption import SecretCipher
 from mqgateway.gateway.access.policies import (
     EVERYTHING,
     Acl,
@@ -18,10 +19,9 @@ from mqgateway.gateway.access.policies import (
     PolicyEntry,
     PolicyType,
 )
-from mqgateway.gateway.access.sealing import Seal
 from mqgateway.gateway.access.tables import AccessTables, take_over
 from mqgateway.gateway.access.users import User
-from tests.gateway.access.test_sealing import KEY, OTHER
+from tests.gateway.access.test_encryption import KEY, OTHER
 
 FOLDER = "/store/config"
 ALICE = User("alice", "her secret")
@@ -29,8 +29,8 @@ ACL = Acl("alice", {PolicyType.CUSTOM: Policy([PolicyEntry(EVERYTHING, (Action.A
 
 
 def tables(disk: CrashDisk, key: str = "", own: User | None = None) -> AccessTables:
-    seal = Seal(key) if key else None
-    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, seal, own)
+    cipher = SecretCipher(key) if key else None
+    made = AccessTables(disk, FOLDER, ManualClock(1_700_000_000_000), None, cipher, own)
     made.load()
     return made
 

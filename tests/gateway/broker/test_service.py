@@ -20,8 +20,8 @@ from mqgateway.engine.options import (
     StoreOptions,
     TlsOptions,
 )
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
@@ -389,21 +389,21 @@ def test_queues_are_assigned_by_the_name_servers_route(world: World) -> None:
 
 
 def test_static_topic_is_routed_cleaned_and_survives_a_restart(world: World) -> None:
-    """Here both pieces are the broker's own; the first has no messages."""
-    pieces = [Piece(0, 0, "b1", 0), Piece(1, 1, "b1", 10_000)]
-    mapping = TopicQueueMappingDetail("S", "b1", 1, 5, queues={0: pieces})
+    """Here both mapping items are the broker's own; the first has no messages."""
+    items = [MappingItem(0, 0, "b1", 0), MappingItem(1, 1, "b1", 10_000)]
+    mapping = TopicQueueMappingDetail("S", "b1", 1, 5, queues={0: items})
     world.connect().create("S", queues=2, body=dumps(mapping.to_json()))
     world.net.settle(0.1)
     assert world.route("S")["topicQueueMappingByBroker"]["b1"]["currIdMap"] == {"0": 1}
     hour = datetime.fromtimestamp(world.clock.millis() / 1000).hour
     world.service.broker.store_options.delete_when = str((hour + 2) % 24)
     world.net.settle(600)
-    assert world.service.broker.tables.mappings.table["S"].queues == {0: pieces}
+    assert world.service.broker.tables.mappings.table["S"].queues == {0: items}
     world.service.broker.store_options.delete_when = f"{hour};{(hour + 1) % 24}"
     world.net.settle(301)
-    assert world.service.broker.tables.mappings.table["S"].queues == {0: pieces[1:]}
+    assert world.service.broker.tables.mappings.table["S"].queues == {0: items[1:]}
     again = World(disk=world.stop().disk).start()
-    assert again.service.broker.tables.mappings.table["S"].queues == {0: pieces[1:]}
+    assert again.service.broker.tables.mappings.table["S"].queues == {0: items[1:]}
 
 
 def test_requests_over_the_waiting_limit_are_counted(world: World) -> None:
@@ -637,16 +637,16 @@ def test_free_port_is_found_with_the_fast_port_below() -> None:
 
 
 def test_idle_broker_ticks_less_often(world: World) -> None:
-    beats: list[float] = []
+    ticks: list[float] = []
     store = world.service.broker.store
     tick = store.tick
-    store.tick = lambda: (beats.append(world.net.seconds()), tick())[1]  # type: ignore[method-assign]
+    store.tick = lambda: (ticks.append(world.net.seconds()), tick())[1]  # type: ignore[method-assign]
 
     def in_two_seconds() -> int:
-        beats.clear()
+        ticks.clear()
         for _ in range(40):
             world.net.advance(0.05)
-        return len(beats)
+        return len(ticks)
 
     in_two_seconds()
     assert in_two_seconds() <= 6

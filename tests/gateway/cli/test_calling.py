@@ -47,5 +47,5 @@ def test_call_ends_with_the_code_and_error_of_all_commands(
 
 def test_call_without_a_command_shows_the_help_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(tool, [], "tool") == 2
-    told = capsys.readouterr()
-    assert told.out == "" and told.err.startswith("Usage: tool ")
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.startswith("Usage: tool ")

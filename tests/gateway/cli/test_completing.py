@@ -27,7 +27,7 @@ def test_resource_is_followed_by_its_commands_from_either_module() -> None:
     assert "--span" in words("top --") and "--json" in words("top --")
 
 
-def test_a_noun_that_runs_a_server_has_the_flags_of_that_too() -> None:
+def test_resource_that_runs_a_server_has_the_flags_of_that_too() -> None:
     assert words("broker ") == ["list", "status"]
     assert words("broker --advert") == ["--advertise"]
     assert "--json" in words("broker list --")

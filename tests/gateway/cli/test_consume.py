@@ -75,8 +75,8 @@ def test_printer_leaves_messages_after_the_last_wanted_one() -> None:
     out = io.StringIO()
     printer = Printer(out, "text", 2)
     context = Context(queue_of("T"))
-    told = [printer([received()], context) for _ in range(3)]
-    assert told == [Consumed.SUCCESS, Consumed.SUCCESS, Consumed.LEAVE]
+    listed = [printer([received()], context) for _ in range(3)]
+    assert listed == [Consumed.SUCCESS, Consumed.SUCCESS, Consumed.LEAVE]
     printer.wait(None)
     assert printer.count == 2 and len(out.getvalue().splitlines()) == 2
 

@@ -298,9 +298,9 @@ def test_entries_and_index_of_a_dledger_member_are_shown(tmp_path: Path) -> None
     log.append(4, bytes(1900))
     shown = entries(tmp_path / "dledger-n0" / "data" / ("0" * 20))
     assert [each.get("index") for each in shown] == [0, 1, 2, 3, 4, None]
-    told = shown[1]["record"]
-    assert isinstance(told, dict)
-    assert (told["topic"], told["physical_offset"]) == ("orders", shown[1]["at"] + 48)  # type: ignore[operator]
+    result = shown[1]["record"]
+    assert isinstance(result, dict)
+    assert (result["topic"], result["physical_offset"]) == ("orders", shown[1]["at"] + 48)  # type: ignore[operator]
     assert shown[4]["body"] == "no record"
     assert "blank" in shown[5]
     units = entries(tmp_path / "dledger-n0" / "index" / ("0" * 20))

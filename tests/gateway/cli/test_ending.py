@@ -51,8 +51,8 @@ def test_full_disk_is_an_error(work: str) -> None:
     with open("/dev/full", "wb") as full:
         ended = _run(work, stdout=full)
     assert ended.returncode == 1
-    told = b"mqgateway: error: standard output cannot be written (No space left on device)"
-    assert ended.stderr.startswith(told) and ended.stderr.count(b"\n") == 1
+    expected = b"mqgateway: error: standard output cannot be written (No space left on device)"
+    assert ended.stderr.startswith(expected) and ended.stderr.count(b"\n") == 1
 
 
 def test_text_that_the_terminal_cannot_show_is_escaped() -> None:

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from mqgateway.gateway.cli import calling, entry
-from mqgateway.gateway.nouns import main as nouns
+from mqgateway.gateway.resources import main as resources
 
 
 @pytest.mark.parametrize(
-    ("line", "is_noun"),
+    ("line", "is_resource_command"),
     [
         ("topic list", True),
         ("topic", True),
@@ -27,24 +27,26 @@ from mqgateway.gateway.nouns import main as nouns
         ("", False),
     ],
 )
-def test_nouns_go_their_own_way(monkeypatch: pytest.MonkeyPatch, line: str, is_noun: bool) -> None:
+def test_resource_commands_are_run_without_click(
+    monkeypatch: pytest.MonkeyPatch, line: str, is_resource_command: bool
+) -> None:
     went: list[str] = []
     monkeypatch.setattr(sys, "argv", ["mqgateway", *line.split()])
-    monkeypatch.setattr(nouns, "called", lambda words: went.append("noun") or 5)
+    monkeypatch.setattr(resources, "called", lambda words: went.append("resource") or 5)
     monkeypatch.setattr(calling, "call", lambda *called: went.append("click") or 6)
     with pytest.raises(SystemExit) as ended:
         entry.main()
-    assert ended.value.code == (5 if is_noun else 6)
-    assert went == ["noun" if is_noun else "click"]
+    assert ended.value.code == (5 if is_resource_command else 6)
+    assert went == ["resource" if is_resource_command else "click"]
 
 
-def test_a_noun_loads_neither_click_nor_servers() -> None:
+def test_resource_command_loads_neither_click_nor_servers() -> None:
     script = "import sys; sys.argv = ['mqgateway', 'offset', 'reset', '--help']\n"
     script += "from mqgateway.gateway.cli.entry import main\ntry: main()\nexcept SystemExit: pass\n"
     script += "import json; print(json.dumps(sorted(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert told.startswith("usage: mqgateway offset reset")
-    loaded = set(json.loads(told.splitlines()[-1]))
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert output.startswith("usage: mqgateway offset reset")
+    loaded = set(json.loads(output.splitlines()[-1]))
     assert not loaded & {
         "click",
         "twisted",

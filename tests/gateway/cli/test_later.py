@@ -23,9 +23,9 @@ def test_help_and_servers_load_none_of_them() -> None:
     script = "import sys; from mqgateway.gateway.cli.main import main\n"
     script += "try: main(['--help'])\nexcept SystemExit: pass\n"
     script += "import json; print(json.dumps(sorted(sys.modules)))"
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert "  store        Check, rebuild, count, convert, back up" in told
-    loaded = set(json.loads(told.splitlines()[-1]))
+    output = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "  store        Check, rebuild, count, convert, back up" in output
+    loaded = set(json.loads(output.splitlines()[-1]))
     assert not loaded & {f"mqgateway.gateway.cli.{name}" for name in LATER}
 
 

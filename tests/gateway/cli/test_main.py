@@ -14,7 +14,7 @@ from mqgateway.gateway.cli.controller import mqcontroller
 from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
 from mqgateway.gateway.mqadmin.declaration import every
 from mqgateway.gateway.mqadmin.parsing import OURS
-from mqgateway.gateway.nouns import CATALOGUE
+from mqgateway.gateway.resources import CATALOGUE
 from tests.house.source import ROOT
 
 

@@ -48,8 +48,8 @@ def test_perf_consume_ends_with_an_error_when_it_is_refused(capsys: pytest.Captu
     meter.refused(BrokerError(16, "check signature failed.", "a:1"))
     meter.wait()
     assert meter.is_refused
-    told = "mqgateway: error: a:1 answered 16: check signature failed; check the secret key\n"
-    assert capsys.readouterr().err == told
+    expected = "mqgateway: error: a:1 answered 16: check signature failed; check the secret key\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_consuming(monkeypatch: pytest.MonkeyPatch) -> None:

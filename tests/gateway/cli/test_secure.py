@@ -52,9 +52,13 @@ def test_secrets_are_generated_once_and_private(tmp_path: Path) -> None:
 def test_stored_credentials_are_printed_when_generated_only(tmp_path: Path) -> None:
     first, _, _ = closed(tmp_path)
     tools = dict(line.split(": ") for line in (tmp_path / TOOLS).read_text().splitlines())
-    told = "\n".join(first.lines())
+    expected = "\n".join(first.lines())
     assert json.loads(tools["secretKey"]) == first.password and json.loads(tools["accessKey"]) == "root"
-    assert first.password in told and "tls.client.trustCertPath" in told and "AclClientRPCHook" in told
+    assert (
+        first.password in expected
+        and "tls.client.trustCertPath" in expected
+        and "AclClientRPCHook" in expected
+    )
     assert first.as_json()["password"] == first.password
     again, _, _ = closed(tmp_path)
     assert first.password not in "\n".join(again.lines()) and "password" not in again.as_json()

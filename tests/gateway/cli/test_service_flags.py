@@ -61,10 +61,10 @@ def test_the_process_began_when_it_was_started() -> None:
     script = "from mqgateway.gateway.cli.service_flags import process_start; print(process_start())"
     environment = {name: value for name, value in os.environ.items() if name != STARTED_AT}
     before = SystemClock().monotonic()
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    assert before - 0.02 < float(told.stdout) < SystemClock().monotonic()
+    assert before - 0.02 < float(output.stdout) < SystemClock().monotonic()
 
 
 def test_work_of_a_script_before_the_start_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,6 @@ def test_server_keeps_working_when_its_clock_is_set(tmp_path: Path) -> None:
                 before = registrations.count
                 scene.set_clock(millis, number)
                 wait_for(lambda before=before: registrations.count > before, 12, "it does not register again")
-        told = [line for line in server.lines if "no heartbeat" in line.lower()]
-        assert not told
+        listed = [line for line in server.lines if "no heartbeat" in line.lower()]
+        assert not listed
     registrations.close()

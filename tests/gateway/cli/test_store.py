@@ -205,9 +205,9 @@ def test_a_members_store_becomes_an_ordinary_one(member: Path, config: Path, tmp
     assert result.exit_code == 0, result.output
     assert "every message was compared" in result.stdout
     assert run("check", target, "-c", config).exit_code == 0
-    told = as_json("convert", member.parent, tmp_path / "again", "-c", config)
-    assert (told["member"], told["notTakenOver"], told["errors"]) == ("dledger-n0", [], 0)
-    assert told["records"] > told["entries"] == told["lastIndex"] + 1
+    output = as_json("convert", member.parent, tmp_path / "again", "-c", config)
+    assert (output["member"], output["notTakenOver"], output["errors"]) == ("dledger-n0", [], 0)
+    assert output["records"] > output["entries"] == output["lastIndex"] + 1
     again = run("convert", member, target, "-c", config)
     assert (again.exit_code, again.stderr) == (2, f"mqgateway: error: {target} is there already\n")
     kept = run("convert", target, tmp_path / "other", "-c", config, "--keep-batches")
@@ -228,8 +228,8 @@ def test_convert_reports_damaged_batches_and_ends_with_one(tmp_path: Path) -> No
         "1 offsets without a message that can be made have an empty one; damaged batches: 1" in result.stdout
     )
     assert "batch of batched queue 0 from offset 2 on: " in result.stdout
-    told = as_json("convert", tmp_path / "store", tmp_path / "again")
-    assert [told[name] for name in ("batches", "messages", "lost", "damaged", "errors")] == [2, 2, 1, 1, 1]
+    output = as_json("convert", tmp_path / "store", tmp_path / "again")
+    assert [output[name] for name in ("batches", "messages", "lost", "damaged", "errors")] == [2, 2, 1, 1, 1]
 
 
 def test_an_empty_member(tmp_path: Path) -> None:

@@ -35,16 +35,16 @@ def listener(tmp_path: Path) -> Iterator[Listener]:
 
 def test_each_word_is_one_datagram(listener: Listener) -> None:
     clock = ManualClock()
-    told = Supervisor({"NOTIFY_SOCKET": str(listener.path)}, clock)
-    told.progress("recovering, 42 % of the log read")
+    supervisor = Supervisor({"NOTIFY_SOCKET": str(listener.path)}, clock)
+    supervisor.progress("recovering, 42 % of the log read")
     assert listener.heard() == ["STATUS=recovering, 42 % of the log read", "EXTEND_TIMEOUT_USEC=30000000"]
-    told.ready("broker at port 10911")
+    supervisor.ready("broker at port 10911")
     assert listener.heard() == ["READY=1", "STATUS=broker at port 10911"]
-    told.alive()
+    supervisor.alive()
     assert listener.heard() == ["WATCHDOG=1"]
-    told.reloading()
+    supervisor.reloading()
     assert listener.heard() == ["RELOADING=1", f"MONOTONIC_USEC={int(clock.monotonic() * 1e6)}"]
-    told.stopping("draining\nREADY=1" + "x" * 500)
+    supervisor.stopping("draining\nREADY=1" + "x" * 500)
     first, status = listener.heard()
     assert first == "STOPPING=1"
     assert status.startswith("STATUS=draining READY=1x") and len(status) == len("STATUS=") + LONGEST_STATUS
@@ -57,9 +57,9 @@ def test_child_processes_do_not_inherit_the_supervisor(listener: Listener) -> No
         "WATCHDOG_PID": str(os.getpid()),
         "HOME": "/home",
     }
-    told = Supervisor(environment, ManualClock())
+    supervisor = Supervisor(environment, ManualClock())
     assert environment == {"HOME": "/home"}
-    assert (told.is_there, told.interval) == (True, 10.0)
+    assert (supervisor.is_there, supervisor.interval) == (True, 10.0)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_child_processes_do_not_inherit_the_supervisor(listener: Listener) -> No
     ids=["none", "zero", "no number", "another process"],
 )
 def test_signs_of_life_only_where_they_are_waited_for(listener: Listener, variables: dict[str, str]) -> None:
-    told = Supervisor({"NOTIFY_SOCKET": str(listener.path), **variables}, ManualClock())
-    assert told.interval == 0
+    supervisor = Supervisor({"NOTIFY_SOCKET": str(listener.path), **variables}, ManualClock())
+    assert supervisor.interval == 0
 
 
 def test_an_abstract_address() -> None:
@@ -89,6 +89,6 @@ def test_an_abstract_address() -> None:
 def test_notification_without_a_supervisor_is_skipped(tmp_path: Path) -> None:
     """The address is empty, of another kind, or has no listener."""
     for address in ("", "vsock:2:1", str(tmp_path / "gone")):
-        told = Supervisor({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "1000000"}, ManualClock())
-        told.ready("up")
-        assert told.is_there == (told.interval > 0) == address.startswith("/")
+        supervisor = Supervisor({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "1000000"}, ManualClock())
+        supervisor.ready("up")
+        assert supervisor.is_there == (supervisor.interval > 0) == address.startswith("/")

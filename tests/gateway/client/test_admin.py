@@ -37,7 +37,7 @@ def test_all_brokers_are_asked_or_those_of_a_cluster() -> None:
         here.cluster.settle(1.0)
         cluster, admin = here.cluster, here.admin
         everywhere = cluster.run(admin.ask_brokers(admin_broker.settings()))
-        assert {name: told["brokerName"] for name, told in everywhere.items()} == {
+        assert {name: broker["brokerName"] for name, broker in everywhere.items()} == {
             "broker-a": "broker-a",
             "broker-b": "broker-b",
         }

@@ -16,8 +16,8 @@ def answer(body: bytes = b"", **fields: str) -> RemotingCommand:
 
 def test_the_state_of_replication() -> None:
     assert replicas.replication().read(answer(b'{"master":true}')) == HARuntimeInfo(master=True)
-    told = replicas.replicates_from().read(answer(masterHaAddress="10.0.0.1:10912", masterFlushOffset="5"))
-    assert (told.master_ha_address, told.master_flush_offset) == ("10.0.0.1:10912", 5)
+    result = replicas.replicates_from().read(answer(masterHaAddress="10.0.0.1:10912", masterFlushOffset="5"))
+    assert (result.master_ha_address, result.master_flush_offset) == ("10.0.0.1:10912", 5)
     header = replicas.set_flushed(77).header
     assert header is not None and header.encode() == {"masterFlushOffset": "77"}
     body = b'{"clusterName":"c","brokerName":"b","brokerId":1}'
@@ -25,8 +25,8 @@ def test_the_state_of_replication() -> None:
 
 
 def test_controllers() -> None:
-    told = replicas.controllers().read(answer(isLeader="true", controllerLeaderAddress="10.0.0.1:9877"))
-    assert told.is_leader and told.controller_leader_address == "10.0.0.1:9877"
+    result = replicas.controllers().read(answer(isLeader="true", controllerLeaderAddress="10.0.0.1:9877"))
+    assert result.is_leader and result.controller_leader_address == "10.0.0.1:9877"
     question = replicas.in_sync(["a", "b"])
     assert loads(question.body) == ["a", "b"]
     body = b'{"replicasInfoTable":{"a":{"masterBrokerId":1}}}'
@@ -43,8 +43,8 @@ def test_controllers() -> None:
 def test_requests_to_add_and_remove_replicas() -> None:
     header = replicas.forget_replicas("c", "a", [1, 2], living_too=True).header
     assert header is not None
-    told = header.encode()
-    assert told["brokerControllerIdsToClean"] == "1;2" and told["isCleanLivingBroker"] == "true"
+    result = header.encode()
+    assert result["brokerControllerIdsToClean"] == "1;2" and result["isCleanLivingBroker"] == "true"
     added = replicas.add_broker("/etc/broker.conf").header
     assert added is not None and added.encode() == {"configPath": "/etc/broker.conf"}
     removed = replicas.remove_broker("c", "a", 1).header

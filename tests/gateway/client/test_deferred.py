@@ -1,4 +1,4 @@
-"""The face for Twisted programs is the core."""
+"""The API for Twisted programs is the core."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred, execute, fail, succeed
 
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.client.loop import PIECES, TOGETHER, Loop
+from mqgateway.gateway.client.loop import CHUNKS, TOGETHER, Loop
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_loop_is_woken_once_for_calls_passed_together() -> None:
     assert done == [1, 2, 3]
 
 
-@pytest.mark.parametrize(("count", "together"), [(3, 1), (17, 4), (PIECES * TOGETHER + 1, TOGETHER)])
+@pytest.mark.parametrize(("count", "together"), [(3, 1), (17, 4), (CHUNKS * TOGETHER + 1, TOGETHER)])
 def test_work_of_a_read_runs_at_its_end_in_slices_without_waking(
     loop: Loop, count: int, together: int
 ) -> None:
@@ -118,8 +118,8 @@ def test_work_of_a_read_runs_at_its_end_in_slices_without_waking(
     assert ended.wait(5)
     wanted: list[str] = []
     for begin in range(0, count, together):
-        piece = range(begin, min(begin + together, count))
-        wanted += [*map(str, piece), *["write"] * len(piece)]
+        chunk = range(begin, min(begin + together, count))
+        wanted += [*map(str, chunk), *["write"] * len(chunk)]
     assert order == wanted
 
 

@@ -29,7 +29,7 @@ def test_message_keeps_its_arguments() -> None:
     assert message.properties["own"] == "1" and "5 bytes" not in repr(message)
 
 
-def test_texts_and_keys_in_one_piece() -> None:
+def test_keys_in_one_text_are_split() -> None:
     assert Message("T", b"x", keys="k1 k2").keys == ["k1", "k2"]
     assert not Message("T", b"x", wait_store=False).waits_for_store
     assert Message("T", b"x", sharding_key="s").properties["__SHARDINGKEY"] == "s"

@@ -111,8 +111,8 @@ def test_a_suggested_broker_is_asked_next_and_forgotten_with_the_queue() -> None
 def test_refusals_and_silence_are_errors() -> None:
     with Scene() as scene:
         with pytest.raises(BrokerError):
-            nobody = subscription("T", "*", 0)
-            pulled = Puller(scene.puller_client, "G").pull(queue_of("T"), nobody, 0, count=1, timeout=5.0)
+            unused = subscription("T", "*", 0)
+            pulled = Puller(scene.puller_client, "G").pull(queue_of("T"), unused, 0, count=1, timeout=5.0)
             scene.run(Deferred.fromCoroutine(pulled))
         with pytest.raises(TimedOut):
             scene.pull(5, suspend_millis=15_000, timeout=1.0)

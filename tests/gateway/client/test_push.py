@@ -225,7 +225,7 @@ def test_more_members_than_queues_leave_some_idle() -> None:
 def test_allocation_strategy_of_the_program() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=4)
-        told: list[tuple[str, int, int]] = []
+        notified: list[tuple[str, int, int]] = []
         given = cluster.settings({})
         consumers = []
         for _ in range(2):
@@ -234,7 +234,7 @@ def test_allocation_strategy_of_the_program() -> None:
                 cluster.around,
                 Inbox(),
                 strategy=AveragelyByCircle(),
-                on_queues_changed=lambda topic, every, ours: told.append((topic, len(every), len(ours))),
+                on_queues_changed=lambda topic, every, ours: notified.append((topic, len(every), len(ours))),
                 **given,
             )
             cluster.run(consumer.subscribe("T"))
@@ -243,7 +243,7 @@ def test_allocation_strategy_of_the_program() -> None:
         cluster.settle(5.0)
         held = sorted(sorted(queue.queue_id for queue in topics_held(one, "T")) for one in consumers)
         assert held == [[0, 2], [1, 3]]
-        assert ("T", 4, 4) in told and told.count(("T", 4, 2)) == 2
+        assert ("T", 4, 4) in notified and notified.count(("T", 4, 2)) == 2
 
 
 def test_member_with_lost_connection_is_replaced() -> None:

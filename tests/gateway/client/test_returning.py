@@ -28,7 +28,7 @@ def test_broker_gets_what_it_needs() -> None:
         assert header.origin_msg_id == inbox.got[0].message_id
 
 
-def test_message_sent_again_is_counted_and_remembers_where_it_came_from() -> None:
+def test_message_sent_again_is_counted_and_remembers_its_origin() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)

@@ -88,8 +88,8 @@ PROGRAMS = {
     "blocking": BLOCKING,
     "aio": ASYNC,
     **{
-        f"{face} loop over {kind}": program.replace("CLASS", kind)
-        for face, program in LOOPS.items()
+        f"{api} loop over {kind}": program.replace("CLASS", kind)
+        for api, program in LOOPS.items()
         for kind in ("LitePullConsumer", "SimpleConsumer")
     },
 }

@@ -126,7 +126,7 @@ def test_message_hidden_for_longer_is_acknowledged_with_its_new_receipt() -> Non
         assert cluster.run(consumer.receive(timeout=3)) == []
 
 
-def test_message_that_came_too_often_goes_to_the_dead_letters() -> None:
+def test_message_delivered_too_often_goes_to_the_dead_letters() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 2)

@@ -102,10 +102,12 @@ def test_trace_continues_from_producer_to_consumer(seen: Seen) -> None:
             "messaging.rocketmq.message.tag": "A",
             "messaging.rocketmq.message.keys": ("k1", "k2"),
         }
-        told = attributes(process)
-        assert told["messaging.operation"] == "process" and told["messaging.message.id"] == sent.message_id
-        assert told["messaging.rocketmq.consumption_model"] == "clustering"
-        assert told["messaging.rocketmq.client_group"] == "G"
+        values = attributes(process)
+        assert (
+            values["messaging.operation"] == "process" and values["messaging.message.id"] == sent.message_id
+        )
+        assert values["messaging.rocketmq.consumption_model"] == "clustering"
+        assert values["messaging.rocketmq.client_group"] == "G"
 
 
 def test_the_newer_conventions(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +126,8 @@ def test_the_newer_conventions(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> N
     assert send["messaging.rocketmq.message.group"] == "o1"
     assert process["messaging.operation.type"] == "process"
     assert process["messaging.consumer.group.name"] == "G"
-    for told in (send, process):
-        assert not told.keys() & {
+    for values in (send, process):
+        assert not values.keys() & {
             "messaging.operation",
             "messaging.client_id",
             "messaging.rocketmq.client_group",
@@ -145,10 +147,10 @@ def test_the_newer_conventions(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_opt_in_selects_conventions(opt_in: str, old: bool, new: bool) -> None:
     conventions = Conventions(opt_in)
-    told = conventions.attributes("receive", "T", "G", "c", "ns")
-    assert ("messaging.operation" in told, "messaging.operation.name" in told) == (old, new)
+    values = conventions.attributes("receive", "T", "G", "c", "ns")
+    assert ("messaging.operation" in values, "messaging.operation.name" in values) == (old, new)
     assert conventions.name("receive", "T") == ("receive T" if new else "T receive")
-    assert told["messaging.rocketmq.namespace"] == "ns"
+    assert values["messaging.rocketmq.namespace"] == "ns"
 
 
 def test_a_batch_has_a_span_a_message(seen: Seen) -> None:

@@ -145,8 +145,8 @@ def test_excess_records_are_dropped_and_unsendable_ones_lost(
 ) -> None:
     with Scene(trace_topic_enable=True) as scene:
         tracer = scene.tracer(trace_queue_max=3, trace_msg_batch_num=100)
-        told = tracer.before([received() for _ in range(5)])
-        tracer.after(told, Consumed.SUCCESS, False)
+        context = tracer.before([received() for _ in range(5)])
+        tracer.after(context, Consumed.SUCCESS, False)
         refuse(scene, RequestCode.SEND_MESSAGE_V2)
         with caplog.at_level(logging.WARNING):
             scene.settle(6.0)

@@ -1,4 +1,4 @@
-"""Frames out of a stream: whole, in pieces, several at once, and bytes that are no frame."""
+"""Frames out of a stream: whole, in chunks, several at once, and bytes that are no frame."""
 
 import struct
 
@@ -16,10 +16,10 @@ def frame(payload: bytes) -> bytes:
     return struct.pack(">i", len(payload)) + payload
 
 
-def cut(pieces: list[bytes]) -> list[bytes]:
-    """Return the frames in `pieces`; also check that no bytes are left."""
+def cut(chunks: list[bytes]) -> list[bytes]:
+    """Return the frames in `chunks`; also check that no bytes are left."""
     cutter = FrameCutter()
-    found = [payload for piece in pieces for payload in cutter.feed(piece)]
+    found = [payload for chunk in chunks for payload in cutter.feed(chunk)]
     assert cutter.buffered == 0
     return found
 
@@ -37,11 +37,11 @@ def test_byte_by_byte_gives_the_same_frames(wanted: list[bytes]) -> None:
 
 @given(payloads, st.data())
 @settings(max_examples=200)
-def test_any_pieces_give_the_same_frames(wanted: list[bytes], data: st.DataObject) -> None:
+def test_any_chunks_give_the_same_frames(wanted: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(map(frame, wanted))
     marks = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
-    pieces = [stream[a:b] for a, b in zip([0, *marks], [*marks, len(stream)], strict=True)]
-    assert cut(pieces) == wanted
+    chunks = [stream[a:b] for a, b in zip([0, *marks], [*marks, len(stream)], strict=True)]
+    assert cut(chunks) == wanted
 
 
 @given(payloads, st.integers(1, 11))
@@ -80,8 +80,8 @@ def test_the_limit_is_a_parameter() -> None:
         FrameCutter(limit=12).feed(frame(b"123456789"))
 
 
-def test_a_large_frame_in_small_pieces_costs_no_quadratic_copying() -> None:
-    """A megabyte byte by byte: a cutter that joined at every piece would copy half a terabyte."""
+def test_a_large_frame_in_small_chunks_costs_no_quadratic_copying() -> None:
+    """A megabyte byte by byte: a cutter that joined at every chunk would copy half a terabyte."""
     stream = frame(bytes(1_000_000))
     cutter = FrameCutter()
     for i in range(len(stream) - 1):

@@ -371,8 +371,8 @@ def test_controller_that_cannot_write_does_not_lead() -> None:
         first.ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=b'["brk"]'),
     ):
         assert refused(answer) == not_leading
-    told_of = parts(world.caller().ask(RequestCode.CONTROLLER_GET_METADATA_INFO))[1]
-    assert told_of == {"group": "g1", "isLeader": "false", "peers": f"n0:127.0.0.1:{PORT};"}
+    metadata = parts(world.caller().ask(RequestCode.CONTROLLER_GET_METADATA_INFO))[1]
+    assert metadata == {"group": "g1", "isLeader": "false", "peers": f"n0:127.0.0.1:{PORT};"}
     assert world.caller().ask(RequestCode.GET_CONTROLLER_CONFIG).code == 0
     first.heartbeat()
     second.heartbeat()

@@ -18,7 +18,7 @@ from tests.support.gateway.remoting.pair import Talker
 
 def test_calls_of_one_read_are_answered_in_one_write() -> None:
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     scene.events.clear()
     for name in ("a", "b", "c"):
         stream = guest.open("Echo")
@@ -32,7 +32,7 @@ def test_calls_of_one_read_are_answered_in_one_write() -> None:
 
 def test_later_answers_are_written_on_next_loop_turn() -> None:
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     answers = [guest.call("Wait"), guest.call("Wait")]
     writes = guest.wire.server.writes
     for waiting in scene.service.waiting:
@@ -44,7 +44,7 @@ def test_later_answers_are_written_on_next_loop_turn() -> None:
 
 def test_answers_ready_in_another_turn_are_written_with_it() -> None:
     scene = Scene()
-    guest, turn = scene.come(), scene.remoting.settings.turn
+    guest, turn = scene.connect(), scene.remoting.settings.turn
     answers = [guest.call("Wait"), guest.call("Wait")]
     writes = guest.wire.server.writes
     turn.begin()
@@ -60,7 +60,7 @@ def test_answers_ready_in_another_turn_are_written_with_it() -> None:
 def test_stream_is_answered_after_transport_was_full() -> None:
     """Output for a client whose transport is full is sent when it is writable again."""
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     stream = guest.open("Talk")
     guest.pump()
     guest.wire.server.stuck = True
@@ -73,7 +73,7 @@ def test_stream_is_answered_after_transport_was_full() -> None:
 
 def test_idle_connections_are_closed_and_silent_ones_pinged() -> None:
     scene = Scene(grpc_client_idle_time_mills=60_000)
-    idle, working = scene.come(), scene.come()
+    idle, working = scene.connect(), scene.connect()
     working.open("Talk")
     working.pump()
     scene.net.settle(60 + 2 * SWEEP_SECONDS)
@@ -86,7 +86,7 @@ def test_idle_connections_are_closed_and_silent_ones_pinged() -> None:
 
 def test_call_ends_at_its_deadline() -> None:
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     answer = guest.call("Wait", grpc_timeout="3S")
     scene.net.settle(3 + TICK_SECONDS)
     assert answer.status is Status.DEADLINE_EXCEEDED
@@ -94,7 +94,7 @@ def test_call_ends_at_its_deadline() -> None:
 
 def test_peer_that_does_not_read_is_not_read_then_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(write_buffer_high_water_mark=200_000, max_unsent_bytes=2_000_000)
-    guest = scene.come(window=2**31 - 1)
+    guest = scene.connect(window=2**31 - 1)
     guest.h2.increment_flow_control_window(2**31 - 1 - 65535)
     guest.pump()
     guest.wire.server.stuck = True
@@ -124,7 +124,7 @@ def test_answers_beyond_windows_are_bounded(caplog: pytest.LogCaptureFixture) ->
         max_pending_input_of_peer=200_000,
         frame_max_length=100_000,
     )
-    other, guest = scene.come(), scene.come(window=0)
+    other, guest = scene.connect(), scene.connect(window=0)
     guest.call("List", "stay")
     [call] = scene.service.calls
     for _ in range(4):

@@ -202,9 +202,9 @@ def test_reset_cancels_pending_call() -> None:
     assert (
         client.service.waiting[0].called and client.service.ends == [True] and client.server.open_calls == 0
     )
-    told: list[bool] = []
-    client.service.calls[0].on_end(told.append)
-    assert told == [True]
+    notified: list[bool] = []
+    client.service.calls[0].on_end(notified.append)
+    assert notified == [True]
     assert client.noted == [("/test.S/Wait", Status.CANCELLED)]
 
 

@@ -41,7 +41,7 @@ def test_encoded_lists_are_decoded(lists: list[tuple[Fields, bool, int | None]])
         assert read(ours, block) == read(theirs, block) == wanted
 
 
-PIECES = st.one_of(
+FRAGMENTS = st.one_of(
     st.binary(max_size=6),
     st.integers(0, 255).map(lambda first: bytes((first,))),
     st.sampled_from(
@@ -51,7 +51,7 @@ PIECES = st.one_of(
 )
 
 
-@given(st.lists(st.lists(PIECES, max_size=6).map(b"".join), max_size=4))
+@given(st.lists(st.lists(FRAGMENTS, max_size=6).map(b"".join), max_size=4))
 def test_random_blocks_are_decoded_or_refused_as_by_hpack(blocks: list[bytes]) -> None:
     ours, theirs = HeaderListDecoder(LIMIT), Decoder(LIMIT)
     for block in blocks:

@@ -395,12 +395,12 @@ def test_frames_accepted_by_h2_are_accepted_without_exception(
 
 @settings(max_examples=300)
 @given(st.lists(st.one_of(st.binary(max_size=60), FRAMES.map(lambda one: one.serialize())), max_size=10))
-def test_garbage_ends_with_reason_and_bounded_memory(pieces: list[bytes]) -> None:
+def test_garbage_ends_with_reason_and_bounded_memory(chunks: list[bytes]) -> None:
     client = Client()
     stream = client.open("Wait")
     client.say(stream, "x", ends=True)
-    for piece in pieces:
-        client.server.receive(piece)
+    for chunk in chunks:
+        client.server.receive(chunk)
         assert client.server.kept <= 9 + FRAME_SIZE
     if client.server.is_over:
         assert client.server.http2.complaint and client.server.kept == 0

@@ -49,8 +49,8 @@ def test_sent_message_is_stored_and_port_is_stable() -> None:
             telemetry = channel.stream_stream(
                 f"/{SERVICE}/Telemetry", v2.TelemetryCommand.SerializeToString, v2.TelemetryCommand.FromString
             )
-            told = telemetry(iter([v2.TelemetryCommand(settings=settings)]), metadata=METADATA)
-            assert next(told).status.code == v2.Code.OK
+            result = telemetry(iter([v2.TelemetryCommand(settings=settings)]), metadata=METADATA)
+            assert next(result).status.code == v2.Code.OK
             server.restart()
             assert server.grpc_endpoints == endpoints
             assert send(channel, topic, b"again").status.code == v2.Code.OK

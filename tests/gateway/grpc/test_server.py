@@ -24,7 +24,7 @@ PROXY = b"PROXY TCP4 203.0.113.7 10.0.0.1 56324 8081\r\n"
 @pytest.mark.parametrize("before", [b"", PROXY])
 def test_calls_come_by_every_way(port: int, tls: bool, before: bytes) -> None:
     scene = Scene()
-    guest = scene.come(port, tls=tls, before=before)
+    guest = scene.connect(port, tls=tls, before=before)
     assert guest.call("Echo", "hello").names == ["hello"]
     peer = scene.service.calls[0].peer
     assert (peer.host, peer.port) == (("203.0.113.7", 56324) if before else ("192.168.1.1", 54321))
@@ -42,7 +42,7 @@ def test_calls_come_by_every_way(port: int, tls: bool, before: bytes) -> None:
 
 def test_connections_are_shown_beside_those_of_remoting_and_closed() -> None:
     scene = Scene()
-    guest = scene.come(tls=True)
+    guest = scene.connect(tls=True)
     guest.call("Echo", "hello")
     [one] = scene.remoting.connections()
     assert (one.address, one.port, one.is_secure) == ("192.168.1.1:54321", 8081, True)
@@ -64,8 +64,8 @@ def test_remoting_over_tls_is_what_it_was() -> None:
 
 def test_tls_may_be_enforced() -> None:
     scene = Scene("enforcing")
-    assert scene.come().lost is not None
-    assert scene.come(tls=True).call("Echo", "x").names == ["x"]
+    assert scene.connect().lost is not None
+    assert scene.connect(tls=True).call("Echo", "x").names == ["x"]
 
 
 def test_a_port_that_is_taken_is_no_reason_not_to_start(caplog: pytest.LogCaptureFixture) -> None:
@@ -84,7 +84,7 @@ def test_a_port_that_is_taken_is_no_reason_not_to_start(caplog: pytest.LogCaptur
 
 def test_it_stops_when_calls_have_their_answers() -> None:
     scene = Scene(enable_shutdown_gracefully=True)
-    guest, quiet = scene.come(), scene.come()
+    guest, quiet = scene.connect(), scene.connect()
     staying, waiting = guest.call("List", "stay"), guest.call("Wait")
     stopped: list[object] = []
     scene.grpc.stop()

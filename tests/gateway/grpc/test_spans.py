@@ -97,9 +97,11 @@ def test_delivery_and_acknowledgement_have_spans() -> None:
     exporter.clear()
     messages = service.receive(message_queue=v2.MessageQueue(topic=v2.Resource(name="T"), id=-1))
     given = exporter.get_finished_spans()
-    told = [dict(span.attributes or {}) for span in given]
-    assert {one["messaging.consumer.group.name"] for one in told} == {"G"}
-    assert sum(int(str(one.get("messaging.batch.message_count", 1))) for one in told) <= len(messages) == 3
+    attributes = [dict(span.attributes or {}) for span in given]
+    assert {one["messaging.consumer.group.name"] for one in attributes} == {"G"}
+    assert (
+        sum(int(str(one.get("messaging.batch.message_count", 1))) for one in attributes) <= len(messages) == 3
+    )
     links = shown(exporter)
     assert {name for name, _, _ in links} == {"deliver T"}
     assert {trace for _, parent, others in links for trace in (parent, *others)} == {TRACE, OTHER}

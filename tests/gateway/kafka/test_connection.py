@@ -1,4 +1,4 @@
-"""Connections of Kafka clients: frames in any pieces, answers in order, limits, and the end."""
+"""Connections of Kafka clients: frames in any chunks, answers in order, limits, and the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def numbers(frames: list[bytes]) -> list[int]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
-def test_requests_are_answered_in_whatever_pieces_they_come(size: int) -> None:
+def test_requests_are_answered_in_whatever_chunks_they_come(size: int) -> None:
     with kafka_scene() as scene:
         client = scene.client()
         data = client.frame(NAMED) + client.frame(NO_TOPICS) + client.frame(NAMED, 0)
@@ -269,13 +269,13 @@ def test_a_large_answer_is_given_to_the_transport_as_that_has_room(
 
 
 class SmallSocket(EagerTransport):
-    """The transport of a connection in memory, which takes `room` bytes of pieces."""
+    """The transport of a connection in memory, which takes `room` bytes of chunks."""
 
     def __init__(self, wire: Any, room: int) -> None:
         self.wire, self.room = wire, room
 
-    def offer(self, pieces: Sequence[Any]) -> int:
-        data = b"".join(pieces)[: self.room]
+    def offer(self, chunks: Sequence[Any]) -> int:
+        data = b"".join(chunks)[: self.room]
         self.wire.write(data)
         self.room -= len(data)
         return len(data)
@@ -296,7 +296,7 @@ def borrowed(size: int) -> tuple[mmap.mmap, memoryview]:
 
 
 @pytest.mark.parametrize("room", [0, 3, 4, 5, 10_000, 100_003])
-def test_pieces_that_the_socket_does_not_take_are_copied_if_they_are_borrowed(
+def test_chunks_that_the_socket_does_not_take_are_copied_if_they_are_borrowed(
     monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     with held(monkeypatch) as (scene, _):
@@ -317,7 +317,7 @@ def test_pieces_that_the_socket_does_not_take_are_copied_if_they_are_borrowed(
         assert not connection._output and not connection._is_full
 
 
-def test_borrowed_pieces_behind_an_answer_that_waits_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_borrowed_chunks_behind_an_answer_that_waits_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     with held(monkeypatch) as (scene, waiting):
         client = scene.client()
         client.write(client.frame(NO_TOPICS) * 2)

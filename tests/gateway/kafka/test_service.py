@@ -43,8 +43,8 @@ def test_two_members_share_the_partitions_of_a_group_and_one_takes_over() -> Non
         clients[leader].transport.loseConnection()
         for _ in range(5):
             scene.settle(3)
-            beat = clients[follower].ask(HeartbeatRequest("g", 1, ids[follower]))
-        assert beat.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+            heartbeat = clients[follower].ask(HeartbeatRequest("g", 1, ids[follower]))
+        assert heartbeat.error_code == ErrorCode.REBALANCE_IN_PROGRESS
         again = clients[follower].ask(join(ids[follower]), 9)
         assert (again.generation_id, again.leader) == (2, ids[follower])
 

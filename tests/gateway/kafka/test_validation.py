@@ -39,7 +39,7 @@ def batch(records: list[Record] = RECORDS, **fields: Any) -> bytearray:
     return build_batch(records, **{"base_timestamp": NOW, **fields})
 
 
-def sealed(data: bytearray) -> bytearray:
+def with_crc(data: bytearray) -> bytearray:
     """Return a batch that was changed, with the right checksum."""
     struct.pack_into(">I", data, CRC_AT, crc32c(memoryview(data)[CRC_START:]))
     return data
@@ -49,7 +49,7 @@ def changed(at: int, layout: str, value: int) -> bytearray:
     """Return a batch with another value in its header."""
     data = batch()
     struct.pack_into(layout, data, at, value)
-    return sealed(data)
+    return with_crc(data)
 
 
 def code_of(data: bytes | bytearray, rules: BatchRules = RULES, version: int = 9) -> ErrorCode:
@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[Callable[[], bytes | bytearray], ErrorCode]] = {
     "base offset": (lambda: changed(0, ">q", 1), ErrorCode.INVALID_RECORD),
     "no records": (lambda: changed(57, ">i", 0), ErrorCode.INVALID_RECORD),
     "fewer records than offsets": (lambda: changed(23, ">i", 3), ErrorCode.INVALID_RECORD),
-    "more records than bytes": (lambda: sealed(many()), ErrorCode.INVALID_RECORD),
+    "more records than bytes": (lambda: with_crc(many()), ErrorCode.INVALID_RECORD),
     "control": (lambda: batch(flags=CONTROL), ErrorCode.INVALID_RECORD),
     "producer without sequence": (lambda: batch(producer_id=1), ErrorCode.INVALID_RECORD),
     "transaction without producer": (lambda: batch(flags=TRANSACTIONAL), ErrorCode.INVALID_RECORD),
@@ -103,7 +103,7 @@ def packed(**options: Any) -> bytearray:
     data = plain[:HEADER_SIZE] + frame
     struct.pack_into(">i", data, LENGTH_AT, LENGTH_MIN + len(data) - HEADER_SIZE)
     struct.pack_into(">h", data, 21, CompressionType.LZ4)
-    return sealed(data)
+    return with_crc(data)
 
 
 @pytest.mark.parametrize("kind", WRONG)

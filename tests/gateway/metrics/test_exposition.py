@@ -116,7 +116,7 @@ def test_steps_are_short() -> None:
     metric = gauge(*[((str(i),), i) for i in range(1000)])
     steps = Exposition({}, 1000).write([metric], None, text := [], [])
     assert sum(1 for _ in steps) >= 1000 // 64
-    assert all(piece.count(b"\n") <= 66 for piece in text)
+    assert all(chunk.count(b"\n") <= 66 for chunk in text)
 
 
 def test_prometheus_reads_it() -> None:

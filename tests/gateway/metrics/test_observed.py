@@ -86,9 +86,9 @@ def test_a_scrape_of_very_many_series_is_done_in_short_steps() -> None:
         text: list[bytes] = []
         written = longest = 0
         for _ in host.observed.write(metrics, text, []):
-            lines = sum(piece.count(b"\n") for piece in text[written:])
+            lines = sum(chunk.count(b"\n") for chunk in text[written:])
             longest, written = max(longest, lines), len(text)
-        assert sum(piece.count(b"\n") for piece in text) > TOPICS
+        assert sum(chunk.count(b"\n") for chunk in text) > TOPICS
         # A distribution has some ten lines, and 64 series are a step.
         assert longest < 64 * 10 + 2
 

@@ -56,8 +56,8 @@ def test_progress_is_kept_and_forgotten() -> None:
 
 def test_shared_settings_are_known_to_both_and_not_defaults() -> None:
     defaults = {"flushDiskType": "ASYNC_FLUSH", "fileReservedTime": "72", "brokerId": "0", "brokerRole": "x"}
-    told = {"flushDiskType": "SYNC_FLUSH", "fileReservedTime": "72", "brokerId": "3", "threads": "9"}
-    assert shared_settings(told, defaults) == {"flushDiskType": "SYNC_FLUSH"}
+    fields = {"flushDiskType": "SYNC_FLUSH", "fileReservedTime": "72", "brokerId": "3", "threads": "9"}
+    assert shared_settings(fields, defaults) == {"flushDiskType": "SYNC_FLUSH"}
 
 
 def test_a_file_of_settings() -> None:

@@ -15,10 +15,10 @@ from mqgateway.gateway.mqadmin.connection import Connections, ServerConnection, 
 
 
 class Stream:
-    """Stream that returns pieces; a piece that is an exception is raised."""
+    """Stream that returns chunks; a chunk that is an exception is raised."""
 
-    def __init__(self, *pieces: bytes | Exception) -> None:
-        self.pieces = list(pieces)
+    def __init__(self, *chunks: bytes | Exception) -> None:
+        self.chunks = list(chunks)
         self.sent = b""
         self.closed = False
 
@@ -26,10 +26,10 @@ class Stream:
         self.sent += data
 
     def recv(self, size: int) -> bytes:
-        piece = self.pieces.pop(0)
-        if isinstance(piece, Exception):
-            raise piece
-        return piece
+        chunk = self.chunks.pop(0)
+        if isinstance(chunk, Exception):
+            raise chunk
+        return chunk
 
     def settimeout(self, seconds: float) -> None:
         assert seconds > 0
@@ -43,18 +43,18 @@ def answer(opaque: int, remark: str = "", *, is_response: bool = True) -> bytes:
     return encode_command(RemotingCommand(0, opaque=opaque, flag=flag, remark=remark))
 
 
-def ask(*pieces: bytes | Exception) -> RemotingCommand:
-    stream = Stream(*pieces)
+def ask(*chunks: bytes | Exception) -> RemotingCommand:
+    stream = Stream(*chunks)
     return ServerConnection("a:1", lambda *where: stream, ManualClock()).ask(RemotingCommand.request(105), 5)
 
 
-def test_an_answer_may_come_in_pieces_and_among_others() -> None:
-    told = answer(7, "late") + answer(1, "asked of us", is_response=False) + answer(1, "ours")
-    assert ask(*(told[at : at + 3] for at in range(0, len(told), 3))).remark == "ours"
+def test_an_answer_may_come_in_chunks_and_among_others() -> None:
+    stream = answer(7, "late") + answer(1, "asked of us", is_response=False) + answer(1, "ours")
+    assert ask(*(stream[at : at + 3] for at in range(0, len(stream), 3))).remark == "ours"
 
 
 @pytest.mark.parametrize(
-    ("piece", "kind"),
+    ("chunk", "kind"),
     [
         (b"", Unreachable),
         (TimeoutError(), TimedOut),
@@ -63,9 +63,9 @@ def test_an_answer_may_come_in_pieces_and_among_others() -> None:
         (b"\x7f\xff\xff\xff", ClientError),
     ],
 )
-def test_failures_are_errors_of_the_client(piece: bytes | Exception, kind: type[Exception]) -> None:
+def test_failures_are_errors_of_the_client(chunk: bytes | Exception, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        ask(piece)
+        ask(chunk)
 
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:x"])

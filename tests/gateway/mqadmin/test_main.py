@@ -41,16 +41,16 @@ def test_failure_of_some_servers_is_a_partial_success() -> None:
     assert tool.out == "wipe write perm of broker[broker-a] in name server[a:1] OK, 3\n"
     assert tool.err == "mqadmin: error: b:1 answered 1: no\n"
     assert tool.run("wipeWritePerm -b broker-a -n b:1") == main.FAILED
-    told = tool.json("wipeWritePerm -b broker-a -n a:1;b:1")
-    assert [one["nameServer"] for one in told["rows"]] == ["a:1"]
-    assert told["errors"] == [{"server": "b:1", "error": "b:1 answered 1: no", "code": 1}]
+    output = tool.json("wipeWritePerm -b broker-a -n a:1;b:1")
+    assert [one["nameServer"] for one in output["rows"]] == ["a:1"]
+    assert output["errors"] == [{"server": "b:1", "error": "b:1 answered 1: no", "code": 1}]
 
 
 def test_json_has_the_failure_too() -> None:
     with Cluster() as cluster:
         tool = MemoryTool(cluster)
-        told = tool.json("topicStatus -t Nothing")
-        assert told["rows"] == [] and "No topic route info" in told["errors"][0]["error"]
+        output = tool.json("topicStatus -t Nothing")
+        assert output["rows"] == [] and "No topic route info" in output["errors"][0]["error"]
 
 
 def test_help_and_wrong_names() -> None:

@@ -22,9 +22,9 @@ def test_nothing_in_a_value_moves_the_cursor() -> None:
 
 
 def test_json_is_one_object_on_one_line() -> None:
-    told = as_json("topicList", [{"names": {"b", "a"}, "byId": {0: "x"}}], {"n": 1}, [{"server": "s"}])
-    assert told.endswith("\n") and told.count("\n") == 1
-    assert json.loads(told) == {
+    output = as_json("topicList", [{"names": {"b", "a"}, "byId": {0: "x"}}], {"n": 1}, [{"server": "s"}])
+    assert output.endswith("\n") and output.count("\n") == 1
+    assert json.loads(output) == {
         "command": "topicList",
         "rows": [{"names": ["a", "b"], "byId": {"0": "x"}}],
         "summary": {"n": 1},

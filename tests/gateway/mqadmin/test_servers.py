@@ -59,8 +59,8 @@ def test_a_failure_of_one_server_is_noted() -> None:
         servers = _servers(cluster)
         with servers.part(BROKER):
             servers.ask(topics.config("Nothing"), BROKER)
-        (told,) = servers.errors
-        assert told["server"] == BROKER and told["code"] == 17
+        (error,) = servers.errors
+        assert error["server"] == BROKER and error["code"] == 17
         assert isinstance(servers.failures[0], BrokerError)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.mqadmin.static_plan import (
     MOVED,
@@ -47,7 +47,7 @@ def test_a_new_topic_is_spread_evenly() -> None:
     assert plan.epoch == NOW
     assert {one.mapping.total_queues for one in plan.brokers.values()} == {5}
     assert plan.brokers["a"].config.write_queue_nums == 3
-    assert plan.brokers["a"].mapping.queues[4] == [Piece(0, 2, "a", 0)]
+    assert plan.brokers["a"].mapping.queues[4] == [MappingItem(0, 2, "a", 0)]
 
 
 def test_added_queues_balance_the_brokers() -> None:
@@ -98,12 +98,12 @@ def test_offsets_begin_well_after_the_old_ones() -> None:
     with pytest.raises(ClientError, match="before its start"):
         plan.settle(0, "a", -1)
     assert plan.settle(0, "a", 7_000) == 20_000
-    assert plan.brokers["b"].mapping.queues[0][-1] == Piece(1, 0, "b", 20_000)
+    assert plan.brokers["b"].mapping.queues[0][-1] == MappingItem(1, 0, "b", 20_000)
     assert list(plan.moving("a")) == []
     back = moved("T", ["a"], plan.brokers, NOW)
     assert back.settle(0, "b", 3) == 30_000
-    pieces = back.brokers["a"].mapping.queues[0]
-    assert [(one.gen, one.queue_id, one.broker_name, one.logic_offset) for one in pieces] == [
+    items = back.brokers["a"].mapping.queues[0]
+    assert [(one.gen, one.queue_id, one.broker_name, one.logic_offset) for one in items] == [
         (0, 0, "a", 0),
         (1, 0, "b", 20_000),
         (2, 1, "a", 30_000),
@@ -154,7 +154,7 @@ def _spoil_total(brokers: dict[str, BrokerShare]) -> None:
 
 
 def _spoil_leader(brokers: dict[str, BrokerShare]) -> None:
-    brokers["b"].mapping.queues[0] = [Piece(0, 0, "b", 0)]
+    brokers["b"].mapping.queues[0] = [MappingItem(0, 0, "b", 0)]
 
 
 def _spoil_missing(brokers: dict[str, BrokerShare]) -> None:
@@ -178,11 +178,11 @@ def _spoil_name(brokers: dict[str, BrokerShare]) -> None:
 
 
 def _spoil_broker(brokers: dict[str, BrokerShare]) -> None:
-    brokers["a"].mapping.queues[0] = [Piece(0, 0, "z", 0)]
+    brokers["a"].mapping.queues[0] = [MappingItem(0, 0, "z", 0)]
 
 
 def _spoil_gen(brokers: dict[str, BrokerShare]) -> None:
-    brokers["a"].mapping.queues[0] = [Piece(1, 0, "a", 0), Piece(0, 1, "a", 5)]
+    brokers["a"].mapping.queues[0] = [MappingItem(1, 0, "a", 0), MappingItem(0, 1, "a", 5)]
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,9 @@ def test_new_minimum_id_is_notified_to_other_members() -> None:
     broker = world.connect()
     broker.register(register_body(), **acting(broker_id=1, broker_addr="10.0.0.2:20911"))
     broker.register(register_body(), **acting())
-    (told,) = slave.heard()
-    assert (told.code, told.is_oneway) == (RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, True)
-    assert told.ext_fields == {
+    (notification,) = slave.heard()
+    assert (notification.code, notification.is_oneway) == (RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, True)
+    assert notification.ext_fields == {
         "minBrokerId": "0",
         "brokerName": "b1",
         "minBrokerAddr": MASTER,
@@ -148,8 +148,8 @@ def test_notices_are_signed_with_inner_credentials() -> None:
     broker = world.connect()
     broker.register(register_body(), **acting(broker_id=1, broker_addr="10.0.0.2:20911"))
     broker.register(register_body(), **acting())
-    (told,) = slave.heard()
-    assert is_signed(told, "hidden")
+    (notification,) = slave.heard()
+    assert is_signed(notification, "hidden")
 
 
 def test_loss_of_minimum_id_is_notified_to_all_members() -> None:
@@ -162,8 +162,8 @@ def test_loss_of_minimum_id_is_notified_to_all_members() -> None:
     master.lose()
     world.net.settle(1)
     for slave in slaves:
-        (told,) = slave.heard()
-        assert told.ext_fields == {
+        (notification,) = slave.heard()
+        assert notification.ext_fields == {
             "minBrokerId": "1",
             "brokerName": "b1",
             "minBrokerAddr": "10.0.0.2:20911",

@@ -74,8 +74,8 @@ def test_group_elects_and_replicates_and_continues_after_a_restart() -> None:
     append = f'{{"group":"group","remoteId":"{leader}","body":"cmVjb3Jk"}}'
     answer = world.ask(leader, RaftCode.APPEND, append, 0.5)
     assert answer.code == 200
-    told = json.loads(answer.body)
-    assert (told["code"], told["index"], told["pos"]) == (200, 0, 0)
+    document = json.loads(answer.body)
+    assert (document["code"], document["index"], document["pos"]) == (200, 0, 0)
     world.pass_time(2)
     logs = [service.member.log for service in world.services.values()]
     assert [(log.end_index, log.committed_index, log.synced_index) for log in logs] == [(0, 0, 0)] * 3

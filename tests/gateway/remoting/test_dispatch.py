@@ -237,15 +237,15 @@ def test_a_stopping_server_sends_those_away_who_understand_it() -> None:
 
 
 def test_refused_request_is_answered_with_system_busy() -> None:
-    told: list[tuple[RemotingCommand, Peer]] = []
+    notified: list[tuple[RemotingCommand, Peer]] = []
     served = dispatcher(
-        lambda context, call: Reply(), on_refused=lambda command, peer: told.append((command, peer))
+        lambda context, call: Reply(), on_refused=lambda command, peer: notified.append((command, peer))
     )
     frame = served.refuse(probe(), PEER)
     assert frame is not None
     answer = decode_command(frame[4:])
     assert (answer.code, answer.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
-    assert [(command.code, peer) for command, peer in told] == [(probe().code, PEER)]
+    assert [(command.code, peer) for command, peer in notified] == [(probe().code, PEER)]
 
 
 class Watcher:

@@ -41,31 +41,31 @@ def test_unsolicited_reply_is_not_settled() -> None:
 
 def test_waiter_expires_at_deadline() -> None:
     exchange = Exchange(10, 10)
-    told: list[object] = []
-    exchange.open(100.0, 3.0, told.append)
-    exchange.open(100.0, 5.0, told.append)
+    notified: list[object] = []
+    exchange.open(100.0, 3.0, notified.append)
+    exchange.open(100.0, 5.0, notified.append)
     assert exchange.next_deadline == 103.0
     exchange.expire(102.999)
-    assert told == []
+    assert notified == []
     exchange.expire(103.0)
-    assert [type(outcome) for outcome in told] == [RequestTimedOut]
-    assert "3 s" in str(told[0])
+    assert [type(outcome) for outcome in notified] == [RequestTimedOut]
+    assert "3 s" in str(notified[0])
     assert exchange.next_deadline == 105.0
     exchange.expire(105.0)
-    assert len(told) == 2
+    assert len(notified) == 2
     assert exchange.next_deadline is None
 
 
 def test_fail_all_fails_current_and_later_requests() -> None:
     exchange = Exchange(10, 10)
-    told: list[object] = []
+    notified: list[object] = []
     for _ in range(3):
-        exchange.open(0.0, 3.0, told.append)
+        exchange.open(0.0, 3.0, notified.append)
     reason = PeerGone("gone")
     exchange.fail_all(reason)
-    assert told == [reason] * 3
+    assert notified == [reason] * 3
     with pytest.raises(PeerGone):
-        exchange.open(0.0, 3.0, told.append)
+        exchange.open(0.0, 3.0, notified.append)
 
 
 def test_requests_in_flight_are_limited() -> None:
@@ -80,13 +80,13 @@ def test_requests_in_flight_are_limited() -> None:
 
 def test_forgotten_request_is_not_notified() -> None:
     exchange = Exchange(2, 10)
-    told: list[object] = []
-    opaque = exchange.open(0.0, 3.0, told.append)
+    notified: list[object] = []
+    opaque = exchange.open(0.0, 3.0, notified.append)
     exchange.forget(opaque)
     assert not exchange.settle(reply(opaque))
     exchange.expire(10.0)
     exchange.fail_all(PeerGone("gone"))
-    assert told == []
+    assert notified == []
 
 
 def test_opaque_wraps_and_skips_requests_in_flight() -> None:
@@ -129,22 +129,22 @@ def test_held_requests_count_until_released() -> None:
 def test_each_waiter_is_notified_exactly_once(steps: list[tuple[str, float]]) -> None:
     """Every request is notified once, except those forgotten; at the end none waits."""
     exchange = Exchange(1000, 10)
-    told: dict[int, int] = {}
+    notified: dict[int, int] = {}
     forgotten: set[int] = set()
     now = 0.0
     for step, value in steps:
         if step == "open":
-            number = len(told)
-            told[number] = 0
+            number = len(notified)
+            notified[number] = 0
 
             def done(outcome: object, number: int = number) -> None:
-                told[number] += 1
+                notified[number] += 1
 
             assert exchange.open(now, value, done) == number
         elif step == "settle":
             exchange.settle(reply(int(value)))
         elif step == "forget":
-            if told.get(int(value)) == 0:
+            if notified.get(int(value)) == 0:
                 forgotten.add(int(value))
             exchange.forget(int(value))
         else:
@@ -154,4 +154,4 @@ def test_each_waiter_is_notified_exactly_once(steps: list[tuple[str, float]]) ->
             assert deadline is None or deadline > now
     exchange.fail_all(PeerGone("gone"))
     assert exchange.waiting == 0
-    assert told == {number: 0 if number in forgotten else 1 for number in told}
+    assert notified == {number: 0 if number in forgotten else 1 for number in notified}

@@ -227,8 +227,8 @@ def test_request_to_peer_is_answered() -> None:
 def test_oneway_request_to_peer_is_sent() -> None:
     scene = Scene()
     scene.connection.send_oneway(command(40))
-    (told,) = scene.heard()
-    assert (told.code, told.is_oneway) == (40, True)
+    (notification,) = scene.heard()
+    assert (notification.code, notification.is_oneway) == (40, True)
 
 
 def test_unanswered_request_times_out() -> None:

@@ -50,7 +50,7 @@ class Scene:
         self.held.append(Deferred())
         return self.held[-1]
 
-    def come(self, number: int = 1, port: int = 10911) -> "Guest":
+    def connect(self, number: int = 1, port: int = 10911) -> "Guest":
         talker = Talker()
         return Guest(self, talker, self.net.meet(port, talker, ("192.168.1.1", number)))
 
@@ -72,7 +72,7 @@ class Guest:
 
 def test_server_serves_connections_and_reports_them() -> None:
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     assert [answer.body for answer in guest.ask(ECHO)] == [b"x"]
     guest.talker.transport.loseConnection()
     scene.net.settle()
@@ -82,15 +82,15 @@ def test_server_serves_connections_and_reports_them() -> None:
 
 def test_fast_port_has_own_functions() -> None:
     scene = Scene()
-    assert [answer.code for answer in scene.come(port=10909).ask(ECHO)] == [0]
-    (answer,) = scene.come(port=10909).ask(HOLD)
+    assert [answer.code for answer in scene.connect(port=10909).ask(ECHO)] == [0]
+    (answer,) = scene.connect(port=10909).ask(HOLD)
     assert answer.code == 3
 
 
 def test_port_0_listens_on_any_free_port() -> None:
     scene = Scene()
     port = scene.server.listen("0.0.0.0", 0)
-    assert [answer.code for answer in scene.come(port=port.getHost().port).ask(ECHO)] == [0]
+    assert [answer.code for answer in scene.connect(port=port.getHost().port).ask(ECHO)] == [0]
 
 
 def test_other_protocol_listens_on_its_own_port(caplog: pytest.LogCaptureFixture) -> None:
@@ -120,20 +120,20 @@ def test_taken_port_of_another_protocol_is_a_warning(caplog: pytest.LogCaptureFi
 
 def test_connections_above_limit_are_refused_with_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(max_connections=2)
-    first = scene.come(1)
-    scene.come(2, port=10909)
+    first = scene.connect(1)
+    scene.connect(2, port=10909)
     for _ in range(3):
         with pytest.raises(AssertionError, match="refused"):
-            scene.come(3)
+            scene.connect(3)
     assert len(caplog.records) == 1
     first.talker.transport.loseConnection()
     scene.net.settle()
-    assert scene.come(4).ask(ECHO)
+    assert scene.connect(4).ask(ECHO)
 
 
 def test_connections_are_listed_and_closed_by_number() -> None:
     scene = Scene()
-    asking, silent = scene.come(1), scene.come(2, port=10909)
+    asking, silent = scene.connect(1), scene.connect(2, port=10909)
     scene.net.settle(5)
     asking.ask(ECHO)
     asking.ask(HOLD)
@@ -151,7 +151,7 @@ def test_connections_are_listed_and_closed_by_number() -> None:
 
 def test_idle_connections_are_closed() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=120)
-    busy, idle, silent = scene.come(1), scene.come(2), scene.come(3)
+    busy, idle, silent = scene.connect(1), scene.connect(2), scene.connect(3)
     idle.ask(ECHO)
     for _ in range(13):
         busy.ask(ECHO)
@@ -164,7 +164,7 @@ def test_idle_connections_are_closed() -> None:
 
 def test_connection_stays_open_before_idle_time() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=120)
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(ECHO)
     scene.net.settle(115)
     assert guest.talker.lost is None
@@ -172,7 +172,7 @@ def test_connection_stays_open_before_idle_time() -> None:
 
 def test_closing_connection_is_aborted_when_idle() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=10)
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(ECHO)
     guest.pair.server.stuck = True
     guest.ask(ECHO)
@@ -203,7 +203,7 @@ def stopping(scene: Scene) -> list[object]:
 
 def test_stop_refuses_connections_and_closes_settled_ones() -> None:
     scene = Scene()
-    guests = [scene.come(1), scene.come(2, port=10909), scene.come(3)]
+    guests = [scene.connect(1), scene.connect(2, port=10909), scene.connect(3)]
     guests[0].ask(ECHO)
     done = stopping(scene)
     scene.net.settle()
@@ -220,7 +220,7 @@ def test_stop_without_connections_completes_at_once() -> None:
 
 def test_stop_waits_for_held_replies() -> None:
     scene = Scene(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=30)
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(HOLD)
     done = stopping(scene)
     scene.net.settle(20)
@@ -235,7 +235,7 @@ def test_stop_waits_for_held_replies() -> None:
 
 def test_stopping_server_sends_new_clients_away_and_serves_old_ones() -> None:
     scene = Scene(enable_shutdown_gracefully=True)
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(HOLD)
     stopping(scene)
     (answer,) = guest.ask(ECHO)
@@ -247,7 +247,7 @@ def test_stopping_server_sends_new_clients_away_and_serves_old_ones() -> None:
 @pytest.mark.parametrize(("patient", "seconds"), [(True, 30), (False, 1)])
 def test_stop_waits_up_to_limit(patient: bool, seconds: int) -> None:
     scene = Scene(enable_shutdown_gracefully=patient, shutdown_wait_time_seconds=30)
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(HOLD)
     done = stopping(scene)
     scene.net.settle(seconds - 0.5)
@@ -259,7 +259,7 @@ def test_stop_waits_up_to_limit(patient: bool, seconds: int) -> None:
 
 def test_stop_aborts_peer_that_does_not_read() -> None:
     scene = Scene()
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(HOLD)
     guest.pair.server.stuck = True
     scene.held[0].callback(Reply(body=bytes(10_000_000)))
@@ -271,7 +271,7 @@ def test_stop_aborts_peer_that_does_not_read() -> None:
 
 def test_stop_twice_returns_same_deferred() -> None:
     scene = Scene()
-    scene.come().ask(HOLD)
+    scene.connect().ask(HOLD)
     assert scene.server.stop() is scene.server.stop()
 
 
@@ -279,7 +279,7 @@ def test_peer_can_be_sent_requests_from_connect() -> None:
     scene = Scene()
     peers: list[Peer] = []
     scene.server._on_connect = peers.append
-    guest = scene.come()
+    guest = scene.connect()
     guest.ask(ECHO)
     peers[0].send_oneway(RemotingCommand.request(40))
     scene.net.settle()

@@ -16,7 +16,7 @@ from zope.interface import implementer
 
 from mqgateway.gateway.remoting import transport
 from mqgateway.gateway.remoting.transport import (
-    PIECES_MAX,
+    CHUNKS_MAX,
     EagerClient,
     EagerPort,
     EagerTransport,
@@ -51,14 +51,14 @@ class Socket:
             raise OSError(errno.ECONNRESET, "reset")
         if not self.room:
             raise OSError(errno.EWOULDBLOCK, "full")
-        piece = bytes(data[: self.room])
-        self.room -= len(piece)
-        self.taken += piece
-        return len(piece)
+        chunk = bytes(data[: self.room])
+        self.room -= len(chunk)
+        self.taken += chunk
+        return len(chunk)
 
-    def sendmsg(self, pieces: Sequence[Any]) -> int:
-        assert len(pieces) <= PIECES_MAX
-        return self.send(memoryview(b"".join(pieces)))
+    def sendmsg(self, chunks: Sequence[Any]) -> int:
+        assert len(chunks) <= CHUNKS_MAX
+        return self.send(memoryview(b"".join(chunks)))
 
     def shutdown(self, how: int) -> None:
         pass
@@ -147,8 +147,8 @@ def test_rest_of_write_follows_in_order(room: int) -> None:
 
 def test_write_sequence_is_joined_until_next_turn() -> None:
     scene = Scene()
-    for piece in (b"one", b"two"):
-        scene.transport.writeSequence([piece])
+    for chunk in (b"one", b"two"):
+        scene.transport.writeSequence([chunk])
     assert scene.socket.sends == 0
     scene.transport.write(b"three")
     scene.watch.turn()
@@ -181,16 +181,16 @@ def test_offer_leaves_rest_with_producer() -> None:
     scene = Scene(room=5)
     producer = Producer()
     scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
-    pieces = [b"abc", bytearray(b"def"), memoryview(b"ghi")]
-    assert scene.transport.offer(pieces) == 5
+    chunks = [b"abc", bytearray(b"def"), memoryview(b"ghi")]
+    assert scene.transport.offer(chunks) == 5
     assert scene.watch.writers == set()
-    assert scene.transport.offer([b"f", pieces[2]]) == 0
-    assert scene.transport.offer([b"f", pieces[2]]) == 0
+    assert scene.transport.offer([b"f", chunks[2]]) == 0
+    assert scene.transport.offer([b"f", chunks[2]]) == 0
     assert scene.socket.sends == 2  # a full socket is not asked again
     scene.socket.room = 100
     scene.watch.turn()
     assert (producer.events, scene.watch.writers) == (["resume"], set())
-    assert scene.transport.offer([b"f", pieces[2]]) == 4
+    assert scene.transport.offer([b"f", chunks[2]]) == 4
     assert scene.socket.taken == b"abcdefghi"
 
 

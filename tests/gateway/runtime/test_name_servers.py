@@ -73,5 +73,9 @@ def test_another_kind_of_failure_is_the_answer() -> None:
     ],
 )
 def test_address_fault_names_the_address_and_the_right_form(address: str, fault: str | None) -> None:
-    told = address_fault(address)
-    assert told is None if fault is None else told is not None and repr(address) in told and fault in told
+    result = address_fault(address)
+    assert (
+        result is None
+        if fault is None
+        else result is not None and repr(address) in result and fault in result
+    )

@@ -39,11 +39,11 @@ def worker(loop: Loop) -> Iterator[ThreadWorker]:
 
 def test_work_runs_on_a_thread_and_its_result_arrives_on_the_loop(loop: Loop, worker: ThreadWorker) -> None:
     here = threading.get_ident()
-    told: list[object] = []
-    worker.run(threading.get_ident, lambda there: told.extend((there, threading.get_ident())))
+    notified: list[object] = []
+    worker.run(threading.get_ident, lambda there: notified.extend((there, threading.get_ident())))
     loop.perform()
-    assert told[1] == here
-    assert told[0] != here
+    assert notified[1] == here
+    assert notified[0] != here
 
 
 def test_an_exception_is_an_outcome(loop: Loop, worker: ThreadWorker) -> None:
@@ -52,30 +52,30 @@ def test_an_exception_is_an_outcome(loop: Loop, worker: ThreadWorker) -> None:
     def fail() -> None:
         raise error
 
-    told: list[object] = []
-    worker.run(fail, told.append)
+    notified: list[object] = []
+    worker.run(fail, notified.append)
     loop.perform()
-    assert told == [error]
+    assert notified == [error]
 
 
 def test_work_is_done_in_the_order_given(loop: Loop, worker: ThreadWorker) -> None:
-    told: list[object] = []
+    notified: list[object] = []
     for number in range(50):
-        worker.run(lambda number=number: number, told.append)  # type: ignore[misc]
+        worker.run(lambda number=number: number, notified.append)  # type: ignore[misc]
     for _ in range(50):
         loop.perform()
-    assert told == list(range(50))
+    assert notified == list(range(50))
 
 
 def test_stop_finishes_pending_work(loop: Loop) -> None:
     worker = ThreadWorker(loop)
-    told: list[object] = []
+    notified: list[object] = []
     for number in range(5):
-        worker.run(lambda number=number: number, told.append)  # type: ignore[misc]
+        worker.run(lambda number=number: number, notified.append)  # type: ignore[misc]
     worker.stop()
     for _ in range(5):
         loop.perform()
-    assert told == list(range(5))
+    assert notified == list(range(5))
 
 
 def test_work_after_the_stop_is_not_run(loop: Loop) -> None:
@@ -90,13 +90,13 @@ def test_work_after_the_stop_is_not_run(loop: Loop) -> None:
 def test_as_many_work_at_once_as_there_are_threads(loop: Loop) -> None:
     worker = ThreadWorker(loop, threads=3)
     together = threading.Barrier(3)
-    told: list[object] = []
+    notified: list[object] = []
     for _ in range(3):
-        worker.run(lambda: together.wait(10) >= 0, told.append)
+        worker.run(lambda: together.wait(10) >= 0, notified.append)
     for _ in range(3):
         loop.perform()
     worker.stop()
-    assert told == [True] * 3
+    assert notified == [True] * 3
 
 
 def test_settles_after_all_work_and_work_that_follows_it(loop: Loop, worker: ThreadWorker) -> None:

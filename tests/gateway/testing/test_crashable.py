@@ -37,18 +37,18 @@ def served() -> tuple[Any, MortalReactor]:
 
 def test_timers_of_the_dead_do_not_come() -> None:
     net, reactor = served()
-    came: list[str] = []
-    reactor.callLater(1, came.append, "one")
+    called: list[str] = []
+    reactor.callLater(1, called.append, "one")
     net.advance(1)
-    later = reactor.callLater(1, came.append, "two")
-    reactor.callFromThread(came.append, "now")
-    assert reactor.seconds() == 1 and came == ["one", "now"]
+    later = reactor.callLater(1, called.append, "two")
+    reactor.callFromThread(called.append, "now")
+    assert reactor.seconds() == 1 and called == ["one", "now"]
     reactor.kill()
     assert later.active()  # a killed service may still cancel its timers
-    reactor.callLater(0, came.append, "three")
-    reactor.callFromThread(came.append, "four")
+    reactor.callLater(0, called.append, "three")
+    reactor.callFromThread(called.append, "four")
     net.advance(5)
-    assert came == ["one", "now"]
+    assert called == ["one", "now"]
 
 
 def test_connections_break_and_ports_close() -> None:

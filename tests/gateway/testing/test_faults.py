@@ -123,7 +123,7 @@ def test_a_connection_may_break() -> None:
 def test_messages_are_dated_in_the_servers_time() -> None:
     port = Port()
     port.ahead = 60_000
-    for told, dated in (("1000", "61000"), ("never", "never")):
-        command = RemotingCommand.request(RequestCode.SEND_MESSAGE_V2, ext={"g": told})
+    for given, dated in (("1000", "61000"), ("never", "never")):
+        command = RemotingCommand.request(RequestCode.SEND_MESSAGE_V2, ext={"g": given})
         port.dispatcher.dispatch(command, Peer())  # type: ignore[arg-type]
         assert command.ext_fields["g"] == dated

@@ -46,10 +46,10 @@ def opened() -> ConsoleBrowser:
 
 @pytest.mark.parametrize("route", PROTECTED, ids=name_of)
 def test_request_without_a_login_is_refused(users: ConsoleWorld, route: Route) -> None:
-    nobody = ConsoleBrowser(users)
+    anonymous = ConsoleBrowser(users)
     for cookie in ("", "mqgateway-8088=guess", "mqgateway-8088="):
-        nobody.cookie = cookie
-        assert nobody.refused(route.method, path_of(route)) == (401, "you are not logged in")
+        anonymous.cookie = cookie
+        assert anonymous.refused(route.method, path_of(route)) == (401, "you are not logged in")
 
 
 @pytest.mark.parametrize("route", [route for route in PROTECTED if route.role > Role.VIEWER], ids=name_of)
@@ -159,12 +159,12 @@ def test_behind_a_proxy_that_is_named() -> None:
 
 
 def test_files(opened: ConsoleBrowser) -> None:
-    nobody = ConsoleBrowser(opened.world)
-    page = nobody.ask("GET", "/", prefix="")
+    anonymous = ConsoleBrowser(opened.world)
+    page = anonymous.ask("GET", "/", prefix="")
     assert page.code == 200 and b'<script type="importmap">' in page.body
-    script = nobody.ask("GET", "/static/vendor/preact.js", prefix="")
+    script = anonymous.ask("GET", "/static/vendor/preact.js", prefix="")
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
-    again = nobody.ask(
+    again = anonymous.ask(
         "GET", "/static/vendor/preact.js", headers={"If-None-Match": script.headers["ETag"]}, prefix=""
     )
     assert (again.code, again.body) == (304, b"")
@@ -176,9 +176,9 @@ def test_files(opened: ConsoleBrowser) -> None:
         "/vendor/preact.js",
         "//x",
     ):
-        assert nobody.ask("GET", path, prefix="").code == 404, path
-    assert nobody.ask("POST", "/", prefix="").code == 405
-    assert nobody.ask("HEAD", "/", prefix="").body == b""
+        assert anonymous.ask("GET", path, prefix="").code == 404, path
+    assert anonymous.ask("POST", "/", prefix="").code == 405
+    assert anonymous.ask("HEAD", "/", prefix="").body == b""
 
 
 def test_lists_that_did_not_change_are_not_sent_again(opened: ConsoleBrowser) -> None:

@@ -10,9 +10,9 @@ def test_sent_and_consumed_in_order() -> None:
         HostRecord("h1", TraceRecord("Pub", "ID", "P", began, 12, is_good))
         for began, is_good in ((9, True), (5, False))
     ]
-    told = timeline([ENDED, *sent, BEGAN])
-    assert [(step["began"], step["isGood"]) for step in told["sent"]] == [(5, False), (9, True)]
-    assert told["consumed"] == [{"group": "G", "host": "h2", "began": 1100, "took": 7, "isGood": True}]
+    result = timeline([ENDED, *sent, BEGAN])
+    assert [(step["began"], step["isGood"]) for step in result["sent"]] == [(5, False), (9, True)]
+    assert result["consumed"] == [{"group": "G", "host": "h2", "began": 1100, "took": 7, "isGood": True}]
 
 
 def test_one_end_alone() -> None:

@@ -9,8 +9,8 @@ from mqgateway.pipeline.jobs.report import Report, lag_of
 
 def test_a_report_is_one_line_of_json() -> None:
     report = Report("archive", rows=10, batches=2, seconds=4.0, details={"target": "/x"})
-    told = json.loads(report.as_json())
-    assert told["rowsPerSecond"] == 2.5 and told["details"] == {"target": "/x"}
+    document = json.loads(report.as_json())
+    assert document["rowsPerSecond"] == 2.5 and document["details"] == {"target": "/x"}
     assert "\n" not in report.as_json() and Report("x").rows_per_second == 0.0
 
 

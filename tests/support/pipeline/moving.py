@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
@@ -30,16 +30,16 @@ class Moving:
         self.cluster = cluster
         self.services: dict[str, BrokerService] = {"broker-a": cluster.service}
         self.services["broker-b"] = cluster.add_broker("broker-b", PORTS["broker-b"])
-        self.pieces = [Piece(0, 1, "broker-a", 0)]
+        self.items = [MappingItem(0, 1, "broker-a", 0)]
         self._epoch = 1
         self._report()
 
     def move(self, to: str) -> None:
         """Move the queue to another broker, where it continues at the next block of offsets."""
-        last = self.pieces[-1]
+        last = self.items[-1]
         most = self.services[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
         begin = (last.logical(most) // BLOCK + 1) * BLOCK
-        self.pieces = [*self.pieces, Piece(last.gen + 1, last.queue_id + 1, to, begin)]
+        self.items = [*self.items, MappingItem(last.gen + 1, last.queue_id + 1, to, begin)]
         self._report()
 
     def send(self, *bodies: str) -> None:
@@ -55,7 +55,7 @@ class Moving:
                 born_timestamp=self.cluster.clock.millis(),
                 flag=0,
             )
-            answer = self._ask(self.pieces[-1].broker_name, RequestCode.SEND_MESSAGE, header, body.encode())
+            answer = self._ask(self.items[-1].broker_name, RequestCode.SEND_MESSAGE, header, body.encode())
             assert answer.ext_fields["queueId"] == "0"
             self.cluster.net.advance(1.0)
 
@@ -63,8 +63,8 @@ class Moving:
         self._epoch += 1
         for name in PORTS:
             mapping = TopicQueueMappingDetail(TOPIC, name, 1, self._epoch)
-            if any(piece.broker_name == name for piece in self.pieces):
-                mapping = replace(mapping, queues={0: self.pieces})
+            if any(item.broker_name == name for item in self.items):
+                mapping = replace(mapping, queues={0: self.items})
             header = topic_header(TOPIC, 8)
             body = json.dumps(mapping.to_json()).encode()
             self._ask(name, RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)

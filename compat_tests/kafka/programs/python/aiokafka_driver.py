@@ -79,12 +79,12 @@ async def consume(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
         for place, start in starts.items():
             consumer.seek(place, start)
-        came: list[dict[str, Any]] = []
+        received: list[dict[str, Any]] = []
         end = time.monotonic() + request["millis"] / 1000
-        while len(came) < request["count"] and time.monotonic() < end:
+        while len(received) < request["count"] and time.monotonic() < end:
             for records in (await consumer.getmany(timeout_ms=200)).values():
-                came += map(shape, records)
-        return came
+                received += map(shape, records)
+        return received
     finally:
         await consumer.stop()
 

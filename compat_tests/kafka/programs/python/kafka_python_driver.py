@@ -70,12 +70,12 @@ def consume(request: Mapping[str, Any]) -> list[dict[str, Any]]:
         consumer.assign(list(starts))
         for place, start in starts.items():
             consumer.seek(place, start)
-        came: list[dict[str, Any]] = []
+        received: list[dict[str, Any]] = []
         end = time.monotonic() + request["millis"] / 1000
-        while len(came) < request["count"] and time.monotonic() < end:
+        while len(received) < request["count"] and time.monotonic() < end:
             for records in consumer.poll(200).values():
-                came += map(shape, records)
-        return came
+                received += map(shape, records)
+        return received
     finally:
         consumer.close()
 

@@ -81,14 +81,14 @@ def consume(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     consumer = Consumer(settings(request))
     try:
         consumer.assign([TopicPartition(request["topic"], *start) for start in request["starts"]])
-        came: list[dict[str, Any]] = []
+        received: list[dict[str, Any]] = []
         end = time.monotonic() + request["millis"] / 1000
-        while len(came) < request["count"] and time.monotonic() < end:
+        while len(received) < request["count"] and time.monotonic() < end:
             for message in consumer.consume(100, 0.2):
                 if message.error():
                     raise KafkaException(message.error())
-                came.append(shape(message))
-        return came
+                received.append(shape(message))
+        return received
     finally:
         consumer.close()
 

@@ -100,17 +100,17 @@ def copy(request: Mapping[str, Any]) -> list[str]:
     """Write what was read, with its offsets, as one transaction; return the values."""
     consumer, producer = CONSUMERS[request["consumer"]], PRODUCERS[request["name"]]
     until = time.monotonic() + request["millis"] / 1000
-    came: list[Any] = []
-    while not came and time.monotonic() < until:
-        came = [one for one in consumer.consume(100, 0.5) if one.error() is None]
-    if not came:
+    received: list[Any] = []
+    while not received and time.monotonic() < until:
+        received = [one for one in consumer.consume(100, 0.5) if one.error() is None]
+    if not received:
         return []
     producer.begin_transaction()
     offsets: dict[int, int] = {}
-    for message in came:
+    for message in received:
         producer.produce(request["target"], message.value(), partition=message.partition())
         offsets[message.partition()] = message.offset() + 1
-    places = [TopicPartition(came[0].topic(), partition, offset) for partition, offset in offsets.items()]
+    places = [TopicPartition(received[0].topic(), partition, offset) for partition, offset in offsets.items()]
     producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), STEP_SECONDS)
     if request["commit"]:
         producer.commit_transaction(STEP_SECONDS)
@@ -118,7 +118,7 @@ def copy(request: Mapping[str, Any]) -> list[str]:
         producer.abort_transaction(STEP_SECONDS)
         for place in consumer.committed(consumer.assignment(), STEP_SECONDS):
             consumer.seek(TopicPartition(place.topic, place.partition, max(place.offset, 0)))
-    return [message.value().decode() for message in came]
+    return [message.value().decode() for message in received]
 
 
 def run(request: Mapping[str, Any]) -> Any:

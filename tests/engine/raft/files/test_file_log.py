@@ -273,7 +273,7 @@ def test_power_cuts_lose_nothing_that_was_synced(seed: int) -> None:
         history.power_goes(100 * seed + life)
 
 
-def test_after_a_clean_stop_only_what_came_after_the_noted_end_is_looked_at() -> None:
+def test_after_a_clean_stop_only_entries_after_the_noted_end_are_read() -> None:
     log = synced(filled(60))
     log.save_progress()
     disk = log.disk

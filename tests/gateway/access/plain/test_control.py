@@ -317,15 +317,19 @@ def test_audit_log_reports_who_was_refused_and_why(caplog: pytest.LogCaptureFixt
         served.ask(send("td"))
         served.ask(tampered(Signature="x"))
         served.ask(send("ta"))
-    told = [json.loads(one.getMessage()) for one in caplog.records if one.name == "mqgateway.audit"]
-    assert [(one["event"], one["decision"]) for one in told] == [
+    entries = [json.loads(one.getMessage()) for one in caplog.records if one.name == "mqgateway.audit"]
+    assert [(one["event"], one["decision"]) for one in entries] == [
         ("authentication", "allow"),
         ("authorization", "deny"),
         ("authentication", "deny"),
         ("authentication", "allow"),
         ("authorization", "allow"),
     ]
-    assert told[1]["user"] == "the-user" and told[1]["resource"] == "topic:td" and told[1]["action"] == "PUB"
+    assert (
+        entries[1]["user"] == "the-user"
+        and entries[1]["resource"] == "topic:td"
+        and entries[1]["action"] == "PUB"
+    )
     assert "secret" not in caplog.text
 
 

@@ -144,7 +144,21 @@ def test_doubtful_accounts_have_warnings() -> None:
 def test_a_spoiled_file_is_read_or_refused() -> None:
     """Bytes changed, cut out and put in: nothing but a document, or a refusal with the file's name."""
     chance = random.Random(1)
-    pieces = [b"&a ", b"*a ", b"- ", b"[", b"{", b": ", b"!!int ", b"<<: ", b"? ", b"'", b"|", b"\n", b"\t"]
+    fragments = [
+        b"&a ",
+        b"*a ",
+        b"- ",
+        b"[",
+        b"{",
+        b": ",
+        b"!!int ",
+        b"<<: ",
+        b"? ",
+        b"'",
+        b"|",
+        b"\n",
+        b"\t",
+    ]
     outcomes = set()
     for _ in range(1500):
         text = bytearray(EXAMPLE)
@@ -155,7 +169,7 @@ def test_a_spoiled_file_is_read_or_refused() -> None:
             elif way < 0.6:
                 del text[at : at + chance.randint(1, 9)]
             else:
-                text[at:at] = chance.choice(pieces)
+                text[at:at] = chance.choice(fragments)
         try:
             outcomes.add(type(read_document("f.yml", bytes(text), 1, OPTIONS)))
         except ConfigError as error:

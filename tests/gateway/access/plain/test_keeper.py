@@ -191,9 +191,9 @@ def test_all_values_in_force_are_reported_with_versions(kept: Kept) -> None:
     )
     kept.write(b"accounts: [{accessKey: account-2, secretKey: not-this-one}]\n")
     kept.look()
-    told = kept.keeper.config()
-    assert told.global_white_addrs == ["*"]
-    assert [(one.access_key, one.secret_key) for one in told.plain_access_configs] == [
+    result = kept.keeper.config()
+    assert result.global_white_addrs == ["*"]
+    assert [(one.access_key, one.secret_key) for one in result.plain_access_configs] == [
         ("account-2", "secret-2")
     ]
     first, every = kept.keeper.versions()

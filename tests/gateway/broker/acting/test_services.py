@@ -99,12 +99,12 @@ def test_takeover_yields_to_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
     role.become(RoleKind.ACTING)
     services.tick(scene.group.clock.millis(), 0)
-    beats = 0
+    ticks = 0
     while services.is_behind:
         assert not services.is_on
         services.tick(scene.group.clock.millis(), 0)
-        beats += 1
-    assert beats > 20
+        ticks += 1
+    assert ticks > 20
     assert scene.acts
     scene.group.wait(30)
     assert len(scene.other.bodies()) == 20

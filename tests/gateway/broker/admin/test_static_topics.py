@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin.static_topics import update_static_topic
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -19,7 +19,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from tests.support.gateway.broker.clusters import TOPIC, Cluster
 
-GOOD = TopicQueueMappingDetail(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)]}).to_json()
+GOOD = TopicQueueMappingDetail(TOPIC, "a", 1, 5, queues={0: [MappingItem(0, 0, "a", 0)]}).to_json()
 
 
 def test_topic_and_mapping_are_stored_together() -> None:

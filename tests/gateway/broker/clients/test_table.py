@@ -444,9 +444,9 @@ def test_tables_are_empty_without_clients(steps: list[tuple[str, int, str, set[s
     """Whatever happened: no empty group is kept, and when every channel is lost the tables are empty."""
     tables = Tables()
     table = tables.table
-    everybody = peers(4)
+    members = peers(4)
     for step, number, group, topics in steps:
-        peer = everybody[number]
+        peer = members[number]
         if step == "heartbeat":
             tables.consumer(peer, data(group, *topics))
         elif step == "unregister":
@@ -465,7 +465,7 @@ def test_tables_are_empty_without_clients(steps: list[tuple[str, int, str, set[s
         assert all(table.producer_groups.values())
         assert table.inconsistent_groups == disagreeing(table)
         assert {group for _, group in table.take_notices()} <= set(table.consumer_groups)
-    for peer in everybody:
+    for peer in members:
         table.lost(peer)
     assert table.consumer_groups == {} and table.producer_groups == {}
     assert not table.inconsistent_groups

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.cluster import announcement
 from tests.support.gateway.broker.name_servers import World
@@ -35,7 +35,10 @@ def test_permission_of_topics_is_limited_by_the_broker() -> None:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_static_topics_are_announced_with_queues_led_here(compressed: bool) -> None:
     world = World(compressed_register=compressed)
-    queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
+    queues = {
+        0: [MappingItem(0, 1, "b", 0)],
+        1: [MappingItem(0, 0, "b", 0, 0, 5), MappingItem(1, 0, "c", 10)],
+    }
     world.mappings.update(TopicQueueMappingDetail("static", "b", 2, 7, queues=queues))
     world.started()
     world.change("static", "plain")

@@ -94,7 +94,7 @@ def test_nothing_is_counted_unless_that_is_wanted(memory: MemoryBroker) -> None:
     assert memory.broker.consume.cold_reads.to_json()["runtimeTable"] == {}
 
 
-def test_with_a_scan_only_what_came_from_the_disk_counts(memory: MemoryBroker) -> None:
+def test_with_a_scan_only_reads_from_the_disk_count(memory: MemoryBroker) -> None:
     memory.store_options.cold_data_scan_enable = True
     found = GetResult(GetStatus.FOUND, 1, 0, 9, b"x" * 600, [0], behind=5000)
     count_cold(memory.broker, "G", found, was_brought=False)

@@ -33,7 +33,7 @@ def test_all_answers_are_read_alike() -> None:
 
 
 def test_a_set_without_a_master() -> None:
-    nobody = ReportedMaster(None, "", 0, frozenset(), 0)
-    assert by_registration(answer({"brokerName": "b1"})) == nobody
+    no_master = ReportedMaster(None, "", 0, frozenset(), 0)
+    assert by_registration(answer({"brokerName": "b1"})) == no_master
     assert by_question(answer({"masterEpoch": "3"}, SET)) == ReportedMaster(None, "", 3, frozenset({1, 2}), 7)
-    assert by_election(answer({})) == nobody
+    assert by_election(answer({})) == no_master

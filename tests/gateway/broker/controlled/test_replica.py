@@ -74,9 +74,9 @@ def consumer_of(replica: Replica) -> Talker:
         unit_mode=False,
         subscription_data_set=[SubscriptionData(topic="T", sub_string="*", sub_version=1)],
     )
-    beat = HeartbeatData(client_id="c", producer_data_set=[], consumer_data_set=[data])
+    heartbeat = HeartbeatData(client_id="c", producer_data_set=[], consumer_data_set=[data])
     talker.transport.write(
-        encode_command(RemotingCommand.request(RequestCode.HEART_BEAT, body=beat.encode()))
+        encode_command(RemotingCommand.request(RequestCode.HEART_BEAT, body=heartbeat.encode()))
     )
     return talker
 

@@ -167,18 +167,18 @@ def test_message_in_flight_is_not_delivered_to_another_consumer(scene: Scene) ->
     scene.lose_master()
     escape = scene.slave.service.group.services._escape
     assert escape is not None
-    under_way: list[Callable[[bool], None]] = []
-    escape._send = lambda _, sent: under_way.append(sent)
+    in_flight: list[Callable[[bool], None]] = []
+    escape._send = lambda _, sent: in_flight.append(sent)
     talkers = []
     for _ in range(2):
         assert pop(scene.slave, poll_time=15_000) is None
         talkers.append(scene.slave.talker)
-    assert len(under_way) == 1
-    under_way[0](True)
+    assert len(in_flight) == 1
+    in_flight[0](True)
     scene.group.wait(0)
     (first,) = talkers[0].take()
     assert [offset for offset, _ in receipts(first)] == [0, 1, 2]
-    under_way[1](True)
+    in_flight[1](True)
     scene.group.wait(0)
     (second,) = talkers[1].take()
     assert [offset for offset, _ in receipts(second)] == [3, 4, 5]
@@ -188,11 +188,11 @@ def test_returned_master_cancels_the_delivery(scene: Scene) -> None:
     scene.lose_master()
     service = scene.slave.service
     assert service.group.services._escape is not None
-    under_way: list[Callable[[bool], None]] = []
-    service.group.services._escape._send = lambda _, sent: under_way.append(sent)
+    in_flight: list[Callable[[bool], None]] = []
+    service.group.services._escape._send = lambda _, sent: in_flight.append(sent)
     assert pop(scene.slave) is None
     service.broker.role.become(RoleKind.SLAVE)
-    under_way[0](True)
+    in_flight[0](True)
     scene.group.wait(0)
     (answer,) = scene.slave.talker.take()
     assert answer.code == ResponseCode.SYSTEM_ERROR

@@ -22,12 +22,12 @@ class HandMaster(Factory):
     def __init__(self, group: Group) -> None:
         self.group = group
         self.heard = b""
-        self.came = 0
+        self.connections = 0
         self.transport: Any = None
         group.net.listenTCP(PORT, self)
 
     def buildProtocol(self, addr: object) -> Any:
-        self.came += 1
+        self.connections += 1
         self.heard = b""
         return self
 
@@ -85,7 +85,7 @@ def test_silent_master_gets_reports_and_is_then_dropped(scene: Scene) -> None:
     assert scene.master.transport is None
     assert "silent" in scene.slave.problem
     scene.group.wait(6)
-    assert scene.master.came == 2
+    assert scene.master.connections == 2
 
 
 def test_mismatched_offset_ends_the_connection_with_a_reason(scene: Scene) -> None:
@@ -94,7 +94,7 @@ def test_mismatched_offset_ends_the_connection_with_a_reason(scene: Scene) -> No
     assert scene.master.transport is None
     assert "our log ends at 100" in scene.slave.problem
     scene.group.wait(6)
-    assert scene.master.came == 2
+    assert scene.master.connections == 2
 
 
 def test_a_new_connection_begins_with_a_whole_record(scene: Scene) -> None:
@@ -134,10 +134,10 @@ def test_unreachable_master_is_retried() -> None:
     assert "cannot be followed" in slave.problem
     master = HandMaster(group)
     group.wait(6)
-    assert master.came == 1
+    assert master.connections == 1
 
 
 def test_stopped_slave_follows_no_master(scene: Scene) -> None:
     scene.slave.stop()
     scene.group.wait(10)
-    assert (scene.master.came, scene.master.transport) == (1, None)
+    assert (scene.master.connections, scene.master.transport) == (1, None)

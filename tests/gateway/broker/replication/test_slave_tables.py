@@ -175,7 +175,7 @@ def test_topic_deleted_by_the_master_loses_queues_and_offsets(scene: Scene) -> N
     assert broker.tables.topics.is_past("T", 0)
 
 
-def test_new_master_does_not_restore_a_deleted_topic_whose_messages_came_late(scene: Scene) -> None:
+def test_new_master_does_not_restore_a_deleted_topic_whose_messages_arrived_late(scene: Scene) -> None:
     broker = scene.memory.broker
     broker.store.gate = None
     for name in ("T", "U"):

@@ -21,7 +21,7 @@ def moved(*names: str) -> Cluster:
 
 
 def clean_all(brokers: Cluster) -> dict[str, list[str]]:
-    """The brokers of the queue's pieces, as each broker knows them after a round."""
+    """The brokers of the queue's mapping items, as each broker knows them after a round."""
     for member in brokers.brokers.values():
         done: list[object] = []
         clean(member.broker).addCallback(done.append)
@@ -29,9 +29,7 @@ def clean_all(brokers: Cluster) -> dict[str, list[str]]:
     tables = {
         name: member.broker.tables.mappings.table[TOPIC].queues for name, member in brokers.brokers.items()
     }
-    return {
-        name: [piece.broker_name for piece in queues[0]] for name, queues in tables.items() if 0 in queues
-    }
+    return {name: [item.broker_name for item in queues[0]] for name, queues in tables.items() if 0 in queues}
 
 
 def test_item_that_moved_on_is_removed_by_its_first_broker() -> None:

@@ -38,7 +38,7 @@ class Histories(RuleBasedStateMachine):
         self.last_max = dict.fromkeys(QUEUES, 0)
 
     def leader(self, queue: int) -> str:
-        return self.brokers.pieces(queue)[-1].broker_name
+        return self.brokers.items_of(queue)[-1].broker_name
 
     @rule(queue=ANY_QUEUE, count=st.integers(1, 40))
     def send(self, queue: int, count: int) -> None:
@@ -80,7 +80,7 @@ class Histories(RuleBasedStateMachine):
         """Return the bodies sent, without those in a mapping item that has no begin yet."""
         hidden = 0
         if self.is_moving[queue]:
-            last = self.brokers.pieces(queue)[-1]
+            last = self.brokers.items_of(queue)[-1]
             hidden = self.brokers[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
         bodies = self.sent[queue]
         return bodies[: len(bodies) - hidden]

@@ -59,7 +59,7 @@ def test_pending_outcome_is_mapped_to_the_queue() -> None:
 @pytest.mark.parametrize("code", [RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE])
 @pytest.mark.parametrize("is_batch", [False, True])
 def test_answer_differs_only_in_queue_and_offset(code: RequestCode, is_batch: bool) -> None:
-    """Queue 2 of the topic is queue 1 of the broker; its second piece is queue 2."""
+    """Queue 2 of the topic is queue 1 of the broker; its second mapping item is queue 2."""
     body = batch_body((b"1", {"UNIQ_KEY": "A"}), (b"2", {"UNIQ_KEY": "B"})) if is_batch else b"x"
     answers = []
     for fields in ({"queue_id": 2}, {"queue_id": 2, "lo": False}):

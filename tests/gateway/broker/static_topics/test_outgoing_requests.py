@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
@@ -25,7 +25,7 @@ from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.pulls import pull_request
 
-PIECE = Piece(1, 6, "b", 100)
+ITEM = MappingItem(1, 6, "b", 100)
 OFFSETS = {"suggestWhichBrokerId": "1", "nextBeginOffset": "5", "minOffset": "0", "maxOffset": "9"}
 
 
@@ -66,7 +66,7 @@ def world() -> World:
 def test_pull_reads_the_brokers_own_queue(world: World) -> None:
     world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
     request = pull_request(queue_id=6, offset=3, expression="a")
-    outcome = world.outcome(outgoing_requests.pull, PIECE, request)
+    outcome = world.outcome(outgoing_requests.pull, ITEM, request)
     assert isinstance(outcome, PullOutcome)
     assert (outcome.status, outcome.found, outcome.body) == (PullOutcomeStatus.FOUND, GetStatus.FOUND, b"x")
     assert (outcome.offsets, outcome.suggested_broker) == ((5, 0, 9), 1)
@@ -99,7 +99,7 @@ def test_forwarded_pull_has_the_fields_of_the_client_but_waits_and_commits_not(
         proxy_froward_client_id="p",
     )
     request = pull_request(queue_id=6, offset=7, subscription_version=9, header=header)
-    world.outcome(outgoing_requests.pull, PIECE, request)
+    world.outcome(outgoing_requests.pull, ITEM, request)
     (command,) = world.asked
     assert command.ext_fields == {
         "lo": "false",
@@ -126,12 +126,12 @@ def test_forwarded_pull_of_another_protocol_waits_and_commits_not(
 ) -> None:
     world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
     request = pull_request(queue_id=6, offset=7, max_wait=50, is_subscribed=is_subscribed)
-    world.outcome(outgoing_requests.pull, PIECE, request)
+    world.outcome(outgoing_requests.pull, ITEM, request)
     (command,) = world.asked
     asked = command.ext_fields
     assert (asked["sysFlag"], asked["commitOffset"], asked["suspendTimeoutMillis"]) == (
         sys_flag,
-        str(PIECE.physical(0)),
+        str(ITEM.physical(0)),
         "50",
     )
     assert "requestSource" not in asked
@@ -147,18 +147,18 @@ def test_forwarded_pull_of_another_protocol_waits_and_commits_not(
 )
 def test_refusing_broker_is_named(world: World, reply: RemotingCommand | Exception, message: str) -> None:
     world.answer = reply
-    error = world.outcome(outgoing_requests.pull, PIECE, pull_request())
+    error = world.outcome(outgoing_requests.pull, ITEM, pull_request())
     assert isinstance(error, OperationError)
     assert (error.reason, message in error.message) == (Reason.SYSTEM_ERROR, True)
 
 
 def test_each_query_returns_its_number(world: World) -> None:
     world.answer = answer(0, offset=41, timestamp=42)
-    assert world.outcome(outgoing_requests.max_offset, "T", PIECE) == 41
-    assert world.outcome(outgoing_requests.min_offset, "T", PIECE) == 41
-    assert world.outcome(outgoing_requests.earliest_store_time, "T", PIECE) == 42
-    assert world.outcome(outgoing_requests.search_offset, "T", PIECE, 8, True) == 41
-    assert world.outcome(outgoing_requests.query_offset, "G", "T", PIECE) == 41
+    assert world.outcome(outgoing_requests.max_offset, "T", ITEM) == 41
+    assert world.outcome(outgoing_requests.min_offset, "T", ITEM) == 41
+    assert world.outcome(outgoing_requests.earliest_store_time, "T", ITEM) == 42
+    assert world.outcome(outgoing_requests.search_offset, "T", ITEM, 8, True) == 41
+    assert world.outcome(outgoing_requests.query_offset, "G", "T", ITEM) == 41
     assert [command.code for command in world.asked] == [30, 31, 32, 29, 14]
     assert {command.ext_fields["queueId"] for command in world.asked} == {"6"}
     assert (world.asked[3].ext_fields["boundaryType"], world.asked[4].ext_fields["setZeroIfNotFound"]) == (
@@ -169,15 +169,15 @@ def test_each_query_returns_its_number(world: World) -> None:
 
 def test_refusal_of_an_offset_request_keeps_its_reason(world: World) -> None:
     world.answer = answer(22, "nothing")
-    error = world.outcome(outgoing_requests.query_offset, "G", "T", PIECE)
+    error = world.outcome(outgoing_requests.query_offset, "G", "T", ITEM)
     assert (error.reason, error.message) == (Reason.QUERY_NOT_FOUND, "nothing")
     for code, reason in ((26, Reason.SUBSCRIPTION_GROUP_NOT_EXIST), (9999, Reason.SYSTEM_ERROR)):
         world.answer = answer(code, "no")
-        error = world.outcome(outgoing_requests.update_offset, "G", "T", PIECE, 3)
+        error = world.outcome(outgoing_requests.update_offset, "G", "T", ITEM, 3)
         assert (error.reason, error.message) == (reason, "no")
     for remark, is_taken in ((None, True), ("Offset has been previously reset", False)):
         world.answer = answer(0, remark)
-        assert world.outcome(outgoing_requests.update_offset, "G", "T", PIECE, 3) is is_taken
+        assert world.outcome(outgoing_requests.update_offset, "G", "T", ITEM, 3) is is_taken
 
 
 def test_refusals_of_queries_are_reported(world: World) -> None:

@@ -1,8 +1,8 @@
-"""Which queues of static topics are led here, and where their pieces are."""
+"""Which queues of static topics are led here, and where their mapping items are."""
 
 import pytest
 
-from mqgateway.engine.static_topics.pieces import Piece
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
 from tests.support.gateway.broker.clusters import TOPIC, Cluster
@@ -25,12 +25,12 @@ def test_queues_are_served_by_their_leader() -> None:
 
 
 def test_queue_has_its_mapping_items() -> None:
-    pieces = [Piece(0, 1, "a", 0, 0, 5), Piece(1, 0, "b", 100), Piece(2, 2, "a", -1)]
-    queue = LogicalQueue(TOPIC, "a", 7, pieces)
-    assert (queue.leader, queue.at(-1), queue.at(100)) == (pieces[2], pieces[0], pieces[1])
-    assert (queue.after(pieces[0]), queue.after(pieces[1])) == (pieces[1], None)
-    assert (queue.is_here(pieces[0]), queue.is_here(pieces[1])) == (True, False)
+    items = [MappingItem(0, 1, "a", 0, 0, 5), MappingItem(1, 0, "b", 100), MappingItem(2, 2, "a", -1)]
+    queue = LogicalQueue(TOPIC, "a", 7, items)
+    assert (queue.leader, queue.at(-1), queue.at(100)) == (items[2], items[0], items[1])
+    assert (queue.after(items[0]), queue.after(items[1])) == (items[1], None)
+    assert (queue.is_here(items[0]), queue.is_here(items[1])) == (True, False)
     assert not queue.is_plain
-    assert LogicalQueue(TOPIC, "a", 7, [Piece(0, 1, "a", 0)]).is_plain
+    assert LogicalQueue(TOPIC, "a", 7, [MappingItem(0, 1, "a", 0)]).is_plain
     with pytest.raises(OperationError, match="where queue 7 begins"):
-        LogicalQueue(TOPIC, "a", 7, pieces[2:]).at(0)
+        LogicalQueue(TOPIC, "a", 7, items[2:]).at(0)

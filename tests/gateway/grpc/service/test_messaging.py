@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.json_format import ParseDict
 
 from compat_tests.support.grpc import answers, cases
-from compat_tests.support.grpc.probe import STREAMS, normalised, told
+from compat_tests.support.grpc.probe import STREAMS, described, normalised
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.grpc import v2
@@ -50,10 +50,10 @@ def received(service: Service) -> str:
 def test_a_call_is_answered_as_apaches_proxy_answers_it(service: Service, case: cases.Case) -> None:
     made = case.request(lambda: received(service)) if callable(case.request) else case.request
     request = ParseDict(made, getattr(v2, f"{case.method}Request")())
-    call, came = service.begin(request, case.client)
+    call, replies = service.begin(request, case.client)
     if case.method in STREAMS and call.ended is None:
         service.pass_time(6000)
-    assert told(came) == EXPECTED[case.name]
+    assert described(replies) == EXPECTED[case.name]
 
 
 @pytest.mark.parametrize("name", cases.TELEMETRY)

@@ -257,8 +257,8 @@ def test_client_without_settings_is_served_by_those_of_its_group() -> None:
 def test_client_without_settings_is_unknown_to_other_methods() -> None:
     service = after_a_restart()
     service.receive(auto_renew=True)
-    beat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
-    assert service.ask(beat).status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE
+    heartbeat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
+    assert service.ask(heartbeat).status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE
     assert service.broker.clients.consumer_group("G") is None
     assert service.ask(v2.NotifyClientTerminationRequest()).status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE
     assert not len(service.service.sessions) and not len(service.service.acknowledger.renewals)
@@ -269,8 +269,8 @@ def test_settings_that_come_later_are_those_that_count() -> None:
     received = service.receive(auto_renew=True)
     service.consumer()
     assert len(service.service.sessions) == 1 and service.service.sessions.known("c1").group == "G"
-    beat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
-    assert service.ask(beat).status.code == v2.Code.OK
+    heartbeat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
+    assert service.ask(heartbeat).status.code == v2.Code.OK
     assert service.ask(acking(received)).status.code == v2.Code.OK
     assert not len(service.service.acknowledger.renewals)
 

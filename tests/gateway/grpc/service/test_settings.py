@@ -36,12 +36,12 @@ def test_when_a_message_comes_again(policy: dict[str, Any], delays: list[int]) -
 
 
 def test_policies_as_they_are_reported() -> None:
-    told = v2.RetryPolicy()
-    RetryPolicy(SubscriptionGroupConfig("G")).fill(told)
-    assert [one.seconds * 1000 for one in told.customized_backoff.next] == list(CUSTOMIZED)
-    RetryPolicy(SubscriptionGroupConfig("G", group_retry_policy=EXPONENTIAL)).fill(told)
-    assert told.exponential_backoff.max.seconds == 7200
-    assert not told.HasField("customized_backoff")
+    policy = v2.RetryPolicy()
+    RetryPolicy(SubscriptionGroupConfig("G")).fill(policy)
+    assert [one.seconds * 1000 for one in policy.customized_backoff.next] == list(CUSTOMIZED)
+    RetryPolicy(SubscriptionGroupConfig("G", group_retry_policy=EXPONENTIAL)).fill(policy)
+    assert policy.exponential_backoff.max.seconds == 7200
+    assert not policy.HasField("customized_backoff")
 
 
 @pytest.mark.parametrize("text,quota", [("", 2000), ("7", 7), ("-1", -1), ("x", 2000)])

@@ -96,10 +96,10 @@ def test_group_that_changed_is_reported_with_the_next_settings() -> None:
     policy = {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 2000}}
     service.group("G", consume_message_orderly=True, retry_max_times=3, group_retry_policy=policy)
     stream.say(settings=stream.heard[0].settings)
-    told = stream.heard[1].settings
-    assert told.subscription.fifo
-    assert told.backoff_policy.max_attempts == 4
-    assert told.backoff_policy.exponential_backoff.initial == v2.Duration(seconds=2)
+    settings = stream.heard[1].settings
+    assert settings.subscription.fifo
+    assert settings.backoff_policy.max_attempts == 4
+    assert settings.backoff_policy.exponential_backoff.initial == v2.Duration(seconds=2)
 
 
 def test_settings_are_reported_again_with_the_first_heartbeat() -> None:

@@ -282,8 +282,8 @@ def waiting(side: Side) -> list[bytes]:
     assert isinstance(reply, Deferred) and not reply.called and not side.noted
     found: list[bytes] = []
 
-    def keep(pieces: Any) -> None:
-        found.append(b"".join(map(bytes, pieces)))
+    def keep(chunks: Any) -> None:
+        found.append(b"".join(map(bytes, chunks)))
 
     reply.addCallback(keep)
     return found

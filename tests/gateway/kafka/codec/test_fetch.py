@@ -14,7 +14,7 @@ from mqgateway.engine.steps import run
 from mqgateway.gateway.kafka.codec import plans
 from mqgateway.gateway.kafka.codec.fetch import (
     COPIED_MAX,
-    Piece,
+    Chunk,
     owned,
     read_request,
     write_response,
@@ -69,7 +69,7 @@ def response(records: Any, version: int, **more: Any) -> FetchResponse:
 
 
 def joined(out: bytearray, message: FetchResponse, version: int) -> None:
-    """Append an answer whose pieces are joined."""
+    """Append an answer whose chunks are joined."""
     data = b"".join(write_response(out, message, version))
     out[:] = data
 
@@ -107,12 +107,12 @@ def test_random_responses_are_written_as_by_the_plan(version: int, random: Rando
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_batches_of_a_response_are_pieces_and_not_copied(version: int) -> None:
+def test_batches_of_a_response_are_chunks_and_not_copied(version: int) -> None:
     expected = plans.encode(response(BATCH * 2 + b"small", version), version)
     batches = [memoryview(BATCH), b"small", BATCH]
-    pieces = write_response(bytearray(b"head"), response(batches, version), version)
-    assert sum(piece is BATCH for piece in pieces) == 1 and len(pieces) == 5
-    assert len(b"".join(pieces)) == len(expected) + len(b"head")
+    chunks = write_response(bytearray(b"head"), response(batches, version), version)
+    assert sum(chunk is BATCH for chunk in chunks) == 1 and len(chunks) == 5
+    assert len(b"".join(chunks)) == len(expected) + len(b"head")
     whole = write_response(bytearray(), response([BATCH, BATCH, b"small"], version), version)
     assert b"".join(whole) == expected and len(whole) == 4
 
@@ -126,15 +126,15 @@ def test_cooperative_task_copies_borrowed_batches_at_once(version: int) -> None:
     assert b"".join(run(steps)) == plans.encode(response(BATCH * 2, version), version)
 
 
-def test_owned_piece_is_a_copy_only_if_it_was_borrowed() -> None:
+def test_owned_chunk_is_a_copy_only_if_it_was_borrowed() -> None:
     memory = mmap.mmap(-1, 5)
-    pieces: list[Piece] = [
+    chunks: list[Chunk] = [
         b"bytes",
         bytearray(b"array"),
         memoryview(b"bytes"),
         memoryview(bytearray(b"array")),
     ]
-    assert all(owned(piece) is piece for piece in pieces)
+    assert all(owned(chunk) is chunk for chunk in chunks)
     assert owned(memoryview(memory)[1:3]) == bytes(2) and type(owned(memoryview(memory))) is bytes
 
 

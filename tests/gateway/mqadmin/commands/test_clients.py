@@ -19,10 +19,10 @@ def test_connected_clients_are_shown() -> None:
         number, client, address, language, version = tool.out.split()
         assert number == "0001" and client.startswith("10.0.0.2@") and language == "PYTHON"
         assert tool.run(f"producer -b {BROKER}") == 0
-        told = (
+        expected = (
             f"producer group (Producers) instance : clientId={client},remoteIP=/{address}, language=PYTHON, "
         )
-        assert told in tool.out
+        assert expected in tool.out
         assert tool.run("consumerConnection -g G") == 0
         lines = tool.out.split("\n")
         assert lines[0] == f"{'#ClientId':<36} {'#ClientAddr':<22} {'#Language':<10} #Version"

@@ -21,8 +21,8 @@ def test_messages_of_a_file_up_to_where_none_follows(tmp_path: Path) -> None:
     assert first.startswith("MessageExt [brokerName=null, queueId=0, ") and "queueOffset=3, " in first
     assert "KEYS=k" in first and "body=null, " in first
     assert "queueOffset=7, " in second
-    told = tool.json(f"dumpCompactionLog -f {path}")
-    assert [(row["queueOffset"], row["body"]) for row in told["rows"]] == [(3, "one"), (7, "two")]
+    output = tool.json(f"dumpCompactionLog -f {path}")
+    assert [(row["queueOffset"], row["body"]) for row in output["rows"]] == [(3, "one"), (7, "two")]
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_pop_checkpoints_are_exported_unless_it_is_a_dry_run() -> None:
     tool = answering(
         {RequestCode.GET_BROKER_CONFIG: RemotingCommand.response(0, body=b"brokerName=broker-a\n")}
     )
-    told = "Export broker records, brokerName=broker-a, brokerAddr=a:1, dryRun="
-    assert tool.run("exportPopRecord -b a:1") == 0 and tool.out == f"{told}false\n"
+    expected = "Export broker records, brokerName=broker-a, brokerAddr=a:1, dryRun="
+    assert tool.run("exportPopRecord -b a:1") == 0 and tool.out == f"{expected}false\n"
     assert tool.asked[-1][1].code == RequestCode.POP_ROLLBACK
-    assert tool.run("exportPopRecord -c C -d true") == 0 and tool.out.startswith(f"{told}true\n")
+    assert tool.run("exportPopRecord -c C -d true") == 0 and tool.out.startswith(f"{expected}true\n")
     assert tool.asked[-1][1].code == RequestCode.GET_BROKER_CONFIG

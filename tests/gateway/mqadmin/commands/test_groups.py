@@ -62,10 +62,10 @@ def test_the_groups_of_a_file(tmp_path: Path) -> None:
         file = tmp_path / "groups.json"
         file.write_text(json.dumps([{"groupName": "A", "retryMaxTimes": 5}]))
         assert tool.run(f"updateSubGroupList -b {BROKER} -f {file}") == 0
-        told = f"config to {BROKER} success, please check the result later.\n"
-        assert tool.out == f"submit batch of group {told}"
+        expected = f"config to {BROKER} success, please check the result later.\n"
+        assert tool.out == f"submit batch of group {expected}"
         assert tool.run(f"updateSubGroupList -c DefaultCluster -f {file}") == 0
-        assert tool.out == f"submit batch of subscription group {told}"
+        assert tool.out == f"submit batch of subscription group {expected}"
         file.write_text('[{"retryMaxTimes": 5}]')
         assert tool.run(f"updateSubGroupList -b {BROKER} -f {file}") == 1
 

@@ -18,13 +18,13 @@ def test_a_master_shows_its_slaves() -> None:
         "transferredByteInSecond": 2048,
         "transferFromWhere": 80,
     }
-    told = {
+    fields = {
         "master": True,
         "masterCommitLogMaxOffset": 100,
         "inSyncSlaveNums": 1,
         "haConnectionInfo": [slave, {**slave, "inSync": False}],
     }
-    tool = answering({RequestCode.GET_BROKER_HA_STATUS: body(told)})
+    tool = answering({RequestCode.GET_BROKER_HA_STATUS: body(fields)})
     assert tool.run("haStatus -b a:1") == 0
     lines = tool.out.split("\n")
     assert lines[1:5] == [
@@ -40,8 +40,8 @@ def test_a_master_shows_its_slaves() -> None:
 def test_a_slave_shows_its_master() -> None:
     client = {"masterAddr": "a:1", "maxOffset": 7, "transferredByteInSecond": 512, "masterFlushOffset": 5}
     client |= {"lastReadTimestamp": 1_700_000_000_000, "lastWriteTimestamp": 1_700_000_000_001}
-    told = body({"master": False, "haClientRuntimeInfo": client})
-    tool = answering({RequestCode.GET_BROKER_HA_STATUS: told})
+    result = body({"master": False, "haClientRuntimeInfo": client})
+    tool = answering({RequestCode.GET_BROKER_HA_STATUS: result})
     assert tool.run("haStatus -b a:2") == 0
     assert tool.out == (
         "\n#MasterAddr\ta:1\n#CommitLogMaxOffset\t7\n#TransferSpeed(KB/s)\t0.50\n"

@@ -35,8 +35,8 @@ def leaders(plan: Any) -> dict[str, str]:
     """Return the last broker of each queue, as a mapping file has it."""
     found = {}
     for name, one in plan["brokerConfigMap"].items():
-        for number, pieces in one["mappingDetail"]["hostedQueues"].items():
-            if pieces[-1]["bname"] == name:
+        for number, items in one["mappingDetail"]["hostedQueues"].items():
+            if items[-1]["bname"] == name:
                 found[number] = name
     return dict(sorted(found.items()))
 
@@ -56,8 +56,8 @@ def test_a_static_topic_is_made_grows_and_moves(tool: MemoryTool) -> None:
     assert set(leaders(files(tool)[1]).values()) == {"broker-c"}
     assert tool.run("updateStaticTopic -t Static -b broker-a -qn 5") == main.DONE, tool.err
     before = files(tool)[0]
-    pieces = before["brokerConfigMap"]["broker-c"]["mappingDetail"]["hostedQueues"]["0"]
-    assert [(one["bname"], one["logicOffset"]) for one in pieces] == [("broker-a", 0), ("broker-c", 10_000)]
+    items = before["brokerConfigMap"]["broker-c"]["mappingDetail"]["hostedQueues"]["0"]
+    assert [(one["bname"], one["logicOffset"]) for one in items] == [("broker-a", 0), ("broker-c", 10_000)]
 
 
 def test_dry_run_prints_its_requests_and_writes_nothing(tool: MemoryTool, tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_status_shows_the_offsets_of_queues() -> None:
         assert tool.run("topicStatus -t T") == 0
         head, first, second, *rest = tool.out.split("\n")
         assert head.split("  ")[0] == "#Broker Name"
-        told = f"{'broker-a':<32}  {{:<4}}  {0:<20}  {1:<20}    {moment(stored)}"
-        assert [first, second] == [told.format(0), told.format(1)]
+        line = f"{'broker-a':<32}  {{:<4}}  {0:<20}  {1:<20}    {moment(stored)}"
+        assert [first, second] == [line.format(0), line.format(1)]
         assert rest == ["", "Topic Put TPS: 0.0", ""]
         row = tool.json("topicStatus -t T -c TBW102")["rows"][0]
         assert row["maxOffset"] == 1 and row["lastUpdateTimestamp"] == stored

@@ -78,8 +78,8 @@ def test_permissions() -> None:
         cluster.make_topic("T", 4)
         tool = MemoryTool(cluster)
         assert tool.run(f"updateTopicPerm -b {BROKER} -t T -p 4") == 0
-        told = f"update topic perm from 6 to 4 in {BROKER} success.\n"
-        assert tool.out == f"{told}{_config('T', 4, 'R--')}.\n"
+        expected = f"update topic perm from 6 to 4 in {BROKER} success.\n"
+        assert tool.out == f"{expected}{_config('T', 4, 'R--')}.\n"
         cluster.settle(1.0)
         assert tool.run(f"updateTopicPerm -b {BROKER} -t T -p 4") == 0
         assert tool.out == "new perm equals to the old one!\n"

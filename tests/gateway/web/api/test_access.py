@@ -11,11 +11,11 @@ def root() -> ConsoleBrowser:
 
 
 def test_users_and_policies_without_passwords(root: ConsoleBrowser) -> None:
-    told = root.get("/users")
-    types = {row["user"]: row["type"] for row in told["rows"]}
+    answer = root.get("/users")
+    types = {row["user"]: row["type"] for row in answer["rows"]}
     assert types == {"alice": "Normal", "bob": "Normal", "root": "Super"}
-    assert told["isOn"] and told["authorizes"] and "password" not in str(told)
-    [policy] = told["rows"][0]["policies"]
+    assert answer["isOn"] and answer["authorizes"] and "password" not in str(answer)
+    [policy] = answer["rows"][0]["policies"]
     assert (policy["resource"], policy["actions"], policy["decision"]) == ("Topic:T", ["Pub"], "Allow")
     assert root.get("/users?search=bo")["total"] == 1
 

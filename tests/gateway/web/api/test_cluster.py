@@ -4,10 +4,10 @@ from tests.support.gateway.console import console
 
 
 def test_cluster_shows_the_broker() -> None:
-    told = console().get("/cluster")
-    assert (told["broker"], told["role"], told["brokerId"]) == ("broker-a", "master", 0)
-    assert told["brokers"] is None and told["nameServers"] == [] and told["replication"] == {}
-    assert told["runtime"]["commitLogMaxOffset"] == "0"
+    answer = console().get("/cluster")
+    assert (answer["broker"], answer["role"], answer["brokerId"]) == ("broker-a", "master", 0)
+    assert answer["brokers"] is None and answer["nameServers"] == [] and answer["replication"] == {}
+    assert answer["runtime"]["commitLogMaxOffset"] == "0"
 
 
 def test_a_page_of_clients() -> None:

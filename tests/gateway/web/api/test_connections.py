@@ -7,7 +7,7 @@ from tests.support.gateway.console import PORT, ConsoleBrowser, console
 from tests.support.gateway.remoting.pair import Talker
 
 
-def come(browser: ConsoleBrowser, number: int, group: str = "") -> Talker:
+def connect(browser: ConsoleBrowser, number: int, group: str = "") -> Talker:
     """A client on a connection, in a producer group if one is named."""
     net, talker = browser.world.net, Talker()
     net.meet(PORT, talker, ("192.168.1.1", number))
@@ -21,8 +21,8 @@ def come(browser: ConsoleBrowser, number: int, group: str = "") -> Talker:
 
 def test_every_connection_with_who_it_is() -> None:
     browser = console()
-    come(browser, 1, "P")
-    come(browser, 2)
+    connect(browser, 1, "P")
+    connect(browser, 2)
     first, second = browser.get("/connections")["rows"]
     assert (first["address"], first["port"], first["isSecure"]) == ("192.168.1.1:1", PORT, False)
     assert (first["clients"], first["groups"]) == (["c1"], [{"kind": "producer", "group": "P"}])
@@ -34,7 +34,7 @@ def test_every_connection_with_who_it_is() -> None:
 
 def test_grpc_client_is_identified_by_its_address() -> None:
     browser = console()
-    come(browser, 7)
+    connect(browser, 7)
     session = FakePeer("192.168.1.1:7")
     browser.world.broker.clients.register_producer("P", GroupClient(session, "grpc-client", "GO", 500))
     assert browser.get("/connections")["rows"][0]["clients"] == ["grpc-client"]
@@ -42,7 +42,7 @@ def test_grpc_client_is_identified_by_its_address() -> None:
 
 def test_a_connection_is_closed_and_the_audit_says_whose_it_was() -> None:
     browser = console()
-    talker, other = come(browser, 1, "P"), come(browser, 2)
+    talker, other = connect(browser, 1, "P"), connect(browser, 2)
     [row] = browser.get("/connections?search=c1")["rows"]
     assert browser.do("DELETE", f"/connections/{row['id']}") == {"id": row["id"]}
     browser.world.net.settle()

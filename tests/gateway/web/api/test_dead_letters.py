@@ -33,9 +33,9 @@ def ids(browser: ConsoleBrowser) -> list[str]:
 
 
 def test_groups_that_have_some(browser: ConsoleBrowser) -> None:
-    told = browser.get("/dead-letters")
-    [row] = told["rows"]
-    assert (row["group"], row["messages"], told["total"]) == ("G", 3, 1)
+    answer = browser.get("/dead-letters")
+    [row] = answer["rows"]
+    assert (row["group"], row["messages"], answer["total"]) == ("G", 3, 1)
     assert row["lastTimestamp"] == browser.world.memory.clock.millis()
     assert browser.get("/dead-letters?search=other")["total"] == 0
 
@@ -60,9 +60,9 @@ def test_replay_reports_the_error_of_each_message(browser: ConsoleBrowser) -> No
     world.put("%DLQ%G", b"lost", RETRY_TOPIC="Gone")
     [other] = [row["id"] for row in browser.get("/messages?topic=T")["rows"]]
     good, *_, lost = ids(browser)
-    told = browser.do("POST", "/dead-letters/G/replay", {"ids": [other, "nonsense", lost, good]})["results"]
-    assert ["error" in result for result in told] == [True, True, True, False]
-    assert "not a dead letter of G" in told[0]["error"] and "no topic Gone" in told[2]["error"]
+    answer = browser.do("POST", "/dead-letters/G/replay", {"ids": [other, "nonsense", lost, good]})["results"]
+    assert ["error" in result for result in answer] == [True, True, True, False]
+    assert "not a dead letter of G" in answer[0]["error"] and "no topic Gone" in answer[2]["error"]
     assert browser.get("/audit")["rows"][0]["after"] == {"replayed": 1, "of": 4}
     for wrong in ([], ["x"] * 101):
         assert browser.refused("POST", "/dead-letters/G/replay", {"ids": wrong})[0] == 400

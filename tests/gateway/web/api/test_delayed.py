@@ -6,9 +6,9 @@ def test_delay_levels_that_wait() -> None:
     browser = console()
     browser.world.memory.add_topic("T")
     browser.do("POST", "/topics/T/messages", {"body": "later", "delayLevel": 4})
-    told = browser.get("/delayed")
+    answer = browser.get("/delayed")
     waiting = [
-        (level["level"], level["delay"], level["messages"]) for level in told["levels"] if level["messages"]
+        (level["level"], level["delay"], level["messages"]) for level in answer["levels"] if level["messages"]
     ]
     assert waiting == [(4, 30_000, 1)]
 
@@ -25,9 +25,9 @@ def test_timers_by_the_time_they_are_due() -> None:
         world.memory.clock.advance(1_000)
         world.broker.store.tick()
         world.broker.timers.tick(world.broker.store.steady.now())
-    told = browser.get("/delayed?minutes=60")
-    assert (told["timers"], told["topics"]) == (3, [{"topic": "T", "messages": 3}])
-    assert [bar["messages"] for bar in told["bars"][:5]] == [0, 2, 0, 1, 0]
+    answer = browser.get("/delayed?minutes=60")
+    assert (answer["timers"], answer["topics"]) == (3, [{"topic": "T", "messages": 3}])
+    assert [bar["messages"] for bar in answer["bars"][:5]] == [0, 2, 0, 1, 0]
     assert sum(bar["messages"] for bar in browser.get("/delayed?minutes=2")["bars"]) == 2
 
 
@@ -44,12 +44,12 @@ def test_open_transactions() -> None:
         broker.transactions.prepared("T")
     broker.store.dispatch()
     browser.world.memory.clock.advance(3_000)
-    told = browser.get("/transactions")
-    assert told["topics"] == [{"topic": "T", "messages": 2}]
-    assert [(row["topic"], row["group"], row["age"], row["checks"]) for row in told["rows"]] == [
+    answer = browser.get("/transactions")
+    assert answer["topics"] == [{"topic": "T", "messages": 2}]
+    assert [(row["topic"], row["group"], row["age"], row["checks"]) for row in answer["rows"]] == [
         ("T", "P", 3000, 0)
     ] * 2
     assert len(browser.get("/transactions?limit=1")["rows"]) == 1
     half = broker.transactions.open_halves(1)[0]
     assert broker.transactions.roll_back(half)
-    assert [row["id"] for row in browser.get("/transactions")["rows"]] == [told["rows"][1]["id"]]
+    assert [row["id"] for row in browser.get("/transactions")["rows"]] == [answer["rows"][1]["id"]]

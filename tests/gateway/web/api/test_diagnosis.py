@@ -58,9 +58,9 @@ def no_answer() -> Deferred[ClientAnswer]:
 
 
 def test_group_without_members_is_diagnosed(browser: ConsoleBrowser) -> None:
-    told = browser.get("/groups/G/diagnosis")
-    assert (told["members"], told["behind"]) == (0, 2)
-    (one,) = told["findings"]
+    answer = browser.get("/groups/G/diagnosis")
+    assert (answer["members"], answer["behind"]) == (0, 2)
+    (one,) = answer["findings"]
     assert one["what"] == "no member of the group G is connected, and 2 messages wait"
     assert one["cure"].startswith("start a consumer")
     assert browser.refused("GET", "/groups/none/diagnosis")[0] == 404

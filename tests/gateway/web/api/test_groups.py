@@ -41,21 +41,21 @@ def test_sorted_by_how_far_they_are_behind(browser: ConsoleBrowser) -> None:
 
 
 def test_one_group(browser: ConsoleBrowser) -> None:
-    told = browser.get("/groups/G03")
-    assert told["subscriptions"] == [{"topic": "T", "kind": "TAG", "expression": "a"}]
-    [client] = told["clients"]
+    answer = browser.get("/groups/G03")
+    assert answer["subscriptions"] == [{"topic": "T", "kind": "TAG", "expression": "a"}]
+    [client] = answer["clients"]
     assert (client["clientId"], client["language"], client["subscriptions"]) == (CONSUMER, "JAVA", ["T: a"])
-    [progress] = told["progress"]
+    [progress] = answer["progress"]
     [queue] = progress["queues"]
     assert (queue["offset"], queue["maxOffset"], queue["behind"], queue["delay"]) == (3, 5, 2, 5000)
-    assert told["settings"]["retryMaxTimes"] == 16
+    assert answer["settings"]["retryMaxTimes"] == 16
     assert browser.refused("GET", "/groups/none")[0] == 404
 
 
 def test_members_that_disagree_are_shown(browser: ConsoleBrowser) -> None:
     browser.world.memory.subscribe("G03", "T", "b", peer=FakePeer("10.0.0.3:4003"))
-    told = browser.get("/groups/G03")
-    assert told["isInconsistent"] and len(told["clients"]) == 2
+    answer = browser.get("/groups/G03")
+    assert answer["isInconsistent"] and len(answer["clients"]) == 2
     assert {"kind": "inconsistent", "group": "G03"} in browser.get("/overview")["warnings"]
 
 

@@ -15,9 +15,9 @@ def chat() -> ConsoleBrowser:
 
 def test_parents_and_how_many_lite_topics_they_have() -> None:
     browser = chat()
-    told = browser.get("/lites")
-    assert told["rows"] == [{"topic": PARENT, "liteTopics": 2, "minutesToLive": 20, "groups": ["G"]}]
-    assert (told["liteTopics"], told["clients"], told["subscriptions"]) == (2, 1, 2)
+    answer = browser.get("/lites")
+    assert answer["rows"] == [{"topic": PARENT, "liteTopics": 2, "minutesToLive": 20, "groups": ["G"]}]
+    assert (answer["liteTopics"], answer["clients"], answer["subscriptions"]) == (2, 1, 2)
     assert browser.get("/lites?search=none")["rows"] == []
 
 
@@ -26,9 +26,9 @@ def test_lag_of_groups_of_a_parent() -> None:
     memory = browser.world.memory
     for lite, done in (("a", 1), ("b", 0)):
         memory.broker.tables.offsets.commit("G", f"%LMQ%${PARENT}${lite}", 0, done)
-    told = browser.get(f"/lites/{PARENT}")
-    [group] = told["groups"]
-    assert told["liteTopics"] == 2
+    answer = browser.get(f"/lites/{PARENT}")
+    [group] = answer["groups"]
+    assert answer["liteTopics"] == 2
     assert (group["group"], group["clients"], group["behind"]) == ("G", 1, 3)
     assert group["furthestBehind"] == [{"liteTopic": "a", "behind": 2}, {"liteTopic": "b", "behind": 1}]
     assert browser.refused("GET", "/lites/other")[0] == 404

@@ -27,8 +27,8 @@ def test_by_key_and_by_unique_key() -> None:
     browser.world.put("T", b"a", KEYS="k1 k2", UNIQ_KEY="U1")
     browser.world.put("T", b"b", KEYS="k2", UNIQ_KEY="U2")
     for key, expected in (("k1", ["a"]), ("k2", ["a", "b"]), ("U2", ["b"]), ("other", [])):
-        told = browser.get(f"/messages/by-key?topic=T&key={key}")
-        assert ([row["preview"] for row in told["rows"]], told["isAll"]) == (expected, True)
+        answer = browser.get(f"/messages/by-key?topic=T&key={key}")
+        assert ([row["preview"] for row in answer["rows"]], answer["isAll"]) == (expected, True)
 
 
 def test_one_message_and_who_is_past_it() -> None:
@@ -39,8 +39,8 @@ def test_one_message_and_who_is_past_it() -> None:
     browser.world.broker.tables.offsets.commit("G", "T", 0, 1)
     first, second = browser.get("/messages?topic=T&order=oldest")["rows"]
     for row, is_past in ((first, True), (second, False)):
-        told = browser.get(f"/messages/{row['id']}")
-        assert told["groups"] == [{"group": "G", "isPast": is_past}] and told["isWhole"]
+        answer = browser.get(f"/messages/{row['id']}")
+        assert answer["groups"] == [{"group": "G", "isPast": is_past}] and answer["isWhole"]
     lower = browser.get(f"/messages/{first['id'].lower()}")
     assert lower["body"] == "a"
 
@@ -87,7 +87,9 @@ def test_the_trace_of_a_message() -> None:
     )
     body = "".join(record.replace(" ", "\x01") + "\x02" for record in records).encode()
     world.put("RMQ_SYS_TRACE_TOPIC", body, KEYS="U1 U2")
-    told = browser.get(address)
-    assert [step["group"] for step in told["sent"]] == ["P"] and told["isAll"]
-    assert told["consumed"] == [{"group": "G", "host": "10.0.0.1", "began": 1100, "took": 7, "isGood": True}]
-    assert told["stored"] == world.memory.clock.millis()
+    answer = browser.get(address)
+    assert [step["group"] for step in answer["sent"]] == ["P"] and answer["isAll"]
+    assert answer["consumed"] == [
+        {"group": "G", "host": "10.0.0.1", "began": 1100, "took": 7, "isGood": True}
+    ]
+    assert answer["stored"] == world.memory.clock.millis()

@@ -13,12 +13,12 @@ def test_the_broker_at_a_glance() -> None:
     world.memory.add_topic("%DLQ%G", queues=1)
     world.broker.tables.offsets.commit("G", "T", 0, 1)
     world.broker.flow_control.count("requests in flight", "x")
-    told = browser.get("/overview")
-    assert (told["name"], told["role"], told["deadLetters"]) == ("broker-a", "master", 1)
-    assert told["furthestBehind"] == [{"group": "G", "behind": 2}]
-    assert told["warnings"] == [{"kind": "flowControl", "cause": "requests in flight", "count": 1}]
-    assert told["health"]["store"] == {"ok": True, "state": "open"}
-    assert 0 < told["diskFreeBytes"] <= told["diskBytes"]
+    answer = browser.get("/overview")
+    assert (answer["name"], answer["role"], answer["deadLetters"]) == ("broker-a", "master", 1)
+    assert answer["furthestBehind"] == [{"group": "G", "behind": 2}]
+    assert answer["warnings"] == [{"kind": "flowControl", "cause": "requests in flight", "count": 1}]
+    assert answer["health"]["store"] == {"ok": True, "state": "open"}
+    assert 0 < answer["diskFreeBytes"] <= answer["diskBytes"]
 
 
 def test_charts_and_events() -> None:

@@ -18,10 +18,10 @@ def popped() -> ConsoleBrowser:
 
 def test_queues_that_are_popped() -> None:
     browser = popped()
-    told = browser.get("/pops/held")
-    shown = [(row["group"], row["queueId"], row["out"], row["waiting"]) for row in told["rows"]]
+    answer = browser.get("/pops/held")
+    shown = [(row["group"], row["queueId"], row["out"], row["waiting"]) for row in answer["rows"]]
     assert shown == [("G", 0, 3, 0), ("G", 1, 1, 0), ("H", 3, 0, 1)]
-    assert (told["rows"][0]["offset"], told["rows"][0]["maxOffset"]) == (3, 3)
+    assert (answer["rows"][0]["offset"], answer["rows"][0]["maxOffset"]) == (3, 3)
     first = browser.get("/pops/held?sort=out&descending=true&limit=2")
     assert [row["out"] for row in first["rows"]] == [3, 1]
     assert [row["group"] for row in browser.get("/pops/held?search=h")["rows"]] == ["H"]
@@ -31,14 +31,14 @@ def test_queues_that_are_popped() -> None:
 def test_counts_and_how_far_revival_is() -> None:
     browser = popped()
     memory = browser.world.memory
-    told = browser.get("/pops")
-    assert told["isRevived"] and (told["waitingPops"], told["queuesWithMessagesOut"]) == (1, 2)
-    assert len(told["revive"]) == memory.options.revive_queue_num
-    assert not any(queue["behind"] or queue["checkPoints"] for queue in told["revive"])
+    answer = browser.get("/pops")
+    assert answer["isRevived"] and (answer["waitingPops"], answer["queuesWithMessagesOut"]) == (1, 2)
+    assert len(answer["revive"]) == memory.options.revive_queue_num
+    assert not any(queue["behind"] or queue["checkPoints"] for queue in answer["revive"])
     assert isinstance(memory, PopBroker)
     memory.pass_time(INVISIBLE + 1_000)  # check points have come, and are not done with
     behind = [queue["behind"] for queue in browser.get("/pops")["revive"]]
     assert sum(behind) == sum(memory.broker.pop.log.open_points) == 2
     memory.pass_time(20_000)
-    told = browser.get("/pops")
-    assert not any(queue["behind"] for queue in told["revive"]) and not told["queuesWithMessagesOut"]
+    answer = browser.get("/pops")
+    assert not any(queue["behind"] for queue in answer["revive"]) and not answer["queuesWithMessagesOut"]

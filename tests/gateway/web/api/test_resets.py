@@ -33,8 +33,8 @@ def test_it_is_shown_before_it_is_done(browser: ConsoleBrowser) -> None:
         ("to=offset&queueId=1&offset=3", [3]),
         ("to=end&queueId=0", [5]),
     ):
-        told = browser.get(f"/groups/G/reset-preview?topic=T&{query}")["queues"]
-        assert [row["target"] for row in told] == targets, query
+        answer = browser.get(f"/groups/G/reset-preview?topic=T&{query}")["queues"]
+        assert [row["target"] for row in answer] == targets, query
     [first, second] = browser.get("/groups/G/reset-preview?topic=T&to=time&time=" + str(begin + 6_000))[
         "queues"
     ]

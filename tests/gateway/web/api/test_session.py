@@ -13,17 +13,17 @@ def test_session_state_before_and_after_login() -> None:
         "broker": "",
     }
     browser = ConsoleBrowser(world).log_in()
-    told = browser.get("/session")
-    assert (told["isIn"], told["role"], told["broker"]) == (True, "admin", "broker-a")
-    assert told["csrf"] == browser.csrf != ""
+    answer = browser.get("/session")
+    assert (answer["isIn"], answer["role"], answer["broker"]) == (True, "admin", "broker-a")
+    assert answer["csrf"] == browser.csrf != ""
 
 
 def test_users_log_in_by_password() -> None:
     world = ConsoleWorld(users=("alice",))
-    nobody = ConsoleBrowser(world)
-    assert nobody.get("/session")["login"] == "password"
-    assert nobody.refused("POST", "/session", {"user": "alice", "password": "x"})[0] == 401
-    assert nobody.refused("POST", "/session", {"token": "x"})[0] == 401
+    anonymous = ConsoleBrowser(world)
+    assert anonymous.get("/session")["login"] == "password"
+    assert anonymous.refused("POST", "/session", {"user": "alice", "password": "x"})[0] == 401
+    assert anonymous.refused("POST", "/session", {"token": "x"})[0] == 401
     assert ConsoleBrowser(world).log_in("alice").get("/session")["user"] == "alice"
 
 

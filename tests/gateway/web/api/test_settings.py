@@ -17,11 +17,11 @@ def test_settings_with_what_they_mean() -> None:
 
 def test_changed_while_it_runs() -> None:
     browser = console()
-    told = browser.do(
+    answer = browser.do(
         "PUT", "/settings", {"changes": {"maxMessageSize": "1000", "autoCreateTopicEnable": "false"}}
     )
-    assert told["before"] == {"maxMessageSize": "4194304", "autoCreateTopicEnable": "true"}
-    assert told["after"] == {"maxMessageSize": "1000", "autoCreateTopicEnable": "false"}
+    assert answer["before"] == {"maxMessageSize": "4194304", "autoCreateTopicEnable": "true"}
+    assert answer["after"] == {"maxMessageSize": "1000", "autoCreateTopicEnable": "false"}
     changed = browser.get("/settings?changed=true")["rows"]
     assert {row["name"] for row in changed} == {"maxMessageSize", "autoCreateTopicEnable"}
     assert browser.get("/audit")["rows"][0]["before"]["maxMessageSize"] == "4194304"

@@ -25,12 +25,12 @@ def test_positions_in_the_log() -> None:
     world.put("T", b"x" * 500)
     world.memory.clock.advance(10_000)
     world.console.sample()
-    told = browser.get("/store")
+    answer = browser.get("/store")
     end = world.broker.store.max_physical_offset
-    assert told["positions"]["end"] == told["positions"]["dispatched"] == told["logBytes"] == end > 500
-    assert told["positions"]["flushed"] == 0 and told["growth"] == round(end / 10, 2)
-    assert (told["segments"], told["queues"]) == (1, 1) and told["retention"]["deleteWhen"] == "04"
-    assert {disk["path"] for disk in told["disks"]} == {"/store/commitlog", "/store/consumequeue"}
+    assert answer["positions"]["end"] == answer["positions"]["dispatched"] == answer["logBytes"] == end > 500
+    assert answer["positions"]["flushed"] == 0 and answer["growth"] == round(end / 10, 2)
+    assert (answer["segments"], answer["queues"]) == (1, 1) and answer["retention"]["deleteWhen"] == "04"
+    assert {disk["path"] for disk in answer["disks"]} == {"/store/commitlog", "/store/consumequeue"}
 
 
 def test_damaged_records_are_shown() -> None:
@@ -38,8 +38,11 @@ def test_damaged_records_are_shown() -> None:
     damaged = browser.world.broker.store.damaged
     assert isinstance(damaged, dict)
     damaged[77] = "its checksum is wrong"
-    told = browser.get("/store")
-    assert (told["damagedRecords"], told["damaged"]) == (1, [{"offset": 77, "what": "its checksum is wrong"}])
+    answer = browser.get("/store")
+    assert (answer["damagedRecords"], answer["damaged"]) == (
+        1,
+        [{"offset": 77, "what": "its checksum is wrong"}],
+    )
 
 
 def test_a_page_of_segments() -> None:

@@ -38,10 +38,10 @@ def test_sorted_and_searched(browser: ConsoleBrowser) -> None:
 
 def test_one_topic(browser: ConsoleBrowser) -> None:
     browser.world.broker.tables.offsets.commit("G", "T04", 0, 1)
-    told = browser.get("/topics/T04")
-    assert [(queue["queueId"], queue["maxOffset"]) for queue in told["queues"]] == [(0, 4), (1, 0)]
-    assert told["consumers"] == [{"group": "G", "behind": 3, "online": False, "rate": 0}]
-    assert told["routes"] is None and told["groups"] == 1
+    answer = browser.get("/topics/T04")
+    assert [(queue["queueId"], queue["maxOffset"]) for queue in answer["queues"]] == [(0, 4), (1, 0)]
+    assert answer["consumers"] == [{"group": "G", "behind": 3, "online": False, "rate": 0}]
+    assert answer["routes"] is None and answer["groups"] == 1
     assert browser.refused("GET", "/topics/none") == (404, "No topic in this broker. topic: none")
 
 
@@ -49,11 +49,11 @@ def test_made_changed_and_deleted(browser: ConsoleBrowser) -> None:
     given = {"topic": "New", "readQueues": 3, "writeQueues": 3, "attributes": {"message.type": "FIFO"}}
     assert browser.do("POST", "/topics", given) == {"topic": "New"}
     assert browser.refused("POST", "/topics", given)[0] == 409
-    told = browser.get("/topics/New")
-    assert (told["kind"], told["readQueues"], told["perm"]) == ("FIFO", 3, 6)
+    answer = browser.get("/topics/New")
+    assert (answer["kind"], answer["readQueues"], answer["perm"]) == ("FIFO", 3, 6)
     browser.do("PUT", "/topics/New", {"perm": 4, "attributes": {"message.type": "FIFO"}})
-    told = browser.get("/topics/New")
-    assert (told["kind"], told["readQueues"], told["perm"]) == ("FIFO", 3, 4)
+    answer = browser.get("/topics/New")
+    assert (answer["kind"], answer["readQueues"], answer["perm"]) == ("FIFO", 3, 4)
     browser.do("DELETE", "/topics/New")
     assert browser.refused("GET", "/topics/New")[0] == 404
     assert [entry["action"].split()[0] for entry in browser.get("/audit")["rows"]] == [
@@ -83,9 +83,9 @@ def test_system_topics_stay(browser: ConsoleBrowser) -> None:
 
 def test_a_message_is_sent(browser: ConsoleBrowser) -> None:
     given = {"body": "größer", "tags": "a", "keys": "k1 k2", "properties": {"x": "1"}, "queueId": 1}
-    told = browser.do("POST", "/topics/T00/messages", given)
-    assert (told["status"], told["queueId"], told["queueOffset"]) == ("PUT_OK", 1, 0)
-    message = browser.get(f"/messages/{told['id']}")
+    answer = browser.do("POST", "/topics/T00/messages", given)
+    assert (answer["status"], answer["queueId"], answer["queueOffset"]) == ("PUT_OK", 1, 0)
+    message = browser.get(f"/messages/{answer['id']}")
     assert (message["body"], message["tags"], message["keys"], message["properties"]["x"]) == (
         "größer",
         "a",

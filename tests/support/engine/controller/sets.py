@@ -47,12 +47,12 @@ def world(
     **more: Any,
 ) -> DecisionInput:
     """Return the input of a decision: the sets, and the live replicas of brk."""
-    beats = {key(number): beat for number, beat in (said or {}).items()}
+    heartbeats = {key(number): heartbeat for number, heartbeat in (said or {}).items()}
     there = {key(number) for number in alive}
     return DecisionInput(
         {one.name: one for one in sets},
         there.__contains__,
-        lambda k: beats.get(k, ReplicaHeartbeat()),
+        lambda k: heartbeats.get(k, ReplicaHeartbeat()),
         **more,
     )
 

@@ -278,9 +278,9 @@ class Simulation:
             if node is master or node.store is None or node.number in self.hung:
                 continue
             before, known = node.offset, node.adoption._known.get(("g", "T", 0))
-            told = {("g", "T", 0): master.offset}
+            offsets = {("g", "T", 0): master.offset}
             for _, offset in list(
-                node.adoption.changes(told, node.store.max_offset, lambda *_, mine=before: mine)
+                node.adoption.changes(offsets, node.store.max_offset, lambda *_, mine=before: mine)
             ):
                 node.offset = offset
             if node.offset > node.store.max_offset("T", 0):

@@ -39,15 +39,15 @@ def _disk() -> CrashDisk:
     return disk
 
 
-def sealed(body: bytes) -> bytes:
+def with_crc(body: bytes) -> bytes:
     """Return a body with a checksum, which detects a torn one, as that of a message's record does."""
     return crc32(body).to_bytes(4, "big") + body
 
 
 def is_whole(body: bytes, _position: int) -> bool:
-    """Return True if a sealed body is complete; the entry by which a leader opens its term has an empty
+    """Return True if a body is complete; the entry by which a leader opens its term has an empty
     one."""
-    return not body or body == sealed(body[4:])
+    return not body or body == with_crc(body[4:])
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Node:
 
 class Group:
     """`seed` decides everything that is random. With `files` the logs are on disks that lose power; bodies
-    must then be `sealed`."""
+    must then be `with_crc`."""
 
     def __init__(
         self, count: int, seed: int = 0, rules: RaftRules | None = None, files: bool = False, **settings: Any

@@ -7,7 +7,7 @@ from collections import Counter
 
 from mqgateway.engine.raft.messages import Code, LeadershipTransfer
 from mqgateway.engine.raft.settings import RaftRules
-from tests.support.engine.raft.group import Group, sealed
+from tests.support.engine.raft.group import Group, with_crc
 
 HASTY = {
     "heart_beat_interval": 200,
@@ -68,7 +68,7 @@ class History:
         for one in {leader, self._random.choice(up)} - {""} if up else ():
             if self.group.nodes[one].paused_until <= self.group.now:
                 self.number += 1
-                self._tokens.append(self.group.append(one, sealed(b"message %d" % self.number)))
+                self._tokens.append(self.group.append(one, with_crc(b"message %d" % self.number)))
 
     def _fault(self) -> None:
         group, random = self.group, self._random
@@ -136,7 +136,7 @@ class History:
         """Append until an entry is accepted by a leader that is no longer deposed, and return its token."""
         for _ in range(100):
             self.group.elect()
-            token = self.group.append(self.group.leader_id, sealed(b"last"))
+            token = self.group.append(self.group.leader_id, with_crc(b"last"))
             self.group.run(3000)
             if self.group.answers[token].code is Code.SUCCESS:
                 return token

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from mqgateway.engine.disk import Disk, File
-from mqgateway.engine.store.cold import Piece
+from mqgateway.engine.store.cold import FileRange
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy
 
@@ -79,7 +79,7 @@ class MemoryLog:
         found = [record for record in self.read_each(places) if record is not None]
         return b"".join(found) if len(found) == len(places) else None
 
-    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
+    def ranges(self, places: Sequence[tuple[int, int, int]]) -> list[FileRange]:
         """Return nothing: no bytes are in files."""
         return []
 

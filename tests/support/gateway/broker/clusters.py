@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.static_topics.items import MappingItem
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
-from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
@@ -88,14 +88,14 @@ class Cluster:
         self.mappings = {name: TopicQueueMappingDetail(TOPIC, name, len(leaders), 1) for name in self.brokers}
         for number, name in enumerate(leaders):
             queues = self.mappings[name].queues
-            queues[number] = [Piece(0, len(queues), name, 0)]
+            queues[number] = [MappingItem(0, len(queues), name, 0)]
         self._notify()
 
     def move(self, number: int, to: str, *, begin: bool = True, end: bool = False) -> None:
         """Move a queue to another broker, in the steps of RocketMQ's tools; `begin` is the last one."""
-        old = self.pieces(number)
-        pieces = [*old, Piece(old[-1].gen + 1, self._next_queue(to), to, -1)]
-        self._set(number, pieces, old[-1].broker_name, to)
+        old = self.items_of(number)
+        items = [*old, MappingItem(old[-1].gen + 1, self._next_queue(to), to, -1)]
+        self._set(number, items, old[-1].broker_name, to)
         if begin:
             self.begin(number, end=end)
 
@@ -104,31 +104,31 @@ class Cluster:
 
         The tools do not set the end of the item before; with `end` that is set.
         """
-        *older, last, new = self.pieces(number)
+        *older, last, new = self.items_of(number)
         most = self[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
         start = (last.logical(most) // BLOCK + 1) * BLOCK
         last, new = replace(last, end_offset=most if end else -1), replace(new, logic_offset=start)
         self._set(number, [*older, last, new], last.broker_name, new.broker_name)
 
-    def pieces(self, number: int) -> list[Piece]:
+    def items_of(self, number: int) -> list[MappingItem]:
         """Return the mapping items of a queue, from its leader."""
         return next(one.queues[number] for one in self.mappings.values() if one.leads(number))
 
     def _next_queue(self, name: str) -> int:
         used = [
-            piece.queue_id
+            item.queue_id
             for mapping in self.mappings.values()
-            for pieces in mapping.queues.values()
-            for piece in pieces
-            if piece.broker_name == name
+            for items in mapping.queues.values()
+            for item in items
+            if item.broker_name == name
         ]
         return max(used, default=-1) + 1
 
-    def _set(self, number: int, pieces: list[Piece], *names: str) -> None:
+    def _set(self, number: int, items: list[MappingItem], *names: str) -> None:
         for name, mapping in self.mappings.items():
             queues = dict(mapping.queues)
             if name in names:
-                queues[number] = pieces
+                queues[number] = items
             self.mappings[name] = replace(mapping, epoch=mapping.epoch + 1, queues=queues)
         self._notify()
 

@@ -255,7 +255,7 @@ class MemoryBroker:
         self, group: str, topic: str, expression: str = "*", *, peer: FakePeer | None = None, **data: Any
     ) -> None:
         """Register a consumer like its heartbeat."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "group_name": group,
             "consume_type": "CONSUME_PASSIVELY",
             "message_model": "CLUSTERING",
@@ -264,7 +264,7 @@ class MemoryBroker:
             "subscription_data_set": [subscription(topic, expression)],
         }
         member = peer or self.consumer
-        consumer = ConsumerData(**told | data)
+        consumer = ConsumerData(**fields | data)
         outgoing = RemotingOutgoing(member, CURRENT_VERSION)
         self.broker.clients.register_consumer(
             consumer, GroupClient(member, member.address, "JAVA", CURRENT_VERSION, outgoing)

@@ -141,15 +141,15 @@ class History:
         answer = self.leader.ask(RequestCode.POP_MESSAGE, header, seconds=ANSWER_SECONDS)
         if answer is None or answer.code:
             return
-        told = PopMessageResponseHeader.decode(answer.ext_fields)
-        starts = [one.split(" ") for one in told.start_offset_info.split(";")]
+        response = PopMessageResponseHeader.decode(answer.ext_fields)
+        starts = [one.split(" ") for one in response.start_offset_info.split(";")]
         at = 0
-        for (retry, queue_id, start), found in zip(starts, told.msg_offset_info.split(";"), strict=True):
+        for (retry, queue_id, start), found in zip(starts, response.msg_offset_info.split(";"), strict=True):
             for offset in found.split(" ")[2].split(","):
                 message = decode(answer.body, at)
                 at += message.size
                 receipt = Receipt(
-                    int(start), told.pop_time, told.invisible_time, told.revive_qid, retry, "b1"
+                    int(start), response.pop_time, response.invisible_time, response.revive_qid, retry, "b1"
                 )
                 ack = AckMessageRequestHeader(
                     consumer_group="G",

@@ -1,4 +1,4 @@
-"""A loop for the faces without a thread: what is called in it drives a cluster in memory."""
+"""A loop for the APIs without a thread: what is called in it drives a cluster in memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class HandLoop(Loop):
 
 @contextmanager
 def faced(monkeypatch: pytest.MonkeyPatch, **chosen: Any) -> Iterator[Cluster]:
-    """A cluster whose clients' faces run in it."""
+    """A cluster whose clients' APIs run in it."""
     with Cluster(**chosen) as cluster:
         loop = HandLoop(cluster)
         monkeypatch.setattr(Loop, "shared", lambda: loop)

@@ -53,7 +53,7 @@ class Scene:
         self.loaded += 1
         return self.service.methods()
 
-    def come(self, port: int = 8081, *, tls: bool = False, before: bytes = b"", **more: Any) -> Guest:
+    def connect(self, port: int = 8081, *, tls: bool = False, before: bytes = b"", **more: Any) -> Guest:
         return Guest(self, port, tls, before, **more)
 
 

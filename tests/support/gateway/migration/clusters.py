@@ -141,8 +141,10 @@ class FakeCluster:
 
     def _replication(self, broker: FakeBroker) -> bodies.HARuntimeInfo:
         followers = [one for one in self.members if one]
-        told = [bodies.HAConnectionRuntimeInfo(f"10.0.0.9:{one}", in_sync=self.in_sync) for one in followers]
-        return bodies.HARuntimeInfo(master=True, ha_connection_info=told)
+        connections = [
+            bodies.HAConnectionRuntimeInfo(f"10.0.0.9:{one}", in_sync=self.in_sync) for one in followers
+        ]
+        return bodies.HARuntimeInfo(master=True, ha_connection_info=connections)
 
     def replicate(self) -> None:
         """Copy the master's data to its slaves."""

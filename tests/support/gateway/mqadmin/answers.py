@@ -37,10 +37,12 @@ def answering(answers: Mapping[RequestCode, Answer]) -> ScriptedTool:
     """The tool with servers that answer by request code, anything else with success and nothing more."""
 
     def answer(address: str, request: RemotingCommand) -> RemotingCommand:
-        told = {RequestCode.GET_BROKER_CLUSTER_INFO: body(CLUSTER), **answers}.get(RequestCode(request.code))
-        if told is None:
+        answered = {RequestCode.GET_BROKER_CLUSTER_INFO: body(CLUSTER), **answers}.get(
+            RequestCode(request.code)
+        )
+        if answered is None:
             return RemotingCommand.response(0)
-        return told if isinstance(told, RemotingCommand) else told(request)
+        return answered if isinstance(answered, RemotingCommand) else answered(request)
 
     tool = ScriptedTool(ManualClock(), answer)
     tool.environment = {"NAMESRV_ADDR": "n:1"}

@@ -18,7 +18,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, decode_command, enc
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, Notebook
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
-from mqgateway.gateway.nouns import CATALOGUE
+from mqgateway.gateway.resources import CATALOGUE
 from tests.support.gateway.client.cluster import NAMESRV, Cluster
 from tests.support.gateway.remoting.pair import Pair
 
@@ -168,7 +168,7 @@ class MemoryTool(_Tool):
         return MemoryStream(self.cluster, port)
 
 
-class Nouns(MemoryTool):
+class ResourceTool(MemoryTool):
     """The resource commands, `mqgateway topic` and others, with a cluster in memory."""
 
     def __init__(self, cluster: Cluster) -> None:
