@@ -1,4 +1,7 @@
-"""Bytes of the records of queues, counted once: each look adds what came since and subtracts what went."""
+"""Bytes of the records of queues.
+
+The start that keeps so many is counted once: each look adds what came since and subtracts what went.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,15 @@ class QueueSizes:
         self._queues = queues
         self._counted: dict[tuple[str, int], _Counted] = {}
 
+    def size(self, topic: str, queue_id: int, reading: ColdReading) -> Steps[int]:
+        """Return the bytes of the records of a queue, 0 for an unknown one. Units are read by `reading`.
+        Raises `OSError`."""
+        queue = self._queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        first = yield from _first(queue, reading)
+        return (yield from _total(queue, first, queue.end, reading))
+
     def start_for(self, topic: str, queue_id: int, size: int, reading: ColdReading) -> Steps[int]:
         """Return the offset from which on a queue has at least `size` bytes of records, but not more by a
         whole record; 0 for an unknown queue. Old units are read by `reading`. Raises `OSError`."""
@@ -70,7 +82,7 @@ class QueueSizes:
 
     def _count(self, queue: AnyQueue, reading: ColdReading) -> Steps[_Counted]:
         """Return the size of all that a queue has now."""
-        first = yield from reading(lambda may_wait: queue.number_of(queue.min_offset, may_wait))
+        first = yield from _first(queue, reading)
         end = queue.end
         counted = self._counted.pop((queue.topic, queue.queue_id), None)
         is_usable = (
@@ -83,6 +95,11 @@ class QueueSizes:
         gone = yield from _total(queue, counted.first, first, reading)
         more = yield from _total(queue, counted.end, end, reading)
         return _Counted(queue, first, end, counted.total - gone + more)
+
+
+def _first(queue: AnyQueue, reading: ColdReading) -> Steps[int]:
+    """Return the number of the first unit that readers can read."""
+    return (yield from reading(lambda may_wait: queue.number_of(queue.min_offset, may_wait)))
 
 
 def _total(queue: AnyQueue, number: int, end: int, reading: ColdReading) -> Steps[int]:

@@ -16,10 +16,9 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, StoredMessage, SysFlag, parse_properties
 from mqgateway.engine.record_batches.batches import HEADER_SIZE
 from mqgateway.engine.record_batches.mapping import BatchBuilder
-from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.client_elements import split_batch
-from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.expansion import holds_record_batch
 from mqgateway.engine.store.record import HEAD_SIZE, SYS_FLAG_AT, decode
@@ -133,33 +132,6 @@ class WholeBatches:
             )
 
         return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
-
-    def size(self, topic: str, queue_id: int) -> Steps[int]:
-        """Return the bytes of records of a queue, the sum over its units, as a cooperative task."""
-        queue = self._queues.get(topic, queue_id)
-        if queue is None:
-            return 0
-        total = 0
-        if isinstance(queue, BatchConsumeQueue):
-            number, end = queue.number_of(queue.min_offset), queue.end
-            while number < end:
-                units = list(queue.units_from(number, _COUNTED_A_STEP))
-                if not units:
-                    break
-                total += sum([unit.size for unit in units])
-                number += len(units)
-                yield
-            return total
-        offset, end = queue.min_offset, queue.max_offset
-        while offset < end:
-            data = queue.units(offset, min(_COUNTED_A_STEP, end - offset))
-            count = len(data) // UNIT_SIZE
-            if not count:
-                break
-            total += sum([size for _, size, _ in UNIT.iter_unpack(data[: count * UNIT_SIZE])])
-            offset += count
-            yield
-        return total
 
 
 class BatchesResult:
