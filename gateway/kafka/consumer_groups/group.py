@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 class SubscriptionTooLarge(Exception):
-    """GroupSubscriptions to more topics or partitions than a group may have."""
+    """Members subscribe to more topics or partitions than a group may have."""
 
 
 class RecordKey(NamedTuple):
@@ -219,17 +219,6 @@ class ModernGroup:
         self.assigned_time = now
         self.mark(RecordKey(Kind.TARGET_EPOCH))
 
-    def record_keys(self) -> list[RecordKey]:
-        """Return the records that the log may have of it."""
-        members = (Kind.POSITION, Kind.TARGET, Kind.MEMBER)
-        return [
-            *self.unwritten,
-            *(RecordKey(kind, member_id) for member_id in self.members for kind in members),
-            *(RecordKey(Kind.REGEX, pattern) for pattern in self.regexes),
-            RecordKey(Kind.TARGET_EPOCH),
-            RecordKey(Kind.GROUP),
-        ]
-
     def tombstones(self) -> list[RecordKey]:
         """Return the records that the log may have, of a group that is deleted; it is not written again."""
         keys = list(dict.fromkeys(self._record_keys()))
@@ -260,7 +249,7 @@ class ModernGroup:
             member.position = member.position._replace(assigned=assigned, revoking=revoking)
         self.unwritten.clear()
 
-    # GroupSubscriptions
+    # Subscriptions
 
     def subscribed_names(self, member: ModernMember) -> Iterator[str]:
         """Yield the names of topics that a member subscribes to, once or twice; some may not exist."""

@@ -1,4 +1,4 @@
-"""GroupSubscriptions of groups: the topics of regular expressions, and what becomes of topics."""
+"""Subscriptions of groups: the topics of regular expressions, and what becomes of topics."""
 
 from __future__ import annotations
 

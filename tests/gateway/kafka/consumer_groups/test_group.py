@@ -104,7 +104,7 @@ def test_commits_need_the_epoch_or_partitions_since_then() -> None:
     assert group.fetch_error("a", 4) == E.STALE_MEMBER_EPOCH
 
 
-def test_static_member_that_came_back_owns_what_was_not_to_be_given_up() -> None:
+def test_returning_static_member_owns_partitions_it_need_not_give_up() -> None:
     old = ModernMember("a", CLIENT, instance_id="i")
     group = group_of(old)
     group.move(old, MemberPosition(-2, 3, AssignmentState.UNREVOKED_PARTITIONS, {A: 2}, {B: 2}))
