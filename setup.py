@@ -95,6 +95,7 @@ HOT_MODULES = [
     "mqgateway/gateway/broker/parked.py",
     "mqgateway/gateway/broker/parked_pops.py",
     "mqgateway/gateway/broker/produce/durability.py",
+    "mqgateway/gateway/broker/produce/put.py",
     "mqgateway/gateway/broker/produce/requests.py",
     "mqgateway/gateway/broker/produce/send.py",
     "mqgateway/gateway/broker/produce/send_checks.py",

@@ -29,6 +29,18 @@ RELEASE = "4.4.0"
 EMBEDDED = ("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "EndTxnMarker")
 """Schemas of bytes that clients and brokers put into fields and records."""
 RECORDS = (
+    "ConsumerGroupCurrentMemberAssignmentKey",
+    "ConsumerGroupCurrentMemberAssignmentValue",
+    "ConsumerGroupMemberMetadataKey",
+    "ConsumerGroupMemberMetadataValue",
+    "ConsumerGroupMetadataKey",
+    "ConsumerGroupMetadataValue",
+    "ConsumerGroupRegularExpressionKey",
+    "ConsumerGroupRegularExpressionValue",
+    "ConsumerGroupTargetAssignmentMemberKey",
+    "ConsumerGroupTargetAssignmentMemberValue",
+    "ConsumerGroupTargetAssignmentMetadataKey",
+    "ConsumerGroupTargetAssignmentMetadataValue",
     "GroupMetadataKey",
     "GroupMetadataValue",
     "OffsetCommitKey",
@@ -114,13 +126,13 @@ def annotation(field: Schema) -> str:
 
 def default(field: Schema) -> str:
     """The default of the field as Python; a struct that is not null is made by the constructor."""
-    given = field.get("default")
-    if given == "null" or (is_struct(field) and not is_array(field)):
+    given = field.get("default", "")
+    if given in ("null", None) or (is_struct(field) and not is_array(field)):
         return "None"
     if is_array(field):
         return "()"
     kind = element(field)
-    if given in (None, ""):
+    if given == "":
         return EMPTY.get(kind, "0")
     if kind == "bool":
         return str(str(given).lower() == "true")

@@ -91,9 +91,22 @@ def test_console_programs_send_and_read(script: Script, name: str) -> None:
 
 
 def test_groups_are_listed_described_reset_and_deleted(script: Script, name: str) -> None:
+    check_that_groups_are_listed_described_reset_and_deleted(script, name)
+
+
+def test_consumer_groups_are_listed_described_reset_and_deleted(script: Script, name: str) -> None:
+    check_that_groups_are_listed_described_reset_and_deleted(
+        script, name, "--command-property", "group.protocol=consumer"
+    )
+
+
+def check_that_groups_are_listed_described_reset_and_deleted(
+    script: Script, name: str, *options: str
+) -> None:
+    """Do everything with a group whose only member has gone; it joined with these options."""
     group = f"{name}-group"
     produced(script, name)
-    consumed(script, name, "--group", group, "--from-beginning", count=4)
+    consumed(script, name, "--group", group, "--from-beginning", *options, count=4)
     assert group in script.run("consumer-groups", "--list")
     script.printed.pop()
     described = script.run("consumer-groups", "--describe", "--group", group)

@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-
 import pytest
 
 from compat_tests.kafka.support.clients import (
-    KafkaClient,
     Member,
     Programs,
     wait_for_assignment,
     wait_for_values,
 )
-from compat_tests.kafka.support.wire import create_topic
+from compat_tests.kafka.support.groups import PARTITIONS, Group, process_of_its_own, spread
 from compat_tests.support.processes import wait_until
 
-PARTITIONS = 6
-
-
-def spread(client: KafkaClient, topic: str, first: int, count: int = 30) -> list[str]:
-    """Send numbered records to all partitions in turn; returns their values."""
-    values = [f"value-{number}" for number in range(first, first + count)]
-    partitions = [number % PARTITIONS for number in range(count)]
-    records = [{"value": value, "partition": part} for value, part in zip(values, partitions, strict=True)]
-    client.produce(topic, records)
-    return values
-
-
-@pytest.fixture
-def topic(client: KafkaClient, name: str) -> str:
-    """A topic of six partitions."""
-    create_topic(client.address, name, PARTITIONS)
-    return name
-
-
-@pytest.fixture
-def group(client: KafkaClient, topic: str) -> Iterator[Group]:
-    """A group of that topic, whose members leave at the end."""
-    with ExitStack() as members:
-        yield Group(client, topic, members)
-
-
-class Group:
-    """A group of one topic, with the name of it."""
-
-    def __init__(self, client: KafkaClient, topic: str, members: ExitStack) -> None:
-        self.client = client
-        self.topic = topic
-        self._members = members
-
-    def join(self, client: KafkaClient | None = None, group: str = "", **options: str) -> Member:
-        """Return a new member."""
-        member = (client or self.client).join(group or self.topic, self.topic, **options)
-        return self._members.enter_context(member)
+pytest_plugins = ("compat_tests.kafka.support.group_fixtures",)
 
 
 def test_new_group_reads_from_the_beginning(group: Group) -> None:
@@ -151,16 +110,6 @@ def check_that_partitions_of_a_killed_member_are_taken_over(
         wait_for_assignment([stays, dies], PARTITIONS)
     wait_for_assignment([stays], PARTITIONS)
     wait_for_values([stays], spread(group.client, group.topic, 0))
-
-
-@contextmanager
-def process_of_its_own(client: KafkaClient, programs: Programs) -> Iterator[KafkaClient]:
-    """Run the client in another process, which is killed at the end."""
-    program = programs.start(client.name)
-    try:
-        yield KafkaClient(client.name, program, client.address)
-    finally:
-        program.kill()
 
 
 @pytest.mark.long

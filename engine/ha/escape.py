@@ -58,14 +58,17 @@ class Escape:
         self._carried = 0
         self._pause_until = 0
         self._now = 0
-        self.on_ended: Callable[[], None] = lambda: None
-        """Called when a message has arrived, so that its put is repeated."""
+        self._end_watchers: list[Callable[[], None]] = []
         self.count = 0
         """Number of messages that arrived."""
 
     def __len__(self) -> int:
         """Return the number of messages in flight, or arrived without a repeated put since."""
         return len(self._states) + self._carried
+
+    def watch_ends(self, callback: Callable[[], None]) -> None:
+        """Call back when a message has arrived, so that its put is repeated."""
+        self._end_watchers.append(callback)
 
     def tick(self, now: int) -> None:
         """Set the time, in ms of a monotonic clock."""
@@ -115,7 +118,8 @@ class Escape:
             return
         if is_stored:
             states[key] = _State.ARRIVED
-            self.on_ended()
+            for callback in self._end_watchers:
+                callback()
         else:
             del states[key]
             self._pause_until = self._now + PAUSE_MILLIS

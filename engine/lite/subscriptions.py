@@ -63,17 +63,21 @@ class Subscriptions:
     """
 
     def __init__(
-        self, options: BrokerOptions, rules: LiteRules, restart: Callable[[str, str, SubscriptionStart], None]
+        self,
+        options: BrokerOptions,
+        rules: LiteRules,
+        restart: Callable[[str, str, SubscriptionStart], None],
+        on_excluded: Callable[[Subscriber, str], None],
     ) -> None:
         self._options = options
         self._rules = rules
         self._restart = restart
+        self._on_excluded = on_excluded
         self._clients: dict[str, Subscription] = {}
         self._readers: dict[str, dict[Subscriber, None]] = {}
         self._wildcards: dict[str, dict[str, None]] = {}
         self.count = 0
         self.on_added: Callable[[Subscriber, str], None] = lambda _subscriber, _queue: None
-        self.on_excluded: Callable[[Subscriber, str], None] = lambda _subscriber, _queue: None
         self.on_gone: Callable[[Subscriber], None] = lambda _subscriber: None
 
     def __len__(self) -> int:
@@ -212,7 +216,7 @@ class Subscriptions:
         for other in list(self._readers.get(queue, ())):
             if other.group == subscriber.group and other != subscriber:
                 self._remove(other, queue)
-                self.on_excluded(other, queue)
+                self._on_excluded(other, queue)
                 if self._rules.restarts_when_excluded(other.group):
                     self._restart(other.group, queue, FIRST)
 

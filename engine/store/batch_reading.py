@@ -131,7 +131,7 @@ class BatchReading:
         if offset < queue.compacted_end:
             size = self.compacted.of(queue).size_from(offset)
             return [(-size, size, queue.compacted_end)]
-        units = [unit for unit in queue.units(offset, most) if unit.base_offset < end]
+        units = [unit for unit in queue.units(offset, most, self._may_wait) if unit.base_offset < end]
         return [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
 
     def offset_by_time(self, queue: BatchConsumeQueue, time: int, upper: bool) -> int:

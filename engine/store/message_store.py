@@ -168,7 +168,7 @@ class MessageStore(StoreReading):
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
-        self.batches = WholeBatches(self, self._queues, self._writer, self.compacted_parts.reading)
+        self.batches = WholeBatches(self, self._queues, self._writer)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
         self.admin = StoreAdministration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS

@@ -1,4 +1,7 @@
-"""Bytes of the records of queues, counted once: each look adds what came since and subtracts what went."""
+"""Bytes of the records of queues.
+
+The start that keeps so many is counted once: each look adds what came since and subtracts what went.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,19 @@ class QueueSizes:
         self._compacted = compacted
         self._counted: dict[tuple[str, int], _Counted] = {}
 
+    def size(self, topic: str, queue_id: int, reading: ColdReading) -> Steps[int]:
+        """Return the bytes of the records of a queue, 0 for an unknown one. Units are read by `reading`.
+        Raises `OSError`."""
+        queue = self._queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        compacted = 0
+        if isinstance(queue, BatchConsumeQueue) and queue.min_offset < queue.compacted_end:
+            compacted = self._compacted.of(queue).size_from(queue.min_offset)
+        first = yield from _first(queue, reading)
+        in_log = yield from _total(queue, first, queue.end, reading)
+        return compacted + in_log
+
     def start_for(self, topic: str, queue_id: int, size: int, reading: ColdReading) -> Steps[int]:
         """Return the offset from which on a queue has at least `size` bytes of records, but not more by a
         whole record; 0 for an unknown queue. Old units are read by `reading`. Raises `OSError`."""
@@ -76,10 +92,7 @@ class QueueSizes:
 
     def _count(self, queue: AnyQueue, reading: ColdReading) -> Steps[_Counted]:
         """Return the size of all that a queue has now, behind its compacted part."""
-        begin = queue.min_offset
-        if isinstance(queue, BatchConsumeQueue):
-            begin = max(begin, queue.compacted_end)
-        first = yield from reading(lambda may_wait: queue.number_of(begin, may_wait))
+        first = yield from _first(queue, reading)
         end = queue.end
         counted = self._counted.pop((queue.topic, queue.queue_id), None)
         is_usable = (
@@ -92,6 +105,14 @@ class QueueSizes:
         gone = yield from _total(queue, counted.first, first, reading)
         more = yield from _total(queue, counted.end, end, reading)
         return _Counted(queue, first, end, counted.total - gone + more)
+
+
+def _first(queue: AnyQueue, reading: ColdReading) -> Steps[int]:
+    """Return the number of the first unit that readers can read, behind the compacted part of the queue."""
+    offset = queue.min_offset
+    if isinstance(queue, BatchConsumeQueue):
+        offset = max(offset, queue.compacted_end)
+    return (yield from reading(lambda may_wait: queue.number_of(offset, may_wait)))
 
 
 def _total(queue: AnyQueue, number: int, end: int, reading: ColdReading) -> Steps[int]:

@@ -100,15 +100,16 @@ class QueueReader:
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
 
     def readable_bytes(self, queue: AnyQueue, offset: int, enough: int, uncommitted: bool = False) -> int:
-        """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`."""
+        """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`.
+        Raises `ColdRead` unless this reader may wait."""
         end = queue.max_offset if uncommitted else self.readable_end(queue)
-        limit = agreed_limit(self._log)
+        limit, may_wait = agreed_limit(self._log), self._may_wait
         offset, total = max(offset, queue.min_offset), 0
         while offset < end and total < enough:
             if isinstance(queue, BatchConsumeQueue):
                 rows = self._batches.sizes(queue, offset, end, _COUNTED)
             else:
-                data = queue.units(offset, min(_COUNTED, end - offset))
+                data = queue.units(offset, min(_COUNTED, end - offset), may_wait)
                 data = data[: len(data) - len(data) % UNIT_SIZE]
                 rows = [
                     (at, size, number)

@@ -236,9 +236,17 @@ class StoreReading:
         self, topic: str, queue_id: int, offset: int, enough: int, uncommitted: bool = False
     ) -> int:
         """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`. Those of
-        open transactions count if `uncommitted`."""
+        open transactions count if `uncommitted`.
+
+        It never waits for the disk: messages whose units are not in memory count as enough.
+        """
         queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough, uncommitted)
+        if queue is None:
+            return 0
+        try:
+            return self._prompt_reader.readable_bytes(queue, offset, enough, uncommitted)
+        except ColdRead:
+            return enough
 
     def max_offsets(self, topic: str) -> dict[int, int]:
         """The offsets after the last readable messages of a topic, by queue."""

@@ -16,12 +16,10 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, StoredMessage, SysFlag, parse_properties
 from mqgateway.engine.record_batches.batches import HEADER_SIZE
 from mqgateway.engine.record_batches.mapping import BatchBuilder
-from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.batch_records import batch_place
 from mqgateway.engine.store.client_elements import split_batch
-from mqgateway.engine.store.compacted_reading import CompactedReading
-from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, Record
@@ -36,8 +34,6 @@ Read = Callable[[int, int], GetResult]
 BUILT_RECORDS_MAX: Final = 1024
 BUILT_BYTES_MAX: Final = 1 << 20
 """Messages, and bytes of their records, that one batch is built of."""
-_COUNTED_A_STEP: Final = 4096
-"""Units of a queue whose sizes are added up at a time."""
 _UNLIMITED: Final = 0x7FFFFFFF
 _INT: Final = struct.Struct(">i")
 _RECORD_COUNT_AT: Final = HEADER_SIZE - 4
@@ -73,12 +69,9 @@ class Store(Protocol):
 class WholeBatches:
     """The record batches of one store."""
 
-    def __init__(
-        self, store: Store, queues: ConsumeQueues, writer: Writer, compacted: CompactedReading
-    ) -> None:
+    def __init__(self, store: Store, queues: ConsumeQueues, writer: Writer) -> None:
         self._store = store
         self._queues = queues
-        self._compacted = compacted
         self._writer = writer
 
     def put(self, message: Message, data: bytes | memoryview, count: int, leader_epoch: int) -> PutResult:
@@ -138,37 +131,6 @@ class WholeBatches:
         if is_compacted:
             result.built = max(result.built, len(result.spans))
         return result
-
-    def size(self, topic: str, queue_id: int) -> Steps[int]:
-        """Return the bytes of records of a queue, as a cooperative task: the sum over its units, behind its
-        compacted part."""
-        queue = self._queues.get(topic, queue_id)
-        if queue is None:
-            return 0
-        total = 0
-        if isinstance(queue, BatchConsumeQueue):
-            begin = max(queue.min_offset, queue.compacted_end)
-            if queue.min_offset < queue.compacted_end:
-                total = self._compacted.of(queue).size_from(queue.min_offset)
-            number, end = queue.number_of(begin), queue.end
-            while number < end:
-                units = list(queue.units_from(number, _COUNTED_A_STEP))
-                if not units:
-                    break
-                total += sum([unit.size for unit in units])
-                number += len(units)
-                yield
-            return total
-        offset, end = queue.min_offset, queue.max_offset
-        while offset < end:
-            data = queue.units(offset, min(_COUNTED_A_STEP, end - offset))
-            count = len(data) // UNIT_SIZE
-            if not count:
-                break
-            total += sum([size for _, size, _ in UNIT.iter_unpack(data[: count * UNIT_SIZE])])
-            offset += count
-            yield
-        return total
 
 
 class BatchesResult:

@@ -7,10 +7,10 @@ user is the one named in the request: authenticated with access control, unverif
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
-from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import ConfigError
@@ -21,6 +21,7 @@ from mqgateway.gateway.access.signature import ACCESS_KEY
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.version_4 import AclRequestCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.runtime.outcomes import then
 
 NAMES = (
     "topic",
@@ -144,7 +145,8 @@ def _audited(function: Any, names: Names, audit: Audit, refusal: Refusal) -> Any
         return outcome
 
     def later(reply: Any, call: Call) -> Any:
-        return reply.addBoth(report, call) if isinstance(reply, Deferred) else report(reply, call)
+        noted = partial(report, call=call)
+        return then(reply, noted, noted)
 
     def in_steps(steps: Steps[Any], call: Call) -> Steps[Any]:
         try:

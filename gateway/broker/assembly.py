@@ -270,8 +270,9 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     replicas = broker.produce.durability.replicas
     stream: ReplicationStream = PlainStream(broker.store_options, broker.store)
     if isinstance(replicas, AgreedReplicas):
-        stream = EpochStream(broker.store_options, broker.store, broker.role, replicas, epochs)
-        stream.on_cut = lambda: _forget_end(broker)
+        stream = EpochStream(
+            broker.store_options, broker.store, broker.role, replicas, epochs, lambda: _forget_end(broker)
+        )
     replication = Replication(broker, reactor, client.request, stream)
     reader = ForeignReader(options, client.request, cluster.name_servers)
     broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
@@ -286,6 +287,7 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     if isinstance(replicas, AgreedReplicas):
         controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
         broker.controlled = controlled
+    cluster.registration.watch_master(replication.on_master if controlled is None else controlled.on_master)
     ledger = _ledger_member(broker, reactor)
     if ledger is not None:
         replication.leader_sends_log = ledger.is_following

@@ -52,7 +52,7 @@ class PeriodicWork:
         # A new master serves clients only after its services have resumed.
         broker.role.on_change(lambda before, after: self.within(0))
         if group.escape is not None:
-            group.escape.on_ended = lambda: self.within(0)
+            group.escape.watch_ends(lambda: self.within(0))
 
     def start(self) -> None:
         """Start the ticks."""

@@ -19,6 +19,7 @@ from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPop, ParkedPops
+from mqgateway.gateway.runtime.outcomes import is_pending_or, resolve
 
 ANSWER_EARLY_MILLIS = 50
 """Milliseconds before its deadline at which a parked request is answered. RocketMQ: `PopRequest.isTimeout`.
@@ -102,37 +103,28 @@ def wait(
     place: OrderKey,
     wanted: Wanted,
     millis: int,
-    look: Callable[[bool], T | Deferred[T] | None],
+    look: Callable[[], T | Deferred[T]],
+    is_found: Callable[[T], bool],
 ) -> Deferred[T] | None:
-    """Park a request until `look` returns a result or a Deferred of one.
+    """Park a request until `look` returns a result that answers it, or a Deferred of one.
 
-    `look` must do so when its argument is True: the deadline has passed. Return None if no request can be
-    parked.
+    After the deadline any result does. Return None if no request can be parked.
     """
-    is_cancelled = False
-
-    def cancel(_: Deferred[T]) -> None:
-        nonlocal is_cancelled
-        is_cancelled = True
-        parked.forget(pop)
 
     def resume(is_last: bool) -> bool:
-        if is_cancelled:
+        if waiting.called:  # cancelled
             return True
         try:
-            outcome = look(is_last)
+            outcome = look()
         except Exception:
             waiting.errback()
             return True
-        if outcome is None:
+        if not is_last and not is_pending_or(outcome, is_found):
             return False
-        if isinstance(outcome, Deferred):
-            outcome.addBoth(lambda result: None if is_cancelled else waiting.callback(result))
-        else:
-            waiting.callback(outcome)
+        resolve(waiting, outcome)
         return True
 
-    waiting: Deferred[T] = Deferred(cancel)
+    waiting: Deferred[T] = Deferred(lambda _: parked.forget(pop))
     place = place._replace(queue_id=max(place.queue_id, ANY_QUEUE))
     pop = ParkedPop(connection, place, wanted, elapsed_millis(broker.clock) + millis, resume)
     return waiting if parked.hold(pop) else None

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Unpack
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.engine.message import PROPERTY_POP_CK
 from mqgateway.gateway.client import arguments
@@ -78,7 +79,7 @@ class SimpleConsumer(GroupConsumer):
         self._popper = Popper(self.client, self.group)
         self._turn = 0
         self._hand: Hand | None = None
-        self._pauses: set[Deferred[None]] = set()
+        self._waits: set[Deferred[None]] = set()
         self.is_ending = False
 
     # Its life
@@ -99,8 +100,7 @@ class SimpleConsumer(GroupConsumer):
             for message in hand.messages[hand.given :]:
                 await self._give_back(message)
         await self._part()
-        for pause in list(self._pauses):
-            pause.callback(None)
+        self._end_waits()
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
@@ -149,7 +149,7 @@ class SimpleConsumer(GroupConsumer):
         hand = self._hand
         while self.is_running and not self.is_ending and (hand is None or hand.is_empty):
             try:
-                messages = await self.receive()
+                messages = await self._receive_until_ended()
             except BadArgument:
                 raise
             except ClientError as error:
@@ -164,11 +164,49 @@ class SimpleConsumer(GroupConsumer):
     def _is_before(self, until: int) -> bool:
         return self.client.steady.now() < until
 
+    async def _receive_until_ended(self) -> list[ReceivedMessage]:
+        """Return the next messages; none at once when the loop is to end. Messages that arrive after that are
+        returned to the broker. Raises as `receive`."""
+        received: list[ReceivedMessage] = []
+        failures: list[Failure] = []
+        over: Deferred[None] = Deferred()
+
+        def done(result: list[ReceivedMessage] | Failure) -> None:
+            if isinstance(result, Failure):
+                failures.append(result)
+            elif over.called:
+                self._return_late(result)
+            else:
+                received.extend(result)
+            if not over.called:
+                over.callback(None)
+
+        self._waits.add(over)
+        self.receive().addBoth(done)
+        try:
+            await over
+        finally:
+            self._waits.discard(over)
+        for failure in failures:
+            failure.raiseException()
+        return received
+
+    def _return_late(self, messages: list[ReceivedMessage]) -> None:
+        if self.is_running:
+            for message in messages:
+                self.client.spawn(self._give_back(message))
+
     def end_iteration(self) -> None:
-        """Let a loop over the consumer end after the message that it is at."""
+        """End a loop over the consumer after its current message, or at once if it waits for one."""
         self.is_ending = True
         if self._hand is not None:
             self._hand.is_ended = True
+        self._end_waits()
+
+    def _end_waits(self) -> None:
+        for wait in list(self._waits):
+            if not wait.called:
+                wait.callback(None)
 
     def handled(self) -> None:
         """A loop was left: what it has handled it has acknowledged."""
@@ -190,19 +228,20 @@ class SimpleConsumer(GroupConsumer):
                 return []
             if schedule.seconds() - asked_at < min(left, TURN_MILLIS / 1000) / 2:
                 await self._pause(min(left, REST_SECONDS))
-                if not self.is_running:
+                if not self.is_running or self.is_ending:
                     return []
 
     async def _pause(self, seconds: float) -> None:
-        """Wait until the time is over or the consumer is closed; timers of a closed client never fire."""
+        """Wait until the time is over, the loop is to end or the consumer is closed, as timers of a closed
+        client never fire."""
         over: Deferred[None] = Deferred()
         timer = self.client.schedule.later(seconds, over.callback, None)
-        self._pauses.add(over)
+        self._waits.add(over)
         try:
             await over
         finally:
             timer.cancel()
-            self._pauses.discard(over)
+            self._waits.discard(over)
 
     async def _received(self, count: int, hidden: int, wait_millis: int) -> list[ReceivedMessage]:
         """Ask every broker of every topic once, then wait at one of them; each time at the next."""

@@ -7,14 +7,15 @@ or acknowledge name messages by their ids.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import GrpcCall, Method, Methods, ServerStream, Unary
 from mqgateway.gateway.metrics.spans import About, MessageSpans
+from mqgateway.gateway.runtime.outcomes import then
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -67,9 +68,8 @@ class GrpcSpans:
             except Exception as error:
                 self._spans.end(span, type(error).__name__, str(error))
                 raise
-            if isinstance(outcome, Deferred):
-                return outcome.addBoth(self._over, span)
-            return self._over(outcome, span)
+            over = partial(self._over, span=span)
+            return then(outcome, over, over)
 
         return Unary(method.request, answer)
 

@@ -47,6 +47,11 @@ class KafkaCall:
         """The name that the client gives itself; empty for none."""
         return self.header.client_id or ""
 
+    @property
+    def client_host(self) -> str:
+        """The address of the client without its port."""
+        return self.connection.address.rpartition(":")[0].strip("[]")
+
     def admit(self, use: Use, *needs: Need) -> Permit:
         """Admit a part of the request that needs these rights. Raises `NotAdmitted`, `OperationError`.
 

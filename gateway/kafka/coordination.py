@@ -10,12 +10,12 @@ from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.broker_offsets import BrokerOffsets
 from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group import GroupState
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
 from mqgateway.gateway.kafka.group_names import kafka_group
+from mqgateway.gateway.kafka.group_topics import GroupTopics
 from mqgateway.gateway.kafka.topics import Topics
 
 MINUTE = 60 * 1000
@@ -49,6 +49,7 @@ class Coordination:
             operations.clock,
             _groups_log(operations) if records is None else records,
             BrokerOffsets(operations, topics),
+            GroupTopics(operations, topics),
             new_id=lambda: str(uuid.uuid4()),
             retention=lambda: options.file_reserved_time * HOUR,
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),
@@ -65,4 +66,4 @@ class Coordination:
         """Return True if a group, by RocketMQ's name, has members that speak Kafka's protocol."""
         group_id = kafka_group(name)
         group = None if group_id is None else self.coordinator.groups.get(group_id)
-        return group is not None and group.state is not GroupState.EMPTY
+        return group is not None and not group.is_empty

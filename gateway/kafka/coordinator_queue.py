@@ -18,6 +18,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.kafka.coordinator_topic import NotReadable, Span
 from mqgateway.gateway.kafka.creation import new_topic
+from mqgateway.gateway.runtime.outcomes import then
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +56,14 @@ class CoordinatorQueue:
         appended = operations.batches.append(
             permit, self._topic, QUEUE, Batch(memoryview(batch)), is_all=True
         )
-        return appended.addCallback(_base_offset) if isinstance(appended, Deferred) else appended.base_offset
+        return then(appended, _base_offset)
 
     def read(self, offset: int) -> Sequence[Span] | Deferred[Sequence[Span]]:
         """See `BatchQueue`. What is not in memory is brought there by a worker."""
         permit = self._operations.gate.internal(Use.PULL)
         position = ReadPosition(self._topic, QUEUE, offset, READ_BYTES)
         found = self._operations.batches.fetch(permit, [position], 0, READ_BYTES, 0)
-        return found.addCallback(self._spans) if isinstance(found, Deferred) else self._spans(found)
+        return then(found, self._spans)
 
     def _spans(self, found: list[ReadBatches]) -> Sequence[Span]:
         [one] = found

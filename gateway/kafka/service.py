@@ -5,6 +5,7 @@ from __future__ import annotations
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.configs import Configs
+from mqgateway.gateway.kafka.api.consumer_groups import ConsumerGroupRequests
 from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
 from mqgateway.gateway.kafka.api.fetch import Fetch
 from mqgateway.gateway.kafka.api.groups import GroupAccess, Groups
@@ -55,6 +56,7 @@ class KafkaService:
             **Fetch(operations, topics).handlers(),
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
+            **ConsumerGroupRequests(coordinator, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }

@@ -39,7 +39,7 @@ from mqgateway.gateway.remoting.limits import BodyLimit
 log = logging.getLogger(__name__)
 
 RequestFunction = Callable[[Any, Call], "Reply | Deferred[Reply]"]
-Served = Reply | Deferred[Reply] | Steps[Reply] | Steps[Reply | Deferred[Reply]]
+Served = Reply | Deferred[Reply] | Steps[Reply | Deferred[Reply]]
 LongRequestFunction = Callable[[Any, Call], Served]
 Answer = bytes | Deferred[bytes | None] | None
 CarryOut = Callable[[RemotingCommand, Peer], "Answer | Steps[Answer]"]

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Clockwork, Timer
+from mqgateway.gateway.runtime.outcomes import resolve
 
 log = logging.getLogger(__name__)
 
@@ -71,12 +72,10 @@ class LongWork:
                 return error
 
         def done(result: T | Deferred[T] | Exception) -> None:
-            if isinstance(result, Deferred):
-                result.chainDeferred(outcome)
-            elif isinstance(result, Exception):
+            if isinstance(result, Exception):
                 outcome.errback(result)
             else:
-                outcome.callback(result)
+                resolve(outcome, result)
 
         self.add(lane, caught(), done)
         return outcome

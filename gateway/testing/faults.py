@@ -24,6 +24,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_response
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import CarryOut, Dispatcher
+from mqgateway.gateway.runtime.outcomes import then
 
 SEND = (
     RequestCode.SEND_MESSAGE,
@@ -135,9 +136,8 @@ class Faults:
         if fault.what == "cut":
             peer.abort()  # type: ignore[attr-defined]
         elif fault.what == "drop_answer":
-            answer = carry_out(command, peer)
-            if isinstance(answer, Deferred):
-                return answer.addCallback(lambda _: None)
+            answer: Any = carry_out(command, peer)
+            return then(answer, lambda _: None)
         elif fault.what == "delay":
             return self._later(fault.seconds, carry_out, command, peer)
         return None

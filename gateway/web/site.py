@@ -19,6 +19,7 @@ from twisted.web.server import NOT_DONE_YET
 from twisted.web.server import Request as TwistedRequest
 
 from mqgateway.gateway.broker.operations import OperationError, Reason
+from mqgateway.gateway.runtime.outcomes import pending
 from mqgateway.gateway.web import openapi
 from mqgateway.gateway.web.api.routes import routes as api_routes
 from mqgateway.gateway.web.call import Caller, WebCall
@@ -216,10 +217,11 @@ class ConsolePages(Resource):
     ) -> bytes | int:
         if isinstance(outcome, Coroutine):
             outcome = Deferred.fromCoroutine(outcome)
-        if not isinstance(outcome, Deferred):
+        waiting = pending(outcome)
+        if waiting is None:
             return self._done(request, route, call, outcome, headers)
         gone = request.notifyFinish()
-        gone.addErrback(lambda _: outcome.cancel())
+        gone.addErrback(lambda _: waiting.cancel())
 
         def write(answer: Callable[[], bytes]) -> None:
             if not gone.called:
@@ -234,8 +236,8 @@ class ConsolePages(Resource):
                 log.error("%s %s failed", route.method, route.path, exc_info=error)
                 write(lambda: _error(request, ApiError(500, "it failed; see the broker's log")))
 
-        outcome.addCallback(lambda value: write(lambda: self._done(request, route, call, value, headers)))
-        outcome.addErrback(failed)
+        waiting.addCallback(lambda value: write(lambda: self._done(request, route, call, value, headers)))
+        waiting.addErrback(failed)
         return NOT_DONE_YET
 
     def _done(self, request: Any, route: Route, call: WebCall, value: Any, headers: dict[str, str]) -> bytes:

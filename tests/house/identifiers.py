@@ -1,7 +1,7 @@
 """Check the names that the code defines; `python -m tests.house.identifiers` prints the findings.
 
-Checked are modules, classes, functions, parameters, attributes and constants of the product, its tests,
-scripts and benchmarks. Local variables are not. `tests/house/english.py` checks the prose.
+Checked are modules, classes, functions, parameters, attributes, constants and local variables of the product,
+its tests, scripts and benchmarks. `tests/house/english.py` checks the prose.
 """
 
 from __future__ import annotations
@@ -33,12 +33,18 @@ WORDS = {
     r"let_in|stand_before": "authenticate, intercept",
     r"light_queues?": "lmq",
     r"liting|slowing|transacting": "lite, throttling, transactions",
+    r"pieces?": "chunk, part, range, item",
+    r"seal(?:s|ed|ing)?": "checksum, encrypt",
+    r"faces?": "facade, API",
+    r"nouns?": "resource",
+    r"came": "received, arrived, result",
 }
 """Private words as patterns, each with the term to write instead."""
 
 ACCEPTED = {
     "NOBODY": "a role, as the console's API spells it",
     "max_escapes_under_way": "a setting, maxEscapesUnderWay",
+    "max_queue_pieces": "a setting, maxQueuePieces",
 }
 """Names with private words that are part of an interface, and of which."""
 
@@ -83,18 +89,8 @@ def defined_names(module: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.arg
             case ast.Attribute(ctx=ast.Store()):
                 yield node.lineno, node.attr
-        if isinstance(node, ast.Module | ast.ClassDef):
-            yield from _assigned(node)
-
-
-def _assigned(scope: ast.Module | ast.ClassDef) -> Iterator[tuple[int, str]]:
-    """Yield the names that the body of a module or class assigns: constants and fields."""
-    for statement in scope.body:
-        if isinstance(statement, ast.Assign | ast.AnnAssign):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for node in (node for target in targets for node in ast.walk(target)):
-                if isinstance(node, ast.Name):
-                    yield node.lineno, node.id
+            case ast.Name(ctx=ast.Store()):
+                yield node.lineno, node.id
 
 
 if __name__ == "__main__":

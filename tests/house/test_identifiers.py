@@ -15,7 +15,7 @@ def test_accepted_names_have_private_words() -> None:
     assert all(map(term_for, ACCEPTED))
 
 
-def test_defined_names_are_those_of_interfaces() -> None:
+def test_defined_names_include_local_variables() -> None:
     source = """
 LIMIT = 1
 class Reader:
@@ -24,7 +24,7 @@ class Reader:
         self.position = local = offset
 """
     names = {name for _, name in defined_names(ast.parse(source))}
-    assert names == {"LIMIT", "Reader", "size", "read", "self", "offset", "position"}
+    assert names == {"LIMIT", "Reader", "size", "read", "self", "offset", "position", "local"}
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,8 @@ class Reader:
         ("SlaveDoor", True),
         ("_go_on", True),
         ("IDLE_BEAT_SECONDS", True),
+        ("BATCH_PIECES", True),
+        ("preface", False),
         ("heart_beat", False),
         ("heartbeat", False),
         ("broadcast", False),

@@ -63,7 +63,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.message",
         "engine.steps",
     ),
-    "gateway.runtime": ("gateway.runtime", "engine.clock", "engine.disk", "engine.worker"),
+    "gateway.runtime": ("gateway.runtime", "engine.clock", "engine.disk", "engine.steps", "engine.worker"),
     "gateway.remoting": (
         "gateway.remoting",
         "gateway.runtime",
@@ -78,6 +78,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.access": (
         "gateway.access",
         "gateway.remoting.call",
+        "gateway.runtime.outcomes",
         "gateway.codec",
         "engine.tables",
         "engine.lenient_json",
@@ -104,7 +105,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine",
     ),
     "gateway.grpc.front_end": ("gateway.grpc", "gateway.front_end"),
-    "gateway.grpc.spans": ("gateway.grpc", "gateway.metrics.spans"),
+    "gateway.grpc.spans": ("gateway.grpc", "gateway.metrics.spans", "gateway.runtime.outcomes"),
     "gateway.grpc.faults": ("gateway.grpc", "gateway.testing.faults", "gateway.codec"),
     "gateway.grpc": (
         "gateway.grpc",
@@ -120,8 +121,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.record_batches",
         "engine.steps",
     ),
+    "gateway.kafka.pattern_syntax": (),
+    "gateway.kafka.patterns": ("gateway.kafka.pattern_syntax", "engine.steps"),
+    "gateway.kafka.consumer_groups": (
+        "gateway.kafka.consumer_groups",
+        "gateway.kafka.coordinator",
+        "gateway.kafka.patterns",
+        "gateway.kafka.pattern_syntax",
+        "gateway.kafka.codec",
+        "engine.record_batches",
+        "engine.clock",
+        "engine.steps",
+    ),
     "gateway.kafka.coordinator": (
         "gateway.kafka.coordinator",
+        "gateway.kafka.consumer_groups",
         "gateway.kafka.codec",
         "engine.record_batches",
         "engine.clock",

@@ -45,8 +45,8 @@ class Client:
         start: Starts the program, given the runtime for those that need nothing but Java or a Linux, and
             the runtime of this machine.
         compressions: The codecs it has.
-        lacks: Features that it does not have: `cooperative`, `static`, `null_headers`. Scenarios marked with
-            `needs` are left out.
+        lacks: Features that it does not have: `cooperative`, `static`, `null_headers`, `consumer_protocol`.
+            Scenarios marked with `needs` are left out.
     """
 
     start: Callable[[Runtime, Runtime], Process]
@@ -83,14 +83,20 @@ def _rust(contained: Runtime, local: Runtime) -> Process:
     return local.run([str(rust_driver())])
 
 
+CLASSIC_ONLY = frozenset({"consumer_protocol"})
+"""Features lacking in clients that have classic groups only, or the consumer protocol as a preview."""
+
 CLIENTS: Mapping[str, Client] = {
-    **{f"java-{version}": Client(_java(version)) for version in CLIENT_VERSIONS},
+    **{
+        f"java-{version}": Client(_java(version), lacks=frozenset() if version[0] == "4" else CLASSIC_ONLY)
+        for version in CLIENT_VERSIONS
+    },
     "librdkafka": Client(_python("librdkafka_driver")),
-    "kafka-python": Client(_python("kafka_python_driver"), lacks=frozenset({"null_headers"})),
-    "aiokafka": Client(_python("aiokafka_driver"), lacks=frozenset({"cooperative"})),
-    "franz-go": Client(_go("franz-go")),
-    "sarama": Client(_go("sarama"), lacks=frozenset({"cooperative"})),
-    "kafkajs": Client(_node, lacks=frozenset({"cooperative", "static", "null_headers"})),
+    "kafka-python": Client(_python("kafka_python_driver"), lacks=CLASSIC_ONLY | {"null_headers"}),
+    "aiokafka": Client(_python("aiokafka_driver"), lacks=CLASSIC_ONLY | {"cooperative"}),
+    "franz-go": Client(_go("franz-go"), lacks=CLASSIC_ONLY),
+    "sarama": Client(_go("sarama"), lacks=CLASSIC_ONLY | {"cooperative"}),
+    "kafkajs": Client(_node, lacks=CLASSIC_ONLY | {"cooperative", "static", "null_headers"}),
     "rdkafka-rust": Client(_rust),
 }
 
@@ -183,7 +189,8 @@ class Member:
     """A member of a group, which reads one topic until it is closed.
 
     Args:
-        assignor: `range`, `roundrobin` or `cooperative`.
+        assignor: `range`, `roundrobin` or `cooperative`; with the consumer protocol `uniform` or `range`.
+        protocol: `classic`, or `consumer` for KIP-848.
         instance: The name of a static member.
         start: Where a new group begins: `earliest` or `latest`.
     """
@@ -199,6 +206,7 @@ class Member:
         assignor: str = "range",
         instance: str | None = None,
         start: str = "earliest",
+        protocol: str = "classic",
     ) -> None:
         self._client = client
         self.name = f"member-{next(self._names)}"
@@ -207,6 +215,7 @@ class Member:
         self._assignment: list[int] = []
         self._is_open = True
         options = {"assignor": assignor, "instance": instance, "from": start, "session": SESSION_MILLIS}
+        options["protocol"] = protocol
         self._ask("join", bootstrap=client.address, group=group, topic=topic, **options)
 
     def poll(self) -> Member:

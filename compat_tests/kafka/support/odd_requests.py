@@ -123,6 +123,29 @@ def contents(topic: str) -> Iterator[Odd]:
     yield asked("DeleteGroups", 2, groups_names=["no-group"])
     yield asked("OffsetDelete", 0, group_id="no-group")
     yield asked("OffsetFetch", 5, group_id="no-group", topics=[{"name": topic, "partition_indexes": [0, 7]}])
+    for pattern in ("(", "a**", "[b-a]", "(no-id)+"):
+        yield asked("ListTransactions", 2, state_filters=["Odd"], transactional_id_pattern=pattern)
+    yield from consumer_groups(topic)
+
+
+def consumer_groups(topic: str) -> Iterator[Odd]:
+    """Yield requests of consumer groups that are refused."""
+    join = {
+        "group_id": "no-group",
+        "member_id": "m",
+        "member_epoch": 0,
+        "rebalance_timeout_ms": 5000,
+        "subscribed_topic_names": [topic],
+        "topic_partitions": [],
+    }
+    missing = ("rebalance_timeout_ms", "subscribed_topic_names", "topic_partitions")
+    unset = ({**join, name: -1 if name == missing[0] else None} for name in missing)
+    empty = ({**join, name: ""} for name in ("group_id", "member_id", "instance_id", "rack_id"))
+    epochs = ({**join, "member_epoch": epoch} for epoch in (-3, -2, -1, 1))
+    others = ({**join, "server_assignor": "none"}, {**join, "subscribed_topic_regex": "("})
+    for fields in (*unset, *empty, *epochs, *others):
+        yield asked("ConsumerGroupHeartbeat", 1, **fields)
+    yield asked("ConsumerGroupDescribe", 1, group_ids=["no-group", ""])
 
 
 def asked(name: str, version: int, **fields: Value) -> Odd:

@@ -43,15 +43,8 @@ class RegistrationWait(NamedTuple):
     heard: Deferred[None]
 
 
-def _ignore(main_address: str | None, ha_address: str | None) -> None:
-    """Ignore the master's addresses."""
-
-
 class BrokerRegistration:
-    """This broker's entry with all name servers of `namesrvAddr`, kept up to date from `start` to `stop`.
-
-    `on_master` is called with both addresses of the group's master each time a name server returns them.
-    """
+    """This broker's entry with all name servers of `namesrvAddr`, kept up to date from `start` to `stop`."""
 
     def __init__(
         self,
@@ -77,9 +70,13 @@ class BrokerRegistration:
         self._waiting: deque[RegistrationWait] = deque()
         self._expiring: Timer | None = None
         self._is_running = False
-        self.on_master: Callable[[str | None, str | None], None] = _ignore
+        self._master_watchers: list[Callable[[str | None, str | None], None]] = []
         self.announcement = Announcement(options, topics, mappings, role, reachable)
         role.on_change(self._role_changed)
+
+    def watch_master(self, callback: Callable[[str | None, str | None], None]) -> None:
+        """Call back with both addresses of the group's master each time a name server returns them."""
+        self._master_watchers.append(callback)
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         if not self._is_running:
@@ -197,7 +194,8 @@ class BrokerRegistration:
         RocketMQ: `handleRegisterBrokerResult`, `TopicConfigManager.updateOrderTopicConfig`.
         """
         header = RegisterBrokerResponseHeader.decode(answer.ext_fields)
-        self.on_master(header.master_addr, header.ha_server_addr)
+        for callback in self._master_watchers:
+            callback(header.master_addr, header.ha_server_addr)
         if not answer.body:
             return
         named = [self._topics.get(name) for name in KVTable.decode(answer.body).table]

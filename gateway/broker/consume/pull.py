@@ -47,6 +47,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
 )
 from mqgateway.gateway.broker.consume.slave_pulls import as_slave
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.runtime.outcomes import resolve
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -217,10 +218,7 @@ def _park(
         except Exception:
             waiting.errback()
             return
-        if isinstance(outcome, Deferred):  # the client may disconnect first
-            outcome.addBoth(lambda result: None if waiting.called else waiting.callback(result))
-        else:
-            waiting.callback(outcome)
+        resolve(waiting, outcome)  # the client may disconnect first
 
     deadline = elapsed_millis(broker.clock) + millis
     is_held_back = broker.store.is_held_back

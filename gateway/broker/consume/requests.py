@@ -28,7 +28,6 @@ from mqgateway.gateway.broker.operations import (
     PullOutcomeStatus,
     PullRequest,
     Use,
-    then,
 )
 from mqgateway.gateway.broker.refusals import CODES
 from mqgateway.gateway.broker.translated import Translated
@@ -61,6 +60,7 @@ from mqgateway.gateway.codec.headers.pull import (
     PROXY_FOR_BROADCAST,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.runtime.outcomes import then
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 """The field by which a client older than 5.5 requests a message by its unique key."""

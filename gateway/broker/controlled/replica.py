@@ -97,7 +97,6 @@ class ControlledReplica:
         self._next_question = self._next_heartbeat = self._next_leader = self._next_location = 0
         replicas.may_answer = self.is_authorized
         replication.server.on_gone = self.keeper.consider
-        broker.cluster.registration.on_master = self._on_master
 
     def now(self) -> int:
         """Return the time in ms of a monotonic clock."""
@@ -335,7 +334,7 @@ class ControlledReplica:
 
     # Address of the master
 
-    def _on_master(self, main_address: str | None, ha_address: str | None) -> None:
+    def on_master(self, main_address: str | None, ha_address: str | None) -> None:
         """Apply a name server's addresses of the master, if they are those of the controller's master."""
         if self._role.is_slave and main_address == self.master_address:
             self._replication.on_master(main_address, ha_address)

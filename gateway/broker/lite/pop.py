@@ -100,13 +100,16 @@ def _pop_or_wait(
     if outcome.is_found or left <= 0:
         return outcome
 
-    def look(is_last: bool) -> PopLiteOutcome | Deferred[PopLiteOutcome] | None:
-        again = reading(broker, lambda rounds: _pop(broker, request, may_wait=not rounds))
-        return again if is_last or isinstance(again, Deferred) or again.is_found else None
+    def look() -> PopLiteOutcome | Deferred[PopLiteOutcome]:
+        return reading(broker, lambda rounds: _pop(broker, request, may_wait=not rounds))
 
     place = OrderKey(request.client_id, request.group, ANY_QUEUE)
-    waiting = wait(broker, broker.lite.parked, connection, place, None, left, look)
+    waiting = wait(broker, broker.lite.parked, connection, place, None, left, look, _is_found)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
+
+
+def _is_found(outcome: PopLiteOutcome) -> bool:
+    return outcome.is_found
 
 
 def _check(broker: Broker, request: ReceiveLite, connection: ClientConnection) -> None:

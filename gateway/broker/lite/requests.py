@@ -31,6 +31,7 @@ from mqgateway.gateway.codec.headers import (
     PopLiteMessageResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
+from mqgateway.gateway.runtime.outcomes import then
 
 NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
 """Header of every refusal."""
@@ -54,7 +55,7 @@ def pop_lite_message(operations: Operations, permit: Permit, call: Call) -> Repl
         outcome = operations.pop.receive_lite(permit, wanted)
     except OperationError as error:
         return Reply(CODES[error.reason], NOTHING_POPPED, remark=error.message)
-    return outcome.addCallback(_popped) if isinstance(outcome, Deferred) else _popped(outcome)
+    return then(outcome, _popped)
 
 
 def _popped(outcome: PopLiteOutcome) -> Reply:

@@ -60,8 +60,7 @@ class LiteState:
         self.rules = LiteRules(options, tables.topics, tables.groups)
         self.orders = Orders(options, environment.disk, "")
         self.lifetimes = Lifetimes(options, store, self.rules)
-        self.subscriptions = Subscriptions(options, self.rules, self._restart)
-        self.subscriptions.on_excluded = self._notify_excluded
+        self.subscriptions = Subscriptions(options, self.rules, self._restart, self._notify_excluded)
         self.events = Events(
             options,
             clock,

@@ -101,14 +101,13 @@ from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOpe
 from mqgateway.gateway.broker.operations.time_search import TimedOffset
 from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, TransactionOperations
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.polling import PollingStatus
 from mqgateway.gateway.broker.pop.acks import CheckpointAcks
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
 from mqgateway.gateway.broker.pop.reading import Receive
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send_back import SendBack
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
 from mqgateway.gateway.broker.receipts import Delivery
@@ -216,7 +215,6 @@ __all__ = [
     "TurnState",
     "Use",
     "Watch",
-    "then",
 ]
 
 

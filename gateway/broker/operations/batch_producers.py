@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail
 
 from mqgateway.engine.message import Message
 from mqgateway.engine.producers.batch import ProducerBatch, of_header
@@ -25,6 +25,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.operations.batch_queues import PUT_OK, BatchQueues, failure
 from mqgateway.gateway.broker.operations.gate import Permit
 from mqgateway.gateway.broker.operations.uses import Use
+from mqgateway.gateway.runtime.outcomes import as_deferred
 
 LEADER_EPOCH: Final = 0
 
@@ -95,7 +96,7 @@ class BatchProducers(BatchQueues):
             outcome = self._write_marker(permit, topic, queue_id, marker)
         except OperationError as error:
             return fail(error)
-        return outcome if isinstance(outcome, Deferred) else succeed(outcome)
+        return as_deferred(outcome)
 
     def _write_marker(self, permit: Permit, topic: str, queue_id: int, marker: Marker) -> int | Deferred[int]:
         self._gate.enter(permit, Use.SEND)

@@ -16,7 +16,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
 from mqgateway.gateway.broker.operations.gate import Gate
-from mqgateway.gateway.broker.produce.send import FAILED, WAITING_FOR_FLUSH
+from mqgateway.gateway.broker.produce.put import FAILED, WAITING_FOR_FLUSH
 from mqgateway.gateway.broker.static_topics.state import led_queue
 
 T = TypeVar("T")

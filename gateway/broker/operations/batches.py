@@ -58,6 +58,7 @@ from mqgateway.gateway.broker.operations.batch_queues import (
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
 from mqgateway.gateway.broker.operations.time_search import FirstAt, Latest, SearchRange, TimedOffset
 from mqgateway.gateway.broker.operations.uses import Use
+from mqgateway.gateway.runtime.outcomes import resolve
 
 FETCH_GROUP: Final = "KAFKA_FETCH"
 """The group under which statistics count reads: a request of Kafka's names none."""
@@ -299,10 +300,7 @@ class BatchOperations(BatchProducers):
             except Exception:
                 waiting.errback()
                 return
-            if isinstance(outcome, Deferred):
-                outcome.addBoth(lambda result: None if waiting.called else waiting.callback(result))
-            else:
-                waiting.callback(outcome)
+            resolve(waiting, outcome)
 
         places = {
             (one.topic, self._own_queue(one.topic, one.queue_id)): one.offset for one in fetch.positions

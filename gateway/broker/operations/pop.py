@@ -153,7 +153,7 @@ class Pop:
 
     def change_invisible_time(
         self, permit: Permit, delivery: Delivery, millis: int, *, is_suspended: bool = False
-    ) -> Receipt | Deferred[Receipt] | None:
+    ) -> Receipt | Deferred[Receipt | None] | None:
         """Hide a message for so long from now on, and return its new receipt; None if it was not stored.
 
         Suspended, the delivery does not count. Raises `OperationError`.

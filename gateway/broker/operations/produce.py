@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred
@@ -18,8 +18,8 @@ from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.produce import timers
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.reply import ReplyOutcome, send_reply
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send import send as send_here
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
@@ -128,7 +128,7 @@ class ProduceOperations:
 
     def _run(self, sent: Sent | Steps[Sent]) -> Sent:
         self._gate.leave(sent)
-        if isinstance(sent, SendOutcome | Deferred):
+        if isinstance(sent, SendOutcome) or not isinstance(sent, Generator):
             return sent
         return self._gate.leave(self._runner.run(LANE, sent))
 

@@ -5,19 +5,23 @@ None of it shows a message, so only `sizes`, which is long, takes a permit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.administration import Positions
+from mqgateway.engine.store.cold import ColdRead
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cold import ROUNDS, brought
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
 from mqgateway.gateway.broker.operations.uses import Use
 
+T = TypeVar("T")
+
 LANE: Final = "sizes"
-"""Sizes are added up one request after another."""
+"""Sizes are added up one request after another, except while units are loaded from the disk."""
 
 
 class StoreState(NamedTuple):
@@ -122,10 +126,49 @@ class StorageOperations:
     def sizes(self, permit: Permit, queues: Sequence[tuple[str, int]]) -> Deferred[list[int]]:
         """Return the bytes of the records that each queue has."""
         self._gate.enter(permit, Use.QUERY)
-        return self._runner.run(LANE, self._sizes(queues))
+        return _Sizes(self._broker, self._runner, queues).run()
 
-    def _sizes(self, queues: Sequence[tuple[str, int]]) -> Steps[list[int] | Deferred[list[int]]]:
+
+class _Sizes:
+    """A sum of record sizes for each of some queues.
+
+    It is resumed where it was once a worker has loaded the units that it reads next.
+    """
+
+    def __init__(self, broker: Broker, runner: Runner, queues: Sequence[tuple[str, int]]) -> None:
+        self._broker = broker
+        self._runner = runner
+        self._task = self._count(queues)
+        self._loading: Deferred[None] | None = None
+
+    def run(self) -> Deferred[list[int]]:
+        """Begin to count, or resume it."""
+        return self._runner.run(LANE, self._steps())
+
+    def _steps(self) -> Steps[list[int] | Deferred[list[int]]]:
+        """Count up to the end, or until units must be loaded."""
+        while self._loading is None:
+            try:
+                next(self._task)
+            except StopIteration as end:
+                sizes: list[int] = end.value
+                return sizes
+            yield
+        loading, self._loading = self._loading, None
+        return loading.addCallback(lambda _: self.run())
+
+    def _count(self, queues: Sequence[tuple[str, int]]) -> Steps[list[int]]:
         found: list[int] = []
         for topic, queue_id in queues:
-            found.append((yield from self._broker.store.batches.size(topic, queue_id)))
+            found.append((yield from self._broker.store.sizes.size(topic, queue_id, self._reading)))
         return found
+
+    def _reading(self, attempt: Callable[[bool], T]) -> Steps[T]:
+        """Return the outcome of `attempt(may_wait)`, once what it needs is in memory."""
+        for _ in range(ROUNDS):
+            try:
+                return attempt(False)
+            except ColdRead as cold:
+                self._loading = brought(self._broker, cold)
+                yield
+        return attempt(True)

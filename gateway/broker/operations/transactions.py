@@ -15,10 +15,10 @@ from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.consume.query import query_message
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.records import half_at
 from mqgateway.gateway.broker.transactions import checks
 from mqgateway.gateway.broker.transactions.ends import TransactionEnd, end_transaction
+from mqgateway.gateway.runtime.outcomes import then
 
 FOREVER = 2**62
 COPIES_MAX = 64

@@ -9,6 +9,7 @@ delivered again. RocketMQ: `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
@@ -26,6 +27,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
 from mqgateway.gateway.broker.pop.checks import known_topic, no_queue
 from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, stale
+from mqgateway.gateway.runtime.outcomes import then
 
 
 class CheckpointAcks(NamedTuple):
@@ -155,7 +157,7 @@ def _acknowledge_many(
 
 def change_invisible_time(
     broker: Broker, delivery: Delivery, millis: int, connection: ClientConnection, *, is_suspended: bool
-) -> Receipt | Deferred[Receipt] | None:
+) -> Receipt | Deferred[Receipt | None] | None:
     """Change when a message is visible again, and return its new receipt.
 
     If `is_suspended`, the delivery does not count. Return None if the queue does not contain the message.
@@ -186,8 +188,7 @@ def change_invisible_time(
     )
     ack = Ack(old, (offset,))
     put = broker.pop.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
-    stored = _stored(broker, put)
-    return changed if stored is None else stored.addCallback(lambda _: changed)
+    return then(_stored(broker, put), lambda _: changed)
 
 
 def _check_queue(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> None:
@@ -219,8 +220,10 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
 
     Raises `OperationError` if it was not stored.
     """
-    if isinstance(put, Deferred):
-        return put.addCallback(lambda result: _stored(broker, result))
+    return then(put, partial(_check_stored, broker))
+
+
+def _check_stored(broker: Broker, put: PutResult) -> Deferred[None] | None:
     if put.status is not PutStatus.PUT_OK:
         raise OperationError(Reason.SYSTEM_ERROR, put.remark or put.status.name)
     if not broker.produce.durability.is_awaited:

@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.pop import Ack, PointKey
 from mqgateway.engine.store.message_store import PutResult
+from mqgateway.gateway.runtime.outcomes import then
 
 Store = Callable[[Sequence[Ack], int, int], "PutResult | Deferred[PutResult]"]
 Place = tuple[PointKey, int, int]
@@ -70,10 +71,8 @@ class GatheredAcks:
                 for waiting in gathered.waiting:
                     waiting.errback(error)
                 continue
-            if isinstance(stored, Deferred):
-                stored.addBoth(partial(_answer_all, gathered.waiting))
-            else:
-                _answer_all(gathered.waiting, stored)
+            answer = partial(_answer_all, gathered.waiting)
+            then(stored, answer, answer)
 
 
 def _answer_all(waiting: list[Deferred[PutResult]], result: PutResult | Failure) -> None:

@@ -42,6 +42,7 @@ from mqgateway.gateway.broker.polling import (
 from mqgateway.gateway.broker.pop.away import PopsAway, Taking
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
 from mqgateway.gateway.broker.pop.reading import PopReadResult, Receive, as_delivered, queues_to_read, read
+from mqgateway.gateway.runtime.outcomes import is_pending_or, then
 
 SCAN_ROUNDS = 16
 """Reads of one pop while they find only messages that its filter rejects."""
@@ -131,23 +132,29 @@ def _checked(
 
 def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome | Deferred[PopOutcome]:
     outcome = _pop(broker, checked, may_wait=not rounds)
-    if isinstance(outcome, Deferred):
+    if is_pending_or(outcome, _is_found):
         return outcome
     request, connection = checked.request, checked.connection
     left = time_left(request, clients_now(broker, connection))
-    if outcome.is_found or left <= 0:
+    if left <= 0:
         return outcome
     place = OrderKey(request.topic, request.group, request.queue_id)
     look = partial(_look, broker, checked)
-    waiting = wait(broker, broker.pop.parked, connection, place, checked.wanted, left, look)
-    return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
+    waiting = wait(broker, broker.pop.parked, connection, place, checked.wanted, left, look, _is_found)
+    return then(outcome, _not_parked) if waiting is None else waiting
 
 
-def _look(broker: Broker, checked: CheckedPop, is_last: bool) -> PopOutcome | Deferred[PopOutcome] | None:
+def _is_found(outcome: PopOutcome) -> bool:
+    return outcome.is_found
+
+
+def _not_parked(outcome: PopOutcome) -> PopOutcome:
+    return outcome._replace(status=PollingStatus.POLLING_FULL)
+
+
+def _look(broker: Broker, checked: CheckedPop) -> PopOutcome | Deferred[PopOutcome]:
     """Read again for a parked pop; a read that waits for the disk is answered whatever it finds."""
-    outcome = reading(broker, lambda rounds: _pop(broker, checked, may_wait=not rounds))
-    is_answer = is_last or isinstance(outcome, Deferred) or outcome.is_found
-    return outcome if is_answer else None
+    return reading(broker, lambda rounds: _pop(broker, checked, may_wait=not rounds))
 
 
 def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome | Deferred[PopOutcome]:

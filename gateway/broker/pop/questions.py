@@ -116,15 +116,16 @@ def notification(
         return NotificationOutcome(has_message)
     place = OrderKey(request.topic, request.group, request.queue_id)
     look = partial(_look, broker, request, topic, wanted)
-    waiting = wait(broker, broker.pop.parked_notifications, connection, place, wanted, left, look)
+    waiting = wait(broker, broker.pop.parked_notifications, connection, place, wanted, left, look, _is_found)
     return NotificationOutcome(False, is_polling_full=True) if waiting is None else waiting
 
 
-def _look(
-    broker: Broker, request: Watch, topic: TopicConfig, wanted: Wanted, is_last: bool
-) -> NotificationOutcome | None:
-    has_message = _has_message(broker, request, topic, wanted)
-    return NotificationOutcome(has_message) if has_message or is_last else None
+def _look(broker: Broker, request: Watch, topic: TopicConfig, wanted: Wanted) -> NotificationOutcome:
+    return NotificationOutcome(_has_message(broker, request, topic, wanted))
+
+
+def _is_found(outcome: NotificationOutcome) -> bool:
+    return outcome.has_message
 
 
 def _has_message(broker: Broker, request: Watch, topic: TopicConfig, wanted: Wanted) -> bool:

@@ -5,6 +5,7 @@ RocketMQ: `PopMessageProcessor`, `AckMessageProcessor`, `ChangeInvisibleTimeProc
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from twisted.internet.defer import Deferred
 
@@ -52,6 +53,7 @@ from mqgateway.gateway.codec.headers import (
     PopMessageResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.runtime.outcomes import then
 
 FROM_OLDEST = 0
 """A new group begins at the oldest message. RocketMQ: `ConsumeInitMode.MIN`."""
@@ -78,12 +80,10 @@ def pop_message(operations: Operations, permit: Permit, call: Call) -> Reply | D
         header.born_time,
     )
     outcome = operations.pop.receive(permit, wanted)
-    if isinstance(outcome, Deferred):
-        return outcome.addCallback(_popped, header.order)
-    return _popped(outcome, header.order)
+    return then(outcome, partial(_popped, header.order))
 
 
-def _popped(outcome: PopOutcome, is_ordered: bool) -> Reply:
+def _popped(is_ordered: bool, outcome: PopOutcome) -> Reply:
     finds = outcome.finds
     response = PopMessageResponseHeader(
         pop_time=outcome.pop_time,
@@ -174,7 +174,7 @@ def change_invisible_time(operations: Operations, permit: Permit, call: Call) ->
     changed = operations.pop.change_invisible_time(
         permit, _delivery(header), header.invisible_time, is_suspended=header.suspend
     )
-    return changed.addCallback(_changed) if isinstance(changed, Deferred) else _changed(changed)
+    return then(changed, _changed)
 
 
 def _changed(receipt: Receipt | None) -> Reply:
@@ -194,7 +194,7 @@ def peek_message(operations: Operations, permit: Permit, call: Call) -> Reply | 
     assert isinstance(header, PeekMessageRequestHeader)
     wanted = Peek(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
     outcome = operations.pop.peek(permit, wanted)
-    return outcome.addCallback(_peeked) if isinstance(outcome, Deferred) else _peeked(outcome)
+    return then(outcome, _peeked)
 
 
 def _peeked(outcome: PeekOutcome) -> Reply:
@@ -220,7 +220,7 @@ def notification(operations: Operations, permit: Permit, call: Call) -> Reply | 
         header.born_time,
     )
     outcome = operations.pop.watch(permit, wanted)
-    return outcome.addCallback(_notified) if isinstance(outcome, Deferred) else _notified(outcome)
+    return then(outcome, _notified)
 
 
 def _notified(outcome: NotificationOutcome) -> Reply:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.runtime.outcomes import then
 
 T = TypeVar("T")
 
@@ -23,6 +24,4 @@ def once_registered(broker: Broker, outcome: T | Deferred[T]) -> T | Deferred[T]
     known = broker.cluster.registration.heard(LONGEST_WAIT_SECONDS)
     if known.called:
         return outcome
-    if isinstance(outcome, Deferred):
-        return outcome.addCallback(lambda done: known.addCallback(lambda _: done))
-    return known.addCallback(lambda _: outcome)
+    return then(outcome, lambda done: known.addCallback(lambda _: done))

@@ -5,6 +5,7 @@ RECALL_MESSAGE recalls one, 60 and 61 return their progress, 5001 switches their
 `SendMessageProcessor`, `RecallMessageProcessor`, `AdminBrokerProcessor`.
 """
 
+from collections.abc import Generator
 from typing import Final
 
 from twisted.internet.defer import Deferred
@@ -20,7 +21,6 @@ from mqgateway.gateway.broker.operations import (
     SendOutcome,
     Use,
 )
-from mqgateway.gateway.broker.outcomes import then_in_steps
 from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import V3_4_9, RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
@@ -31,6 +31,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Served
+from mqgateway.gateway.runtime.outcomes import then, then_in_steps
 
 _PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 LESS_SAFE: Final[dict[PutStatus, int]] = {
@@ -52,7 +53,7 @@ def send_message(operations: Operations, permit: Permit, call: Call) -> Served:
     )
     if isinstance(outcome, SendOutcome):
         return sent(outcome)
-    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
+    return then_in_steps(outcome, sent) if isinstance(outcome, Generator) else then(outcome, sent)
 
 
 def new_message(header: SendMessageRequestHeader, call: Call) -> NewMessage:
@@ -113,7 +114,7 @@ def recall_message(operations: Operations, permit: Permit, call: Call) -> Reply 
     header = call.header
     assert isinstance(header, RecallMessageRequestHeader)
     outcome = operations.produce.recall(permit, header.topic, header.recall_handle, header.producer_group)
-    return outcome.addCallback(_recalled) if isinstance(outcome, Deferred) else _recalled(outcome)
+    return then(outcome, _recalled)
 
 
 def _recalled(outcome: RecallOutcome) -> Reply:

@@ -70,7 +70,6 @@ class Replication:
         if broker.role.is_slave:
             self._begin_to_follow()
         broker.role.on_change(self._role_changed)
-        broker.cluster.registration.on_master = self.on_master
 
     def _begin_to_follow(self) -> None:
         broker = self._broker

@@ -102,13 +102,14 @@ class EpochStream:
         role: ReplicationRole,
         replicas: AgreedReplicas,
         epochs: Epochs,
+        on_cut: Callable[[], None],
     ) -> None:
         self._options = options
         self._store = store
         self._role = role
         self._replicas = replicas
         self._epochs = epochs
-        self.on_cut: Callable[[], None] = lambda: None
+        self._on_cut = on_cut
 
     @property
     def is_open(self) -> bool:
@@ -151,7 +152,7 @@ class EpochStream:
             return True
         if not self._store.cut(offset):
             return False
-        self.on_cut()
+        self._on_cut()
         return True
 
     def _confirm(self, offset: int) -> None:

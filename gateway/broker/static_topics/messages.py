@@ -9,6 +9,7 @@ answer has offsets of the queue, and at an item's end the start of the next one.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -25,11 +26,11 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullRequest,
 )
 from mqgateway.gateway.broker.new_message import NewMessage
-from mqgateway.gateway.broker.outcomes import then, then_in_steps
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send import send as store
 from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
+from mqgateway.gateway.runtime.outcomes import then, then_in_steps
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -48,9 +49,9 @@ def send(
             message.queue_id = queue.leader.queue_id
             outcome = store(broker, message, connection, now, is_batch=is_batch)
             in_queue = partial(_in_queue, queue)
-            if isinstance(outcome, SendOutcome | Deferred):
-                return then(outcome, in_queue)
-            return then_in_steps(outcome, in_queue)
+            if isinstance(outcome, Generator):
+                return then_in_steps(outcome, in_queue)
+            return then(outcome, in_queue)
     return store(broker, message, connection, now, is_batch=is_batch)
 
 

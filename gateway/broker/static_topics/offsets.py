@@ -19,6 +19,7 @@ from mqgateway.gateway.broker.consume import offsets, query
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
+from mqgateway.gateway.runtime.outcomes import as_deferred
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -85,9 +86,8 @@ def _search(
     offset = -1
     for item in reversed(items) if is_upper else items:
         if queue.is_here(item):
-            found = query.search_offset(broker, topic, item.queue_id, timestamp, is_upper=is_upper)
-            if isinstance(found, Deferred):
-                found = yield found
+            outcome = query.search_offset(broker, topic, item.queue_id, timestamp, is_upper=is_upper)
+            found = yield as_deferred(outcome)
         else:
             found = yield outgoing_requests.search_offset(
                 broker.cluster.broker_directory, topic, item, timestamp, is_upper

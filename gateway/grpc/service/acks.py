@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.pop import Receipt
@@ -19,7 +19,6 @@ from mqgateway.gateway.broker.operations import (
     Permit,
     Reason,
     Use,
-    then,
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import CallConnection
@@ -40,7 +39,9 @@ from mqgateway.gateway.grpc.service.status import (
     status,
     status_of,
     status_of_all,
+    status_of_failure,
 )
+from mqgateway.gateway.runtime.outcomes import gathered, then
 
 
 def delivery_of(handle: Handle, topic: str, group: str, lite_topic: str | None) -> Delivery:
@@ -66,11 +67,7 @@ class Acknowledger:
         topic, group = checked_topic(request.topic), checked_group(request.group)
         session = self._sessions.get(caller.client_id)
         results = [self._result(session, topic, group, entry, permit) for entry in request.entries]
-        there = [result for result in results if not isinstance(result, Deferred)]
-        if len(there) == len(results):
-            return _acknowledged(there)
-        asked = [result if isinstance(result, Deferred) else succeed(result) for result in results]
-        return gatherResults(asked).addCallback(_acknowledged)
+        return then(gathered(results), _acknowledged)
 
     def _result(
         self, session: ClientSession | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
@@ -86,9 +83,7 @@ class Acknowledger:
             done = then(handle, lambda one: self._done(one, topic, group, lite_topic, permit))
         except Exception as error:
             return result(status_of(error))
-        if isinstance(done, Deferred):
-            return done.addCallbacks(lambda _: result(OK), lambda failure: result(status_of(failure.value)))
-        return result(OK)
+        return then(done, lambda _: result(OK), lambda failure: result(status_of_failure(failure)))
 
     def _current(
         self, session: ClientSession | None, topic: str, group: str, message_id: str, text: str
@@ -220,9 +215,7 @@ def _both(
     first: A | Deferred[A], second: Callable[[A], B | Deferred[B]], third: Callable[[B], C]
 ) -> C | Deferred[C]:
     """Two things done one after the other, each of which may wait, and what is made of the outcome."""
-    done: Any = then(first, second)
-    outcome: C | Deferred[C] = then(done, third)
-    return outcome
+    return then(then(first, second), third)
 
 
 def _acknowledged(entries: list[v2.AckMessageResultEntry]) -> v2.AckMessageResponse:

@@ -7,7 +7,7 @@ is a status in the answer. RocketMQ: `GrpcMessagingApplication`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -27,9 +27,12 @@ from mqgateway.gateway.grpc.service.receiving import Receivers, end
 from mqgateway.gateway.grpc.service.routes import Routes
 from mqgateway.gateway.grpc.service.sending import Senders
 from mqgateway.gateway.grpc.service.sessions import ClientSession, ClientSessions
-from mqgateway.gateway.grpc.service.status import CallRefused, Code, status, status_of
+from mqgateway.gateway.grpc.service.status import CallRefused, Code, status, status_of, status_of_failure
 from mqgateway.gateway.grpc.service.telemetry import Refusal, TelemetryClients, TelemetryStream
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
+from mqgateway.gateway.runtime.outcomes import recovered
+
+T = TypeVar("T")
 
 SERVICE = "apache.rocketmq.v2.MessagingService"
 PACKAGE = "apache.rocketmq.v2"
@@ -125,10 +128,7 @@ class Messaging:
                 outcome = answer(request, caller, permit)
             except Exception as error:
                 return _later(error, lambda why: refused(why, request))
-            return outcome.addErrback(failed, request) if isinstance(outcome, Deferred) else outcome
-
-        def failed(failure: Failure, request: Any) -> object:
-            return refused(_status_of(failure), request)
+            return recovered(outcome, lambda failure: refused(status_of_failure(failure), request))
 
         return Unary(request_type, serve)
 
@@ -166,13 +166,12 @@ class Messaging:
             permit = self._admit(request, f"{PACKAGE}.{name}Request", caller, use)
             outcome = serve(caller, permit)
         except Exception as error:
-            waiting = _later(error, lambda why: refuse(caller, why))
-            return waiting if isinstance(waiting, Deferred) else None
+            return _later(error, lambda why: refuse(caller, why))
         if outcome is None:
             return None
 
         def failed(failure: Failure) -> None:
-            refuse(caller, _status_of(failure))
+            refuse(caller, status_of_failure(failure))
 
         return outcome.addErrback(failed)
 
@@ -218,13 +217,7 @@ def _path(name: str) -> str:
     return f"/{SERVICE}/{name}"
 
 
-def _status_of(failure: Failure) -> v2.Status:
-    error = failure.value
-    assert error is not None
-    return status_of(error)
-
-
-def _later(error: Exception, answer: Callable[[v2.Status], Any]) -> Any:
+def _later(error: Exception, answer: Callable[[v2.Status], T]) -> T | Deferred[T]:
     """Return the answer made of the status of an error; for some refusals of access control after a delay."""
     why = status_of(error)
     if isinstance(error, NotAdmitted) and error.until is not None:

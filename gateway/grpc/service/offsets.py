@@ -19,7 +19,6 @@ from mqgateway.gateway.broker.operations import (
     PullOutcomeStatus,
     PullRequest,
     Reason,
-    then,
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import CallConnection
@@ -27,6 +26,7 @@ from mqgateway.gateway.grpc.service.names import checked_group, checked_topic, i
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.receiving import is_tagged, records_in, subscription_of
 from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, status, topic_not_found
+from mqgateway.gateway.runtime.outcomes import pending, then
 
 DEADLINE_RESERVE_MILLIS = 100
 """Time before its deadline at which a pull is answered."""
@@ -62,15 +62,14 @@ class OffsetMethods:
         )
         caller.watch()
         outcome = self._operations.consume.pull(permit, pull)
-        if not isinstance(outcome, Deferred):
-            self._give(caller, subscription, outcome)
-            return None
-        caller.on_lost(lambda _: outcome.cancel())
+        waiting = pending(outcome)
+        if waiting is not None:
+            caller.on_lost(lambda _: waiting.cancel())
 
         def failed(failure: Failure) -> Failure | None:
             return failure if caller.is_open else None
 
-        return outcome.addCallbacks(lambda found: self._give(caller, subscription, found), failed)
+        return then(outcome, lambda found: self._give(caller, subscription, found), failed)
 
     def update(
         self, request: v2.UpdateOffsetRequest, permit: Permit

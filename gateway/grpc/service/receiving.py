@@ -9,7 +9,7 @@ a restart of the broker, is served by those of its group, unless the group reads
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -55,6 +55,7 @@ from mqgateway.gateway.grpc.service.status import (
     status_of,
     topic_not_found,
 )
+from mqgateway.gateway.runtime.outcomes import pending, then
 
 REQUEST_TIMEOUT = 3000
 """Default time for which clients wait for answers, ms."""
@@ -71,6 +72,9 @@ class Popped(NamedTuple):
     stored: StoredMessage
     handle: Handle
     times: int
+
+
+Found = TypeVar("Found", PopOutcome, PopLiteOutcome)
 
 
 class ReceiveCall(NamedTuple):
@@ -122,18 +126,17 @@ class Receivers:
         receive = self._checked_call(request, session, caller, permit)
         caller.watch()
         pop = self._operations.pop
-        outcome: PopOutcome | PopLiteOutcome | Deferred[PopOutcome] | Deferred[PopLiteOutcome]
         if session.is_lite:
-            outcome = pop.receive_lite(permit, _of_lites(session, receive.wanted))
-        else:
-            outcome = pop.receive(permit, receive.wanted)
-        if not isinstance(outcome, Deferred):
-            self._give(receive, outcome)
-            return None
-        waiting: Deferred[PopOutcome | PopLiteOutcome] = outcome  # type: ignore[assignment]
-        caller.on_lost(lambda _: waiting.cancel())
-        return waiting.addCallbacks(
-            lambda found: self._give(receive, found), lambda failure: _refuse(caller, failure)
+            return self._answer(receive, pop.receive_lite(permit, _of_lites(session, receive.wanted)))
+        return self._answer(receive, pop.receive(permit, receive.wanted))
+
+    def _answer(self, receive: ReceiveCall, outcome: Found | Deferred[Found]) -> Deferred[None] | None:
+        caller = receive.caller
+        waiting = pending(outcome)
+        if waiting is not None:
+            caller.on_lost(lambda _: waiting.cancel())
+        return then(
+            outcome, lambda found: self._give(receive, found), lambda failure: _refuse(caller, failure)
         )
 
     def _checked_call(

@@ -16,11 +16,12 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
-from mqgateway.gateway.broker.operations import OperationError, Operations, Reason, then
+from mqgateway.gateway.broker.operations import OperationError, Operations, Reason
 from mqgateway.gateway.grpc.service.handles import Handle
 from mqgateway.gateway.grpc.service.sessions import ClientSession
 from mqgateway.gateway.grpc.service.settings import RetryPolicy
 from mqgateway.gateway.grpc.service.status import CallRefused
+from mqgateway.gateway.runtime.outcomes import then
 
 log = logging.getLogger(__name__)
 

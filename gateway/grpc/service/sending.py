@@ -33,7 +33,6 @@ from mqgateway.gateway.broker.operations import (
     Permit,
     SendOutcome,
     Sent,
-    then,
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service import bodies
@@ -55,6 +54,7 @@ from mqgateway.gateway.grpc.service.status import (
     topic_not_found,
 )
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
+from mqgateway.gateway.runtime.outcomes import then
 
 _LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
     PutStatus.FLUSH_DISK_TIMEOUT: (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),

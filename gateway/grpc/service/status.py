@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from twisted.python.failure import Failure
+
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Reason
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.remoting.call import RequestError
@@ -72,6 +74,13 @@ def status_of(error: BaseException) -> v2.Status:
         return status(Code.INTERNAL_SERVER_ERROR, error.remark)
     log.error("a request of a gRPC client failed", exc_info=error)
     return status(Code.INTERNAL_SERVER_ERROR, _UNEXPECTED)
+
+
+def status_of_failure(failure: Failure) -> v2.Status:
+    """Return the status of a failure of a Deferred, as `status_of` does."""
+    error = failure.value
+    assert error is not None
+    return status_of(error)
 
 
 def status_of_all(statuses: list[v2.Status], nothing: str) -> v2.Status:

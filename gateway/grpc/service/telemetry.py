@@ -46,6 +46,7 @@ from mqgateway.gateway.grpc.service.sessions import (
 from mqgateway.gateway.grpc.service.settings import answered
 from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, status
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
+from mqgateway.gateway.runtime.outcomes import then
 
 RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
 """Versions that can be shown."""
@@ -253,10 +254,8 @@ class TelemetryStream:
         admitted = self._admit(command)
         if isinstance(admitted, Permit):
             self._take(command, admitted)
-        elif isinstance(admitted, Deferred):
-            admitted.addCallback(self._refuse)
         else:
-            self._refuse(admitted)
+            then(admitted, self._refuse)
 
     def half_closed(self) -> None:
         """Close the stream: the client sends nothing more, and receives nothing more."""

@@ -18,11 +18,11 @@ from mqgateway.gateway.broker.operations import (
     Resolution,
     SendOutcome,
     TransactionEnd,
-    then,
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_topic
 from mqgateway.gateway.grpc.service.status import OK, CallRefused, Code, refused_by_proxy
+from mqgateway.gateway.runtime.outcomes import then
 
 _RESOLUTIONS = {
     v2.TransactionResolution.COMMIT: Resolution.COMMIT,

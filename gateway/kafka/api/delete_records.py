@@ -29,6 +29,7 @@ from mqgateway.gateway.kafka.codec.messages.delete_records_response import (
 )
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.topics import Topic, Topics
+from mqgateway.gateway.runtime.outcomes import pending, then
 
 NO_OFFSET = -1
 
@@ -99,10 +100,9 @@ class DeleteRecords:
         except OperationError as error:
             result.error_code = _code(error)
             return result
-        if isinstance(outcome, Deferred):
-            waiting.append(outcome.addCallbacks(moved, failed))
-        else:
-            moved(outcome)
+        settled = pending(then(outcome, moved, failed))
+        if settled is not None:
+            waiting.append(settled)
         return result
 
 

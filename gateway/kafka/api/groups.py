@@ -65,7 +65,8 @@ AGREED_SINCE = 5
 """Version of SyncGroup from which a member has to name type and protocol of its generation."""
 NOT_FOUND_SINCE = 6
 """Version of DescribeGroups from which an unknown group is an error."""
-CLASSIC = "classic"
+CLASSIC, CONSUMER = "classic", "consumer"
+"""Types of groups."""
 
 
 class GroupAccess:
@@ -166,14 +167,14 @@ class Groups:
         if error:
             shaped(JoinGroupResponse(error_code=error, member_id=request.member_id))
         else:
-            client = RequestSender(call.client_id, f"/{_host(call)}")
+            client = RequestSender(call.client_id, f"/{call.client_host}")
             self._coordinator.membership.join(request, client, call.version, shaped)
         return waiting
 
     def _join_error(self, group_id: str) -> ErrorCode:
         """Return why a group accepts no members of Kafka's: RocketMQ's are in it, or it cannot be made."""
         group = self._coordinator.groups.get(group_id)
-        is_empty = group is None or group.state is GroupState.EMPTY
+        is_empty = group is None or group.is_empty
         if is_empty and self._coordinator.shared.has_members(group_id):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return self._access.create_error(group_id)
@@ -226,7 +227,7 @@ class Groups:
             listed
             for listed in self._listed()
             if (not states or listed.group_state.lower() in states)
-            and (not kinds or CLASSIC in kinds)
+            and (not kinds or listed.group_type in kinds)
             and (
                 shows_all
                 or self._access.error(call, listed.group_id, Action.GET, Action.SUB) == ErrorCode.NONE
@@ -236,7 +237,8 @@ class Groups:
 
     def _listed(self) -> Iterator[ListedGroup]:
         for group in self._coordinator.groups:
-            yield ListedGroup(group.id, group.protocol_type or "", group.state.value, CLASSIC)
+            kind = CLASSIC if isinstance(group, Group) else CONSUMER
+            yield ListedGroup(group.id, group.protocol_type or "", group.state.value, kind)
         for group_id in sorted(self._coordinator.shared.groups()):
             if self._coordinator.groups.get(group_id) is None:
                 yield ListedGroup(group_id, "", self._foreign_state(group_id), CLASSIC)
@@ -266,19 +268,20 @@ class Groups:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.groups.get(group_id)
         described = DescribedGroup(ErrorCode.NONE, None, group_id)
-        if group is not None:
+        if isinstance(group, Group):
             described.group_state = group.state.value
             described.protocol_type = group.protocol_type or ""
             is_stable = group.state is GroupState.STABLE
             described.protocol_data = (group.protocol or "") if is_stable else ""
             described.members = _members(group, is_stable)
-        elif self._coordinator.shared.has_group(group_id):
+        elif group is None and self._coordinator.shared.has_group(group_id):
             described.group_state = self._foreign_state(group_id)
         else:
             described.group_state = GroupState.DEAD.value
             if call.version >= NOT_FOUND_SINCE:
                 described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-                described.error_message = f"Group {group_id} not found."
+                missing = "not found" if group is None else "is not a classic group"
+                described.error_message = f"Group {group_id} {missing}."
         if asks and not described.error_code:
             described.authorized_operations = group_bits(call, store_group(group_id))
         return described
@@ -328,8 +331,3 @@ def _waiting(of: type[M]) -> tuple[Deferred[Message], Callable[[M], None]]:
             waiting.callback(answer)
 
     return waiting, reply
-
-
-def _host(call: KafkaCall) -> str:
-    """Return the address of a client without its port."""
-    return call.connection.address.rpartition(":")[0].strip("[]")

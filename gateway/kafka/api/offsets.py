@@ -33,7 +33,10 @@ from mqgateway.gateway.kafka.codec.messages.offset_delete_response import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+)
 from mqgateway.gateway.kafka.codec.messages.offset_fetch_response import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -43,6 +46,7 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records import NEVER, OffsetKey
@@ -130,6 +134,10 @@ class OffsetRequests:
                 if group.topics is not None:
                     asked = [(one.name, one.topic_id, one.partition_indexes) for one in group.topics]
                 is_stable = request.require_stable
+                error = self._member_error(group)
+                if error:
+                    groups.append(OffsetFetchResponseGroup(group.group_id, (), error))
+                    continue
                 groups.append((yield from self._fetch_group(call, group.group_id, asked, is_stable)))
             return OffsetFetchResponse(groups=groups)
         wanted: list[Wanted] | None = None
@@ -142,6 +150,14 @@ class OffsetRequests:
                 for name, _, numbers in wanted or ()
             ]
         return OffsetFetchResponse(topics=_old(found.topics), error_code=found.error_code)
+
+    def _member_error(self, asked: OffsetFetchRequestGroup) -> ErrorCode:
+        """Return why a member of a consumer group may not fetch: it is not one, or is in another epoch."""
+        group = self._coordinator.groups.get(asked.group_id)
+        is_member = asked.member_id is not None or asked.member_epoch >= 0
+        if not is_member or not isinstance(group, ModernGroup):
+            return ErrorCode.NONE
+        return group.fetch_error(asked.member_id or "", asked.member_epoch)
 
     def _fetch_group(
         self, call: KafkaCall, group_id: str, wanted: Sequence[Wanted] | None, is_stable: bool

@@ -18,7 +18,6 @@ from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Ope
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.api.transaction_access import PRODUCING, SHOWING, id_error
-from mqgateway.gateway.kafka.api.transaction_filters import InvalidPattern, matcher
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
@@ -53,6 +52,8 @@ from mqgateway.gateway.kafka.codec.messages.list_transactions_response import (
 from mqgateway.gateway.kafka.codec.messages.list_transactions_response import (
     TransactionState as ListedTransaction,
 )
+from mqgateway.gateway.kafka.pattern_syntax import PatternError
+from mqgateway.gateway.kafka.patterns import NamePattern
 from mqgateway.gateway.kafka.rights import WRITING, on_cluster, shows_topic
 from mqgateway.gateway.kafka.topics import Topics, store_name
 from mqgateway.gateway.kafka.transaction_coordination import OFFSETS_PARTITION, TransactionCoordination
@@ -288,8 +289,8 @@ class TransactionRequests:
         unknown = [name for name in request.state_filters if name not in STATES]
         states = {STATES[name] for name in request.state_filters if name in STATES}
         try:
-            matches = matcher(request.transactional_id_pattern)
-        except InvalidPattern:
+            pattern = NamePattern(text) if (text := request.transactional_id_pattern) else None
+        except PatternError:
             return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
         producers = frozenset(request.producer_id_filters)
         listed: list[ListedTransaction] = []
@@ -300,7 +301,7 @@ class TransactionRequests:
                 and (not request.state_filters or status.state in states)
                 and (not producers or status.producer_id in producers)
                 and _is_longer(status, request.duration_filter, call.now)
-                and matches(entry.id)
+                and (pattern is None or (yield from pattern.matching(entry.id)))
                 and not id_error(call, entry.id, SHOWING)
             ):
                 listed.append(ListedTransaction(entry.id, status.producer_id, status.state.label))

@@ -22,6 +22,8 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _METADATA_LEVEL = 33
 _METADATA_MIN = 7
 """Levels of `metadata.version`: of 4.4, and the oldest that clients of it accept."""
+_GROUP_LEVEL = 1
+"""Level of `group.version`: consumer groups of KIP-848."""
 _TRANSACTION_LEVEL = 2
 """Level of `transaction.version`: each transaction has an epoch of its own (KIP-890)."""
 _LEVEL_0_SINCE = 4
@@ -59,6 +61,7 @@ class Versions:
         return ApiVersionsResponse(
             api_keys=keys,
             supported_features=[
+                SupportedFeatureKey("group.version", int(call.version < _LEVEL_0_SINCE), _GROUP_LEVEL),
                 SupportedFeatureKey("metadata.version", _METADATA_MIN, _METADATA_LEVEL),
                 SupportedFeatureKey(
                     "transaction.version", int(call.version < _LEVEL_0_SINCE), _TRANSACTION_LEVEL
@@ -66,6 +69,7 @@ class Versions:
             ],
             finalized_features_epoch=0,
             finalized_features=[
+                FinalizedFeatureKey("group.version", _GROUP_LEVEL, _GROUP_LEVEL),
                 FinalizedFeatureKey("metadata.version", _METADATA_LEVEL, _METADATA_LEVEL),
                 FinalizedFeatureKey("transaction.version", _TRANSACTION_LEVEL, _TRANSACTION_LEVEL),
             ],

@@ -1,4 +1,4 @@
-"""Classic consumer groups and committed offsets, without sockets, timers or anything of the broker.
+"""Classic groups, and the committed offsets of all groups, without sockets, timers or anything of the broker.
 
 - `deadlines`: what is to happen at a time; nothing happens before `tick`.
 - `settings`: timeouts, and limits of the tables that clients grow.

@@ -15,11 +15,20 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.codec.messages.offset_commit_request import OffsetCommitRequest
-from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+)
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group, GroupState
-from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.records import record_key
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.coordinator.group import CONSUMER, GroupState
+from mqgateway.gateway.kafka.coordinator.group_table import AnyGroup, KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.offsets import GroupOffsets
 from mqgateway.gateway.kafka.coordinator.pending import PendingOffsets
@@ -40,6 +49,8 @@ from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
 
 log = logging.getLogger(__name__)
 
+MEMBER_EPOCH_SINCE = 9
+"""Version of OffsetCommit from which members of consumer groups commit."""
 GROUP_NOT_FOUND_SINCE = 9
 """Version of OffsetCommit from which an unknown group has an error of its own."""
 HANDOVER = 60_000
@@ -117,9 +128,11 @@ class Commits:
                 unknown = version >= GROUP_NOT_FOUND_SINCE
                 return ErrorCode.GROUP_ID_NOT_FOUND if unknown else ErrorCode.ILLEGAL_GENERATION
             return self._make_error(request.group_id)
-        if generation < 0 and group.state is GroupState.EMPTY:
+        if generation < 0 and group.is_empty:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
+        if isinstance(group, ModernGroup):
+            return self._member_error(group, request, version)
         if generation < 0 and not member_id and request.group_instance_id is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         error = group.member_error(member_id, request.group_instance_id)
@@ -132,6 +145,22 @@ class Commits:
         self._rebalances.expect(group, group.members[member_id])
         return ErrorCode.NONE
 
+    def _member_error(self, group: ModernGroup, request: OffsetCommitRequest, version: int) -> ErrorCode:
+        """Return why a member of a consumer group may not commit."""
+        if request.member_id in group.members and version < MEMBER_EPOCH_SINCE:
+            return ErrorCode.UNSUPPORTED_VERSION
+        epoch, places = request.generation_id_or_member_epoch, self._places(request.topics)
+        return group.commit_error(request.member_id, epoch, places)
+
+    def _places(
+        self, topics: Sequence[OffsetCommitRequestTopic] | Sequence[TxnOffsetCommitRequestTopic]
+    ) -> Iterator[TopicPartition]:
+        """Yield the partitions of a commit. A topic that does not exist has an id that no topic has."""
+        for topic in topics:
+            topic_id = topic.topic_id if topic.topic_id != NO_UUID else self._shared.topic_id(topic.name)
+            for partition in topic.partitions:
+                yield topic_id or NO_UUID, partition.partition_index
+
     def transactional_error(self, request: TxnOffsetCommitRequest) -> ErrorCode:
         """Return why a commit in a transaction is refused. Clients of old versions name no member, and may
         commit while the group has members; a rebalance does not matter."""
@@ -139,11 +168,13 @@ class Commits:
         group = self._groups.get(request.group_id)
         if group is None:
             return ErrorCode.ILLEGAL_GENERATION if generation >= 0 else self._make_error(request.group_id)
-        if generation < 0 and group.state is GroupState.EMPTY:
+        if generation < 0 and group.is_empty:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
         if generation < 0 and not member_id and request.group_instance_id is None:
             return ErrorCode.NONE
+        if isinstance(group, ModernGroup):
+            return group.commit_error(member_id, generation, self._places(request.topics))
         error = group.member_error(member_id, request.group_instance_id)
         if not error and generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
@@ -232,13 +263,13 @@ class Commits:
 
     # Deletion
 
-    def delete_error(self, group_id: str, group: Group | None) -> ErrorCode:
+    def delete_error(self, group_id: str, group: AnyGroup | None) -> ErrorCode:
         """Return why offsets of a group cannot be deleted."""
         if self._shared.has_members(group_id):
             return ErrorCode.NON_EMPTY_GROUP
         if group is None:
             return ErrorCode.NONE if self._shared.keys(group_id) else ErrorCode.GROUP_ID_NOT_FOUND
-        is_busy = group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER
+        is_busy = not group.is_empty and group.protocol_type != CONSUMER
         return ErrorCode.NON_EMPTY_GROUP if is_busy else ErrorCode.NONE
 
     def delete(self, keys: Iterable[OffsetKey]) -> Deferred[None]:
@@ -248,7 +279,7 @@ class Commits:
     def delete_group(self, group_id: str) -> Deferred[ErrorCode]:
         """Delete a group without members, with its offsets."""
         group = self._groups.get(group_id)
-        if self._shared.has_members(group_id) or (group is not None and group.state is not GroupState.EMPTY):
+        if self._shared.has_members(group_id) or (group is not None and not group.is_empty):
             return succeed(ErrorCode.NON_EMPTY_GROUP)
         if group is None and not self._shared.has_group(group_id):
             return succeed(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -259,10 +290,10 @@ class Commits:
         }
         return self._delete(tuple(keys), group_id).addCallback(lambda _: self._end(group))
 
-    def _end(self, group: Group | None) -> ErrorCode:
+    def _end(self, group: AnyGroup | None) -> ErrorCode:
         """End a group that was deleted, unless members came meanwhile."""
         if group is not None and self._groups.get(group.id) is group:
-            if group.state is not GroupState.EMPTY:
+            if not group.is_empty:
                 return ErrorCode.NON_EMPTY_GROUP
             self._rebalances.end(group)
         return ErrorCode.NONE
@@ -286,8 +317,9 @@ class Commits:
             writes.append(self.write(records, self._removing(part, shared)))
             yield
         group = None if group_id is None else self._groups.get(group_id)
-        if group_id is not None and (group is None or group.state is GroupState.EMPTY):
-            writes.append(self._journal.write(Records([(group_key(group_id), None)]), self._clock.millis()))
+        if group_id is not None and (group is None or group.is_empty):
+            tombstones = Records((key, None) for key in _keys_of(group_id, group))
+            writes.append(self._journal.write(tombstones, self._clock.millis()))
         done = gatherResults(writes, consumeErrors=True)
         return done.addCallbacks(lambda _: None, lambda failure: failure.value.subFailure)
 
@@ -316,7 +348,7 @@ class Commits:
         for group_id in [one for one in self._taken_over if self._groups.get(one) is None]:
             del self._taken_over[group_id]
 
-    def _follow(self, group: Group, now: int) -> Iterator[None]:
+    def _follow(self, group: AnyGroup, now: int) -> Iterator[None]:
         for keys in in_parts(tuple(self._offsets.keys(group.id)), SLICE):
             changed = OffsetBatch()
             removed: list[OffsetKey] = []
@@ -334,8 +366,8 @@ class Commits:
                 self._delete(removed, shared=False).addErrback(_failed, group.id)
             yield
 
-    def _hand_over(self, group: Group, now: int) -> None:
-        if group.state is not GroupState.EMPTY or not self._shared.has_members(group.id):
+    def _hand_over(self, group: AnyGroup, now: int) -> None:
+        if not group.is_empty or not self._shared.has_members(group.id):
             self._taken_over.pop(group.id, None)
         elif now - self._taken_over.setdefault(group.id, now) >= HANDOVER:
             log.info("group %s has members of another protocol and is theirs now", group.id)
@@ -349,7 +381,7 @@ class Commits:
             if not self._shared.has_members(group.id):
                 yield from self._expire(group, now)
 
-    def _expire(self, group: Group, now: int) -> Iterator[None]:
+    def _expire(self, group: AnyGroup, now: int) -> Iterator[None]:
         keys = tuple(self._offsets.keys(group.id))
         *parts, last = list(in_parts(keys, SLICE)) or [()]
         is_left = False
@@ -360,36 +392,35 @@ class Commits:
             yield
         expired = [key for key in last if self._is_expired(group, key, now)]
         if (
-            group.state is GroupState.EMPTY
+            group.is_vacant
             and not is_left
             and len(expired) == len(last)
-            and not group.pending
             and not self._pending.has_group(group.id)
         ):
             self._retire(group, expired, shared=True)
         else:
             self._delete(expired).addErrback(_failed, group.id)
 
-    def _retire(self, group: Group, keys: Sequence[OffsetKey], *, shared: bool) -> None:
+    def _retire(self, group: AnyGroup, keys: Sequence[OffsetKey], *, shared: bool) -> None:
         done = self._delete(keys, group.id, shared=shared)
         done.addCallback(lambda _: self._end(group)).addErrback(_failed, group.id)
 
-    def _is_expired(self, group: Group, key: OffsetKey, now: int) -> bool:
+    def _is_expired(self, group: AnyGroup, key: OffsetKey, now: int) -> bool:
         committed = self._offsets.get(key)
         if committed is not None and self._pending.at(key):
             return False
-        if committed is None or (group.state is not GroupState.EMPTY and group.topics is None):
-            return False
-        if group.state is not GroupState.EMPTY and (
-            group.state is not GroupState.STABLE or group.subscribes_to(key.topic)
-        ):
+        if committed is None or group.keeps_offsets(key.topic):
             return False
         if committed.expires != NEVER:
             return now >= committed.expires
-        since = committed.time
-        if group.state is GroupState.EMPTY and not group.is_simple:
-            since = group.state_time
-        return now - since >= self._settings.offsets_retention
+        return now - group.retained_since(committed.time) >= self._settings.offsets_retention
+
+
+def _keys_of(group_id: str, group: AnyGroup | None) -> Iterable[bytes]:
+    """Return the keys of the records of a group, besides those of its offsets."""
+    if isinstance(group, ModernGroup):
+        return (record_key(group_id, key) for key in group.tombstones())
+    return (group_key(group_id),)
 
 
 def _failed(failure: Failure, group_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The coordinator of classic groups: requests, time, and what survives a restart."""
+"""The coordinator of groups: requests, time, and what survives a restart."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from itertools import islice
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.records import read_record_key
+from mqgateway.gateway.kafka.consumer_groups.service import ConsumerGroups
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
 from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group import Group
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.membership import Membership
@@ -41,7 +46,7 @@ FOLLOW_INTERVAL = 5000
 
 
 class Coordinator:
-    """Groups and their offsets. `new_id` returns the random part of a member's id.
+    """Groups and their offsets. `new_id` returns the random part of a member's id, `catalog` has the topics.
 
     `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
     after another.
@@ -53,6 +58,7 @@ class Coordinator:
         clock: Clock,
         records: RecordsLog,
         shared: SharedOffsets,
+        catalog: TopicCatalog,
         *,
         new_id: Callable[[], str],
         retention: Callable[[], int],
@@ -69,7 +75,20 @@ class Coordinator:
         self._journal = RecordJournal(records, "groups and offsets")
         self._deadlines = Deadlines()
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
-        self.membership = Membership(settings, clock, self.groups, self._rebalances, new_id)
+        self.consumers = ConsumerGroups(
+            settings,
+            clock,
+            self.groups,
+            self._deadlines,
+            self._rebalances,
+            self._journal,
+            catalog,
+            run_steps,
+            new_id,
+        )
+        self.membership = Membership(
+            settings, clock, self.groups, self._rebalances, new_id, self.consumers.retire
+        )
         self.commits = Commits(
             settings,
             clock,
@@ -93,8 +112,10 @@ class Coordinator:
         """Forget all groups: this broker does not coordinate them, or has to read them again."""
         self.is_loaded = False
         for group in self.groups:
-            self._rebalances.abandon(group)
+            if isinstance(group, Group):
+                self._rebalances.abandon(group)
         self.groups.clear()
+        self.consumers.clear()
         self.commits.abandon()
         self.offsets.clear()
         self.pending.clear()
@@ -118,8 +139,11 @@ class Coordinator:
             if number % LOAD_STEP == LOAD_STEP - 1:
                 yield False
         for group in self.groups:
-            for member in group.members.values():
-                self._rebalances.expect(group, member)
+            if isinstance(group, ModernGroup):
+                self.consumers.restore(group)
+            else:
+                for member in group.members.values():
+                    self._rebalances.expect(group, member)
             self._restore(group.id)
             yield False
         self.is_loaded = True
@@ -140,9 +164,12 @@ class Coordinator:
                 self.pending.put(place, read_pending(value))
                 self.groups.find_or_create(place.offset.group, self._clock.millis())
         elif place is not None:
-            self.groups.discard(place)
+            if self.groups.classic(place) is not None:
+                self.groups.discard(place)
             if value is not None:
                 self.groups.put(read_group(place, value, self.groups.tally))
+        elif (record := read_record_key(key)) is not None:
+            self.consumers.replay(*record, value)
 
     def _restore(self, group_id: str) -> None:
         """Enter offsets in the shared table, whose file may be older than the log."""
@@ -165,6 +192,7 @@ class Coordinator:
         self._journal.refresh(self._clock.millis(), self._retention() // 2)
         if now >= self._follow_due:
             self._follow_due = now + FOLLOW_INTERVAL
+            self.consumers.repeat_writes()
             self._works.setdefault("follow", self.commits.follow())
         if now >= self._expire_due:
             self._expire_due = now + self.settings.expiry_interval

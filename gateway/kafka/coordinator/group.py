@@ -14,7 +14,14 @@ from mqgateway.gateway.kafka.codec.messages.join_group_response import (
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.codec.plans import decode
-from mqgateway.gateway.kafka.coordinator.member import JoinReply, Member, Protocols, names_of, size_of
+from mqgateway.gateway.kafka.coordinator.member import (
+    JoinReply,
+    Member,
+    MemberTally,
+    Protocols,
+    names_of,
+    size_of,
+)
 
 CONSUMER = "consumer"
 """The protocol type of consumers, whose subscriptions can be read."""
@@ -45,14 +52,6 @@ PRECEDING = {
     ),
 }
 """States from which a state is reached."""
-
-
-class MemberTally:
-    """Count of the members of all groups, pending ids included, and the bytes that members sent."""
-
-    def __init__(self) -> None:
-        self.members = 0
-        self.bytes = 0
 
 
 class Group:
@@ -90,6 +89,16 @@ class Group:
     def is_simple(self) -> bool:
         """True if it only has offsets, and never had members."""
         return self.protocol_type is None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it is in the state of a group without members."""
+        return self.state is GroupState.EMPTY
+
+    @property
+    def is_vacant(self) -> bool:
+        """True if it has no members, and none is on its way."""
+        return self.state is GroupState.EMPTY and not self.pending
 
     @property
     def rebalance_timeout(self) -> int:
@@ -272,6 +281,16 @@ class Group:
     def subscribes_to(self, topic: str) -> bool:
         """Return True if a member subscribes to a topic, or may do so."""
         return self.protocol_type == CONSUMER if self.topics is None else topic in self.topics
+
+    def keeps_offsets(self, topic: str) -> bool:
+        """Return True if offsets of a topic do not expire, because members may use them."""
+        if self.state is GroupState.EMPTY:
+            return False
+        return self.topics is None or self.state is not GroupState.STABLE or self.subscribes_to(topic)
+
+    def retained_since(self, time: int) -> int:
+        """Return since when an offset that was committed at a time is retained, ms."""
+        return time if self.is_simple or self.state is not GroupState.EMPTY else self.state_time
 
     def member_list(self) -> tuple[JoinGroupResponseMember, ...]:
         """Return the members with what each says with the chosen protocol, for the leader."""

@@ -1,6 +1,6 @@
-"""The groups of a coordinator, within limits.
+"""The groups of a coordinator, classic ones and consumer groups, within limits.
 
-Standard: `GroupMetadataManager.getOrMaybeCreateClassicGroup`.
+Standard: `GroupMetadataManager.getOrMaybeCreateClassicGroup`, `getOrMaybeCreateConsumerGroup`.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from mqgateway.gateway.kafka.coordinator.group import Group, MemberTally
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.coordinator.group import Group
+from mqgateway.gateway.kafka.coordinator.member import MemberTally
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 
 log = logging.getLogger(__name__)
+
+AnyGroup = Group | ModernGroup
 
 
 class KafkaGroupTable:
@@ -19,30 +23,50 @@ class KafkaGroupTable:
 
     def __init__(self, settings: GroupSettings) -> None:
         self._settings = settings
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, AnyGroup] = {}
         self.tally = MemberTally()
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[AnyGroup]:
         return iter(tuple(self._groups.values()))
 
-    def get(self, group_id: str) -> Group | None:
+    def get(self, group_id: str) -> AnyGroup | None:
         """Return a group, None for an unknown one."""
         return self._groups.get(group_id)
 
-    def find_or_create(self, group_id: str, now: int) -> Group | None:
-        """Return a group, created if there is none; None if there are as many as are allowed."""
+    def classic(self, group_id: str) -> Group | None:
+        """Return a classic group, None for an unknown one or one of the other kind."""
         group = self._groups.get(group_id)
-        if group is None:
-            if len(self._groups) >= self._settings.groups_max:
-                log.warning("group %s is refused: there are %d groups already", group_id, len(self._groups))
-                return None
-            group = self._groups[group_id] = Group(group_id, now, self.tally)
+        return group if isinstance(group, Group) else None
+
+    def create(self, group_id: str, now: int) -> Group | None:
+        """Create a classic group; None if there are as many groups as are allowed."""
+        if not self._has_room_for_group(group_id):
+            return None
+        group = self._groups[group_id] = Group(group_id, now, self.tally)
         return group
 
-    def put(self, group: Group) -> None:
+    def create_consumer_group(self, group_id: str) -> ModernGroup | None:
+        """Create a consumer group; None if there are as many groups as are allowed."""
+        if not self._has_room_for_group(group_id):
+            return None
+        group = self._groups[group_id] = ModernGroup(group_id, self.tally)
+        return group
+
+    def find_or_create(self, group_id: str, now: int) -> AnyGroup | None:
+        """Return a group, created as a classic one if there is none; None if there are as many as are
+        allowed."""
+        return self._groups.get(group_id) or self.create(group_id, now)
+
+    def _has_room_for_group(self, group_id: str) -> bool:
+        if len(self._groups) < self._settings.groups_max:
+            return True
+        log.warning("group %s is refused: there are %d groups already", group_id, len(self._groups))
+        return False
+
+    def put(self, group: AnyGroup) -> None:
         """Put a group that was read from the log in the place of one of its name."""
         self.discard(group.id)
         self._groups[group.id] = group

@@ -22,6 +22,14 @@ class RequestSender(NamedTuple):
     host: str
 
 
+class MemberTally:
+    """Count of the members of all groups, pending ids included, and the bytes that members sent."""
+
+    def __init__(self) -> None:
+        self.members = 0
+        self.bytes = 0
+
+
 class Member:
     """A member. `join` and `sync` are given the answers of its requests that wait.
 

@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGrou
 from mqgateway.gateway.kafka.codec.messages.leave_group_response import LeaveGroupResponse, MemberResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupRequest
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.member import (
@@ -40,7 +41,10 @@ SKIPS_SINCE = 9
 
 
 class Membership:
-    """Requests of members of the groups of one coordinator. `new_id` returns the random part of an id."""
+    """Requests of members of the groups of one coordinator. `new_id` returns the random part of an id.
+
+    `retire` removes a consumer group without members, whose place a classic one takes.
+    """
 
     def __init__(
         self,
@@ -49,12 +53,14 @@ class Membership:
         groups: KafkaGroupTable,
         rebalances: Rebalances,
         new_id: Callable[[], str],
+        retire: Callable[[ModernGroup], None],
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._groups = groups
         self._rebalances = rebalances
         self._new_id = new_id
+        self._retire = retire
 
     # Join
 
@@ -82,13 +88,18 @@ class Membership:
         protocols = protocols_of(request)
         if len(protocols) > settings.protocols_max or size_of(protocols) > settings.metadata_max:
             return ErrorCode.INVALID_REQUEST, None
-        group = self._groups.get(request.group_id)
+        consumers = self._groups.get(request.group_id)
+        if isinstance(consumers, ModernGroup) and not consumers.is_empty:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL, None
+        group = self._groups.classic(request.group_id)
         if group is None:
             if request.member_id:
                 return ErrorCode.UNKNOWN_MEMBER_ID, None
             if not (request.protocol_type and protocols):
                 return ErrorCode.INCONSISTENT_GROUP_PROTOCOL, None
-            group = self._groups.find_or_create(request.group_id, self._clock.millis())
+            if isinstance(consumers, ModernGroup):
+                self._retire(consumers)
+            group = self._groups.create(request.group_id, self._clock.millis())
             if group is None:
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE, None
         elif not self._accepts(group, request):
@@ -226,7 +237,7 @@ class Membership:
 
     def sync(self, request: SyncGroupRequest, reply: SyncReply) -> None:
         """Ask for the assignment of a generation; the leader brings that of all members."""
-        group = self._groups.get(request.group_id)
+        group = self._groups.classic(request.group_id)
         error = self._sync_error(group, request)
         if error or group is None:
             reply(SyncGroupResponse(error_code=error))
@@ -266,7 +277,7 @@ class Membership:
         """Take a sign of life."""
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
-        group = self._groups.get(request.group_id)
+        group = self._groups.classic(request.group_id)
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         error = group.member_error(request.member_id, request.group_instance_id)
@@ -282,7 +293,7 @@ class Membership:
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         leaving = request.members if version >= 3 else (MemberIdentity(request.member_id),)
-        group = self._groups.get(request.group_id)
+        group = self._groups.classic(request.group_id)
         errors = yield from mapped(lambda one: self._leave(group, one), leaving)
         if group is not None and ErrorCode.NONE in errors:
             if group.state in (GroupState.STABLE, GroupState.COMPLETING):

@@ -14,6 +14,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.join_group_response import JoinGroupResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.deadlines import Action, Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
@@ -228,14 +229,27 @@ class Rebalances:
         """Expect nothing any more of an id."""
         self._deadlines.cancel(("member", group.id, member_id))
 
-    def end(self, group: Group) -> None:
+    def end(self, group: Group | ModernGroup) -> None:
         """End a group without members that is deleted."""
+        if isinstance(group, ModernGroup):
+            self._groups.discard(group.id)
+            return
         for member_id in tuple(group.pending):
             self.forget(group, member_id)
         for kind in ("join", "sync"):
             self._deadlines.cancel((kind, group.id))
         group.move(GroupState.DEAD, self._clock.millis())
         self._groups.discard(group.id)
+
+    def convert(self, group: Group) -> ModernGroup:
+        """Put a consumer group in the place of one without members."""
+        if not group.is_simple:
+            records = Records([(group_key(group.id), None)])
+            self._journal.write(records, self._clock.millis()).addErrback(_not_written, group)
+        self.end(group)
+        made = self._groups.create_consumer_group(group.id)
+        assert made is not None  # there is room for it, as one has gone
+        return made
 
     def abandon(self, group: Group) -> None:
         """End a group that another broker coordinates now; requests of its members that wait are answered."""

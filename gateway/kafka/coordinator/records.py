@@ -17,8 +17,8 @@ from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommi
 from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
-from mqgateway.gateway.kafka.coordinator.group import Group, GroupState, MemberTally
-from mqgateway.gateway.kafka.coordinator.member import Member, RequestSender
+from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.member import Member, MemberTally, RequestSender
 
 Record = tuple[bytes, bytes | None]
 """Key and value; a tombstone has no value."""

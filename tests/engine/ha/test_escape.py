@@ -22,7 +22,7 @@ class Bench:
         self.waiting: list[tuple[Message, Sent]] = []
         self.escape = Escape(lambda one, sent: self.waiting.append((one, sent)), limit)
         self.ended = 0
-        self.escape.on_ended = self._ended
+        self.escape.watch_ends(self._ended)
 
     def _ended(self) -> None:
         self.ended += 1

@@ -51,13 +51,11 @@ def test_a_wildcard_group_reads_everything_and_subscribes_to_nothing_single() ->
 def test_a_lite_topic_of_an_exclusive_group_has_the_last_client() -> None:
     world = World()
     world.bind("E", model="Exclusive", reset_offset_exclusive="true")
-    lost: list[tuple[str, str]] = []
-    world.subscriptions.on_excluded = lambda one, name: lost.append((one.client_id, name))
     world.add("c1", "a", group="E")
     world.add("c2", "a", group="E")
     world.add("c2", "a", group="E")
     assert readers(world, "a") == {"E": ["c2"]}
-    assert lost == [("c1", queue("a"))]
+    assert world.excluded == [("c1", queue("a"))]
     assert world.restarts == [("E", queue("a"), FIRST)]
 
 

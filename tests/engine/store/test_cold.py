@@ -328,3 +328,18 @@ def test_cold_record_batches_are_brought_together() -> None:
             bench.store.bring(cold, lambda: None)
             assert worker.perform()
     assert result.count == 3 * len(result.spans) > 60
+
+
+@pytest.mark.parametrize("topic", ["orders", "batched"])
+def test_messages_with_cold_units_count_as_enough_to_read(topic: str) -> None:
+    disk = ColdDisk()
+    bench = Bench(disk, newest_log_bytes=0)
+    bench.put(*[message(topic, body=b"x" * 300) for _ in range(9)])
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, newest_log_bytes=0)
+    disk.warm.clear()
+    store = bench.store
+    assert store.readable_bytes(topic, 0, 0, 1 << 30) == 1 << 30
+    size = store.get(topic, 0, 0, 9).size
+    assert store.readable_bytes(topic, 0, 0, 1 << 30) == size > 9 * 300
+    assert store.readable_bytes(topic, 0, 9, 1 << 30) == 0

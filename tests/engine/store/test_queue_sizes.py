@@ -68,3 +68,22 @@ def test_units_that_went_are_not_counted() -> None:
     assert start_for(bench, 40 * size) == 20 and start_for(bench, 39 * size) == 21
     bench.store.sizes.keep(set())
     assert start_for(bench, 39 * size) == 21
+
+
+def size_of(bench: Bench, topic: str, queue_id: int = 0) -> int:
+    return run(bench.store.sizes.size(topic, queue_id, at_once))
+
+
+def test_size_is_that_of_the_records_that_can_be_read() -> None:
+    bench = Bench()
+    fill_kafka(bench, 3, 4, 2)
+    bench.put(*[message() for _ in range(5)])
+    size = bench.store.consume_queue_units("orders", 0, 0, 1)[0][1]
+    assert size_of(bench, "orders") == 5 * size
+    assert size_of(bench, "batched") == sum(
+        bench.store.consume_queue_units("batched", 0, offset, 1)[0][1] for offset in (0, 3, 7)
+    )
+    assert size_of(bench, "none") == size_of(bench, "orders", 7) == 0
+    assert bench.store.move_start("orders", 0, 3) is not None
+    bench.store.dispatch()
+    assert size_of(bench, "orders") == 2 * size

@@ -1,8 +1,12 @@
 """Limits of waiting, and callers that went away."""
 
+from collections import deque
+from collections.abc import Sequence
+
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.pop import OrderKey
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.polling import check_in_time, check_readable, time_left, wait
@@ -31,10 +35,11 @@ def test_client_waits_by_its_own_clock_within_its_limit(born: int, poll: int, le
     assert time_left(Polling(born, poll), NOW) == left
 
 
-def waiting(broker: PopBroker, outcomes: list[str | None]) -> Deferred[str]:
-    made = broker.broker
+def waiting(broker: PopBroker, outcomes: Sequence[str | Deferred[str]]) -> Deferred[str]:
+    """Park a request that each of these outcomes is for, in order; an empty one does not answer it."""
+    made, left = broker.broker, deque(outcomes)
     place = OrderKey("T", "G", -7)
-    found = wait(made, made.pop.parked, broker.consumer, place, None, 1000, lambda is_last: outcomes.pop(0))
+    found = wait(made, made.pop.parked, broker.consumer, place, None, 1000, left.popleft, bool)
     assert found is not None
     return found
 
@@ -42,10 +47,32 @@ def waiting(broker: PopBroker, outcomes: list[str | None]) -> Deferred[str]:
 def test_waiting_caller_is_answered_once_there_is_an_answer() -> None:
     broker = PopBroker()
     answers: list[str] = []
-    waiting(broker, [None, "found"]).addCallback(answers.append)
+    waiting(broker, ["", "found"]).addCallback(answers.append)
     for _ in range(3):
         broker.broker.pop.parked.wake(OrderKey("T", "G", -1))
     assert answers == ["found"]
+
+
+def test_pending_outcome_answers_whatever_it_brings() -> None:
+    broker = PopBroker()
+    answers: list[str] = []
+    read: Deferred[str] = Deferred()
+    waiting(broker, [read]).addCallback(answers.append)
+    broker.broker.pop.parked.wake(OrderKey("T", "G", -1))
+    assert answers == []
+    read.callback("")
+    assert answers == [""]
+
+
+def test_any_outcome_answers_after_the_deadline() -> None:
+    broker = PopBroker()
+    answers: list[str] = []
+    waiting(broker, ["", ""]).addCallback(answers.append)
+    parked = broker.broker.pop.parked
+    parked.wake(OrderKey("T", "G", -1))
+    assert answers == []
+    parked.due(elapsed_millis(broker.clock) + 1000)
+    assert answers == [""]
 
 
 def test_cancelled_caller_is_not_answered() -> None:

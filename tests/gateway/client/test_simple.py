@@ -251,14 +251,28 @@ def test_close_ends_the_pause_of_a_loop_whose_broker_is_away() -> None:
         cluster.watch.complaints.clear()
 
 
-def test_loop_ends_on_request() -> None:
+def test_loop_that_waits_ends_at_once_on_request() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = simple(cluster)
         waiting = consumer.take()
         cluster.settle(1.0)
         consumer.end_iteration()
-        assert cluster.run(waiting) is None and cluster.run(consumer.take()) is None
+        assert waiting.called and cluster.run(waiting) is None and cluster.run(consumer.take()) is None
+
+
+def test_message_that_arrives_after_the_end_of_a_loop_is_delivered_to_another_member_at_once() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        consumer, other = simple(cluster), simple(cluster)
+        waiting = consumer.take()
+        cluster.settle(1.0)
+        consumer.end_iteration()
+        assert cluster.run(waiting) is None
+        send(cluster, 1)
+        began = cluster.clock.millis()
+        assert bodies(received(cluster, other, 1)) == [b"0"]
+        assert cluster.clock.millis() - began < 5_000
 
 
 def test_wrong_use_is_refused_with_a_remedy() -> None:

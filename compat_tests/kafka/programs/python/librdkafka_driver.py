@@ -111,10 +111,15 @@ class LibrdkafkaMember(Member):
         more = {
             "group.id": request["group"],
             "auto.offset.reset": request["from"],
-            "session.timeout.ms": request["session"],
-            "heartbeat.interval.ms": 500,
-            "partition.assignment.strategy": ASSIGNORS[request["assignor"]],
         }
+        if request["protocol"] == "consumer":
+            more |= {"group.protocol": "consumer", "group.remote.assignor": request["assignor"]}
+        else:
+            more |= {
+                "session.timeout.ms": request["session"],
+                "heartbeat.interval.ms": 500,
+                "partition.assignment.strategy": ASSIGNORS[request["assignor"]],
+            }
         if request["instance"] is not None:
             more["group.instance.id"] = request["instance"]
         self._consumer = Consumer(settings(request, **more))

@@ -13,6 +13,8 @@ from mqgateway.gateway.broker.cluster.registrar import RETRY_SECONDS
 from mqgateway.gateway.broker.cluster.registration import GATHER_SECONDS
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import RegisterBrokerResponseHeader
 from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.name_servers import ONE, REGISTER, TWO, UNREGISTER, World
 
@@ -103,6 +105,16 @@ def test_call_without_a_topic_announces_everything() -> None:
     world.registration.soon("B")
     world.time.advance(0.01)
     assert len(world.one().topics) == len(world.topics)
+
+
+def test_every_watcher_gets_the_addresses_of_the_master() -> None:
+    world, seen = World(), list[tuple[str | None, str | None]]()
+    for _ in range(2):
+        world.registration.watch_master(lambda main, ha: seen.append((main, ha)))
+    world.registration.start()
+    header = RegisterBrokerResponseHeader(master_addr="10.0.0.1:10911", ha_server_addr="10.0.0.1:10912")
+    world.one().answer.callback(RemotingCommand.response(0, header))
+    assert seen == [("10.0.0.1:10911", "10.0.0.1:10912")] * 2
 
 
 def test_ordered_topics_are_applied_from_the_name_server() -> None:

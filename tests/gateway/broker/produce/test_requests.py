@@ -6,8 +6,8 @@ import pytest
 
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.produce.durability import STORED
+from mqgateway.gateway.broker.produce.put import SendOutcome
 from mqgateway.gateway.broker.produce.requests import LESS_SAFE, sent
-from mqgateway.gateway.broker.produce.send import SendOutcome
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, V3_4_9
 from tests.support.gateway.broker.helpers import MemoryBroker
 

@@ -7,7 +7,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.new_message import NewMessage
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
 from mqgateway.gateway.broker.static_topics.messages import send
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster

@@ -380,8 +380,11 @@ class TestAdministration:
                 assert listed("Ongoing", duration_filter=1000) == ["two Ongoing"]
                 assert listed("Ongoing", duration_filter=10_000) == []
             if version >= 2:
-                assert listed(transactional_id_pattern="o.*") == ["one Empty"]
-                refused = client.ask(ListTransactionsRequest(transactional_id_pattern="(a*)*"), 2)
+                for pattern in ("o.*", "(o|n|e)+", "ONE"):
+                    matched = ["one Empty"] if pattern != "ONE" else []
+                    assert listed(transactional_id_pattern=pattern) == matched
+                assert listed(transactional_id_pattern="") == everything
+                refused = client.ask(ListTransactionsRequest(transactional_id_pattern="("), 2)
                 assert refused.error_code == E.INVALID_REGULAR_EXPRESSION
 
 

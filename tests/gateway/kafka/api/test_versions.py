@@ -20,9 +20,13 @@ def test_answer_has_every_api_with_a_function() -> None:
         announced = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
         assert answer.error_code == 0 and announced[3] == (0, 13) and announced[18] == (0, 5)
         supported = [(one.name, one.min_version, one.max_version) for one in answer.supported_features]
-        assert supported == [("metadata.version", 7, 33), ("transaction.version", 0, 2)]
+        assert supported == [
+            ("group.version", 0, 1),
+            ("metadata.version", 7, 33),
+            ("transaction.version", 0, 2),
+        ]
         finalized = [(one.name, one.max_version_level) for one in answer.finalized_features]
-        assert finalized == [("metadata.version", 33), ("transaction.version", 2)]
+        assert finalized == [("group.version", 1), ("metadata.version", 33), ("transaction.version", 2)]
         for key, (_, latest) in announced.items():
             assert latest == APIS[key].latest
 
@@ -37,7 +41,7 @@ def test_every_version_is_answered(version: int) -> None:
 def test_lowest_level_of_a_feature_is_1_for_clients_that_do_not_know_0() -> None:
     with kafka_scene() as scene:
         features = scene.client().ask(NAMED, 3).supported_features
-        assert [one.min_version for one in features] == [7, 1]
+        assert [one.min_version for one in features] == [1, 7, 1]
 
 
 def test_a_newer_version_is_answered_in_version_0_with_the_supported_ones() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mqgateway.gateway.kafka.coordinator.group import INT_MAX, Group, GroupState, MemberTally
-from mqgateway.gateway.kafka.coordinator.member import Member, Protocols, RequestSender
+from mqgateway.gateway.kafka.coordinator.group import INT_MAX, Group, GroupState
+from mqgateway.gateway.kafka.coordinator.member import Member, MemberTally, Protocols, RequestSender
 from tests.support.gateway.kafka.groups import subscription
 
 

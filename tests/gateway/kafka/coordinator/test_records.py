@@ -8,7 +8,8 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommitKey
 from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
 from mqgateway.gateway.kafka.codec.plans import encode
-from mqgateway.gateway.kafka.coordinator.group import GroupState, MemberTally
+from mqgateway.gateway.kafka.coordinator.group import GroupState
+from mqgateway.gateway.kafka.coordinator.member import MemberTally
 from mqgateway.gateway.kafka.coordinator.records import (
     Committed,
     OffsetKey,

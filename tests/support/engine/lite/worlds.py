@@ -35,8 +35,12 @@ class World:
         self.offsets = ConsumerOffsets(self.options, disk, "/offsets.json", self.clock)
         self.rules = LiteRules(self.options, self.topics, self.groups)
         self.restarts: list[tuple[str, str, SubscriptionStart]] = []
+        self.excluded: list[tuple[str, str]] = []
         self.subscriptions = Subscriptions(
-            self.options, self.rules, lambda group, name, start: self.restarts.append((group, name, start))
+            self.options,
+            self.rules,
+            lambda group, name, start: self.restarts.append((group, name, start)),
+            lambda subscriber, name: self.excluded.append((subscriber.client_id, name)),
         )
         self.woken: list[str] = []
         self.ends: dict[str, int] = {}

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
+    ConsumerGroupHeartbeatRequest,
+    TopicPartitions,
+)
+from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response import (
+    ConsumerGroupHeartbeatResponse,
+)
 from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRequest
 from mqgateway.gateway.kafka.codec.messages.join_group_request import (
     JoinGroupRequest,
@@ -24,6 +32,9 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
     SyncGroupRequestAssignment,
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.records import by_topic
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
@@ -70,10 +81,12 @@ class Groups:
         log: RecordsLog | None = None,
         clock: ManualClock | None = None,
         shared: SharedInMemory | None = None,
+        catalog: TopicsInMemory | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.log = log if log is not None else MemoryRecordsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
+        self.catalog = catalog or TopicsInMemory({"orders": 4})
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
         self.coordinator = Coordinator(
@@ -81,6 +94,7 @@ class Groups:
             self.clock,
             self.log,
             self.shared,
+            self.catalog,
             new_id=lambda: str(next(numbers)),
             retention=lambda: 3 * DAY,
             run_steps=self._run_steps,
@@ -106,7 +120,7 @@ class Groups:
 
     def restarted(self) -> Groups:
         """Return a coordinator of the same log."""
-        return Groups(self.coordinator.settings, self.log, self.clock, self.shared)
+        return Groups(self.coordinator.settings, self.log, self.clock, self.shared, self.catalog)
 
     def pass_time(self, millis: int, step: int = 100) -> None:
         """Let time pass, with the ticks that belong to it."""
@@ -130,10 +144,52 @@ class Groups:
         self.coordinator.tick()
 
     def group(self, group_id: str = "g") -> Group:
-        """Return a group that is there."""
+        """Return a classic group that is there."""
         group = self.coordinator.groups.get(group_id)
-        assert group is not None
+        assert isinstance(group, Group)
         return group
+
+    def consumers(self, group_id: str = "g") -> ModernGroup:
+        """Return a consumer group that is there."""
+        group = self.coordinator.groups.get(group_id)
+        assert isinstance(group, ModernGroup)
+        return group
+
+    def consumer_heartbeat(
+        self, member_id: str = "m", epoch: int = 0, **more: Any
+    ) -> ConsumerGroupHeartbeatResponse:
+        """Send a heartbeat of a consumer group that is answered at once; return its answer."""
+        [answer] = self.send_consumer_heartbeat(member_id, epoch, **more)
+        return answer
+
+    def send_consumer_heartbeat(
+        self,
+        member_id: str = "m",
+        epoch: int = 0,
+        *,
+        group: str = "g",
+        version: int = 1,
+        topics: Sequence[str] | None = None,
+        owned: Iterable[TopicPartition] | None = None,
+        shows: Callable[[str], bool] = lambda name: True,
+        **more: Any,
+    ) -> list[ConsumerGroupHeartbeatResponse]:
+        """Send a heartbeat; return the list of answers. One that joins says what it has to."""
+        request = ConsumerGroupHeartbeatRequest(group, member_id, epoch, **more)
+        request.subscribed_topic_names = topics
+        if owned is not None:
+            request.topic_partitions = [TopicPartitions(*one) for one in by_topic(owned)]
+        if epoch == 0:
+            request.topic_partitions = request.topic_partitions or ()
+            if topics is None and request.subscribed_topic_regex is None:
+                request.subscribed_topic_names = ["orders"]
+            if request.rebalance_timeout_ms == -1:
+                request.rebalance_timeout_ms = REBALANCE
+        answered: list[ConsumerGroupHeartbeatResponse] = []
+        self.coordinator.consumers.heartbeats.heartbeat(
+            request, RequestSender("c", "/127.0.0.1"), version, shows
+        ).addCallback(answered.append)
+        return answered
 
     def join(
         self,

@@ -30,9 +30,9 @@ from mqgateway.gateway.broker.operations import (
     Receive,
     SendOutcome,
     Use,
-    then,
 )
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.runtime.outcomes import then
 
 if TYPE_CHECKING:
     from mqgateway.gateway.testing.faults import Faults

@@ -55,17 +55,20 @@ pub struct Member {
 impl Member {
     /// Returns a member that joins the group of the request.
     pub fn new(request: &Value) -> KafkaResult<Member> {
-        let assignor = match text(request, "assignor") {
-            "cooperative" => "cooperative-sticky",
-            other => other,
-        };
         let mut settings = settings(request);
         settings
             .set("group.id", text(request, "group"))
-            .set("auto.offset.reset", text(request, "from"))
-            .set("session.timeout.ms", number(request, "session").to_string())
-            .set("heartbeat.interval.ms", "500")
-            .set("partition.assignment.strategy", assignor);
+            .set("auto.offset.reset", text(request, "from"));
+        let assignor = text(request, "assignor");
+        if text(request, "protocol") == "consumer" {
+            settings.set("group.protocol", "consumer").set("group.remote.assignor", assignor);
+        } else {
+            let strategy = if assignor == "cooperative" { "cooperative-sticky" } else { assignor };
+            settings
+                .set("session.timeout.ms", number(request, "session").to_string())
+                .set("heartbeat.interval.ms", "500")
+                .set("partition.assignment.strategy", strategy);
+        }
         if let Some(instance) = request["instance"].as_str() {
             settings.set("group.instance.id", instance);
         }

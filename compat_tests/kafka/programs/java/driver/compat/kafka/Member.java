@@ -33,9 +33,15 @@ final class Member implements ConsumerRebalanceListener {
         Properties properties = new Properties();
         properties.put("group.id", request.get("group").asText());
         properties.put("auto.offset.reset", request.get("from").asText());
-        properties.put("session.timeout.ms", request.get("session").asText());
-        properties.put("heartbeat.interval.ms", "500");
-        properties.put("partition.assignment.strategy", assignor(request.get("assignor").asText()));
+        String assignor = request.get("assignor").asText();
+        if (request.get("protocol").asText().equals("consumer")) {
+            properties.put("group.protocol", "consumer");
+            properties.put("group.remote.assignor", assignor);
+        } else {
+            properties.put("session.timeout.ms", request.get("session").asText());
+            properties.put("heartbeat.interval.ms", "500");
+            properties.put("partition.assignment.strategy", assignor(assignor));
+        }
         if (request.hasNonNull("instance")) {
             properties.put("group.instance.id", request.get("instance").asText());
         }

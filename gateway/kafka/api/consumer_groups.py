@@ -1,0 +1,159 @@
+"""Consumer groups of KIP-848: heartbeats of members, and their description.
+
+Standard: `KafkaApis`, `GroupMetadataManager.consumerGroupDescribe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mqgateway.engine.steps import Steps, in_parts, mapped
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.api.groups import GroupAccess
+from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.consumer_group_describe_request import (
+    ConsumerGroupDescribeRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.consumer_group_describe_response import (
+    Assignment,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
+    ConsumerGroupHeartbeatRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response import (
+    ConsumerGroupHeartbeatResponse,
+)
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.member import ModernMember
+from mqgateway.gateway.kafka.consumer_groups.records import by_topic
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
+from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.group_names import store_group
+from mqgateway.gateway.kafka.rights import group_bits, shows_topic
+from mqgateway.gateway.kafka.topics import Topics, store_name
+
+CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE = 68, 69
+CONSUMER_TYPE = 1
+"""Type of a member that uses the consumer protocol, in the description."""
+NAMES_PART = 100
+"""Topics that are checked in one step."""
+MEMBERS_PART = 4
+"""Members that are described in one step."""
+
+
+class ConsumerGroupRequests:
+    """Requests of members and administrators of consumer groups."""
+
+    def __init__(self, coordinator: Coordinator, access: GroupAccess, topics: Topics) -> None:
+        self._coordinator = coordinator
+        self._access = access
+        self._topics = topics
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {
+            CONSUMER_GROUP_HEARTBEAT: self.heartbeat,
+            CONSUMER_GROUP_DESCRIBE: self.describe,
+        }
+
+    def heartbeat(self, call: KafkaCall, request: ConsumerGroupHeartbeatRequest) -> Steps[Answer]:
+        """Answer ConsumerGroupHeartbeat once what it changed is durable."""
+        error = self._access.error(call, request.group_id, Action.SUB)
+        if not error and request.member_epoch == 0 and request.group_id:
+            error = self._join_error(request.group_id)
+        if error:
+            return ConsumerGroupHeartbeatResponse(error_code=error)
+        if not all((yield from _shown(call, request.subscribed_topic_names or ()))):
+            return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        client = RequestSender(call.client_id, f"/{call.client_host}")
+        return self._coordinator.consumers.heartbeats.heartbeat(
+            request, client, call.version, lambda name: shows_topic(call, store_name(name))
+        )
+
+    def _join_error(self, group_id: str) -> ErrorCode:
+        """Return why a group accepts no members: RocketMQ's are in it, or it cannot be made."""
+        group = self._coordinator.groups.get(group_id)
+        if (group is None or group.is_empty) and self._coordinator.shared.has_members(group_id):
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        return self._access.create_error(group_id)
+
+    # Administrators
+
+    def describe(
+        self, call: KafkaCall, request: ConsumerGroupDescribeRequest
+    ) -> Steps[ConsumerGroupDescribeResponse]:
+        """Answer ConsumerGroupDescribe."""
+        groups = []
+        for group_id in request.group_ids:
+            described = yield from self._describe(call, group_id)
+            if request.include_authorized_operations and not described.error_code:
+                described.authorized_operations = group_bits(call, store_group(group_id))
+            groups.append(described)
+        return ConsumerGroupDescribeResponse(groups=groups)
+
+    def _describe(self, call: KafkaCall, group_id: str) -> Steps[DescribedGroup]:
+        yield
+        error = self._access.error(call, group_id, Action.GET, Action.SUB)
+        if not error and not group_id:
+            error = ErrorCode.INVALID_GROUP_ID
+        if error:
+            return DescribedGroup(error, None, group_id)
+        group = self._coordinator.groups.get(group_id)
+        if not isinstance(group, ModernGroup):
+            is_known = group is not None or self._coordinator.shared.has_group(group_id)
+            message = f"Group {group_id} {'is not a consumer group' if is_known else 'not found'}."
+            return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
+        if not all((yield from _shown(call, tuple(group.topics)))):
+            message = (
+                "The group has members subscribed to topic(s) that the client is not authorized to describe."
+            )
+            return DescribedGroup(ErrorCode.TOPIC_AUTHORIZATION_FAILED, message, group_id)
+        described = DescribedGroup(
+            ErrorCode.NONE,
+            None,
+            group_id,
+            group.state.value,
+            group.epoch,
+            group.assignment_epoch,
+            group.assignor,
+        )
+        members: list[Member] = []
+        for part in in_parts(tuple(group.members.values()), MEMBERS_PART):
+            members += (self._described(group, member) for member in part)
+            yield
+        described.members = members
+        return described
+
+    def _described(self, group: ModernGroup, member: ModernMember) -> Member:
+        return Member(
+            member.id,
+            member.instance_id,
+            member.rack_id,
+            member.position.epoch,
+            member.client.id,
+            member.client.host,
+            member.topics,
+            member.regex,
+            self._assignment(member.position.assigned),
+            self._assignment(group.target(member.id).partitions),
+            CONSUMER_TYPE,
+        )
+
+    def _assignment(self, partitions: Iterable[TopicPartition]) -> Assignment:
+        """Return partitions of topics that still exist."""
+        topics = ((self._topics.by_id(topic_id), indexes) for topic_id, indexes in by_topic(partitions))
+        return Assignment(
+            [TopicPartitions(topic.id, topic.name, indexes) for topic, indexes in topics if topic is not None]
+        )
+
+
+def _shown(call: KafkaCall, names: Iterable[str]) -> Steps[list[bool]]:
+    """Return for each topic whether the client may see it."""
+    return mapped(lambda name: shows_topic(call, store_name(name)), names, NAMES_PART)

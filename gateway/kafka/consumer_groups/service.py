@@ -1,0 +1,84 @@
+"""The consumer groups of a coordinator: heartbeats, time, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mqgateway.engine.clock import Clock
+from mqgateway.gateway.kafka.consumer_groups.group import Kind, ModernGroup, RecordKey
+from mqgateway.gateway.kafka.consumer_groups.heartbeats import Heartbeats
+from mqgateway.gateway.kafka.consumer_groups.records import replay
+from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions
+from mqgateway.gateway.kafka.consumer_groups.targets import TargetUpdates
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
+from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
+from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
+from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
+from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+
+
+class ConsumerGroups:
+    """The consumer groups of one coordinator, in the table that has its classic ones too."""
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        clock: Clock,
+        groups: KafkaGroupTable,
+        deadlines: Deadlines,
+        rebalances: Rebalances,
+        journal: RecordJournal,
+        catalog: TopicCatalog,
+        run_steps: StepRunner,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._groups = groups
+        self.writer = GroupWriter(clock, journal, run_steps, lambda group: groups.get(group.id) is group)
+        self._subscriptions = GroupSubscriptions(settings, clock, catalog, self.writer, run_steps)
+        targets = TargetUpdates(settings, clock, deadlines, self.writer, run_steps)
+        self.heartbeats = Heartbeats(
+            settings,
+            clock,
+            groups,
+            deadlines,
+            rebalances,
+            self.writer,
+            self._subscriptions,
+            targets,
+            new_id,
+        )
+
+    def replay(self, group_id: str, key: RecordKey, value: bytes | None) -> None:
+        """Take over a record that was read from the log. Raises `CodecError`."""
+        group = self._groups.get(group_id)
+        if not isinstance(group, ModernGroup):
+            if value is None:
+                return
+            group = ModernGroup(group_id, self._groups.tally)
+            self._groups.put(group)
+        if value is None and key.kind is Kind.GROUP:
+            self._groups.discard(group_id)
+        else:
+            replay(group, key, value)
+
+    def restore(self, group: ModernGroup) -> None:
+        """Complete a group that was read from the log, and expect its members."""
+        group.settle()
+        for member in group.members.values():
+            self.heartbeats.expect(group, member)
+
+    def retire(self, group: ModernGroup) -> None:
+        """Remove a group without members, so that a classic one can take its place."""
+        self.writer.delete(group)
+        self._groups.discard(group.id)
+
+    def repeat_writes(self) -> None:
+        """Write again what was not written."""
+        self.writer.repeat()
+
+    def clear(self) -> None:
+        """Forget work in flight: the groups are read again."""
+        self.writer.clear()
+        self._subscriptions.clear()

@@ -1,0 +1,34 @@
+"""The broker's topics, as consumer groups need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo
+from mqgateway.gateway.kafka.topics import Topics
+
+
+class GroupTopics:
+    """See `consumer_groups.topics.TopicCatalog`."""
+
+    def __init__(self, operations: Operations, topics: Topics) -> None:
+        self._table = operations.topics
+        self._topics = topics
+
+    @property
+    def version(self) -> bytes:
+        """See `TopicCatalog`."""
+        return self._table.version
+
+    def topic(self, name: str) -> TopicInfo | None:
+        """See `TopicCatalog`."""
+        topic = self._topics.find(name)
+        return None if topic is None else TopicInfo(topic.id, topic.partitions)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def names(self) -> Iterator[str]:
+        """See `TopicCatalog`."""
+        return (topic.name for topic in self._topics)
