@@ -2,7 +2,7 @@
 
 Every `LOOK_MILLIS` a look at all topics begins. It runs in slices, and waits for no disk. It compacts the
 queues that are due (`cleaner.cleanable`), one at a time. The loop reads their records, a worker does the rest
-(`cleaner.compacting`), in pieces too. Every broker compacts what it has, masters and slaves alike: only
+(`cleaner.compacting`), in slices too. Every broker compacts what it has, masters and slaves alike: only
 records that are confirmed and synced.
 
 A look also says from where on the log's files are still needed. Before the first one has ended all of them
@@ -46,9 +46,9 @@ TOPICS_A_STEP: Final = 100
 """Duration of a slice on the loop, and topics without compaction that are passed in one step."""
 UNITS_A_STEP: Final = 512
 WORK_SECONDS: Final = 0.008
-CHUNKS_A_TICK: Final = 8
-"""Duration of a piece of work on the worker, and pieces for each tick."""
-CHUNK: Final = 256 << 10
+WORK_SLICES_A_TICK: Final = 8
+"""Duration of a slice on the worker, and slices in each tick."""
+READ_BYTES: Final = 256 << 10
 """Bytes of records that the loop reads together."""
 ROUNDS: Final = 8
 """Times that bytes which are not in memory are brought there before a read waits for the disk."""
@@ -106,7 +106,7 @@ class TopicCompaction:
         self._look: Steps[None] | None = None
         self._next_look = elapsed_millis(clock)
         self._seconds = 0.0
-        self._chunks = 0
+        self._slices_left = 0
         self._is_waiting = self._is_running = False
         self.compacted = self.failed = self.read = self.kept = 0
 
@@ -117,7 +117,7 @@ class TopicCompaction:
 
     def tick(self) -> None:
         """Begin a look if it is time, or continue the one that is in progress."""
-        self._chunks = CHUNKS_A_TICK
+        self._slices_left = WORK_SLICES_A_TICK
         if not self._options.enable_compaction:
             return
         if self._look is None and elapsed_millis(self._clock) >= self._next_look:
@@ -230,8 +230,8 @@ class TopicCompaction:
         now = min(self._clock.millis(), store.steady.now())
         dirty = DirtyPart(begin, store.readable_end(topic, queue_id), limits, now, self._log_millis)
         durable = min(store.flushed_offset, store.confirm_offset)
-        first, offset, goes_on = self._end_of_log, begin, True
-        while goes_on:
+        first, offset, has_more = self._end_of_log, begin, True
+        while has_more:
             units = yield from self._reading(
                 lambda may_wait, offset=offset: store.batch_units(  # type: ignore[misc]
                     topic, queue_id, offset, UNITS_A_STEP, may_wait=may_wait
@@ -240,11 +240,11 @@ class TopicCompaction:
             if units:
                 first = min(first, units[0].physical_offset)
                 offset = units[-1].end_offset
-            goes_on = bool(units)
+            has_more = bool(units)
             for unit in units:
                 is_durable = unit.physical_offset + unit.size <= durable
                 if not is_durable or not dirty.add(unit.end_offset, unit.size, unit.store_timestamp):
-                    goes_on = False
+                    has_more = False
                     break
             yield
         return dirty, first
@@ -324,7 +324,7 @@ class TopicCompaction:
         path, old = parts.path(topic, queue_id), parts.parts.get((topic, queue_id))
         steps = compacting(self._disk, path, old, dirty, plan)
         while True:
-            result = yield from self._on_worker(lambda: self._chunk(steps, dirty))
+            result = yield from self._on_worker(lambda: self._work_slice(steps, dirty))
             if parts.changes != changes:
                 return None
             if result is not None:
@@ -334,7 +334,7 @@ class TopicCompaction:
                 if parts.changes != changes:
                     return None
 
-    def _chunk(self, steps: Steps[CompactionResult], dirty: _DirtyRecords) -> CompactionResult | None:
+    def _work_slice(self, steps: Steps[CompactionResult], dirty: _DirtyRecords) -> CompactionResult | None:
         """Work for a while, or until records are wanted; return the result at the end. Runs on the worker."""
         until = self._clock.monotonic() + WORK_SECONDS
         try:
@@ -348,7 +348,9 @@ class TopicCompaction:
     def _read(self, topic: str, queue_id: int, offset: int) -> Steps[tuple[list[bytes], int]]:
         """Return some records from an offset on, and the offset to read next. Raises `OSError`."""
         records, next_offset = yield from self._reading(
-            lambda may_wait: self._store.stored_records(topic, queue_id, offset, CHUNK, may_wait=may_wait)
+            lambda may_wait: self._store.stored_records(
+                topic, queue_id, offset, READ_BYTES, may_wait=may_wait
+            )
         )
         if next_offset <= offset:
             raise OSError(EIO, f"{topic} queue {queue_id} cannot be read at offset {offset}")
@@ -387,6 +389,6 @@ class TopicCompaction:
 
     def _end_wait(self) -> None:
         self._is_waiting = False
-        if self._chunks:
-            self._chunks -= 1
+        if self._slices_left:
+            self._slices_left -= 1
             self._continue()

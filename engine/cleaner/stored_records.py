@@ -31,7 +31,7 @@ from mqgateway.engine.store.record import (
 from mqgateway.engine.store.whole_batches import messages_in
 
 _SYS_FLAG: Final = struct.Struct(f">{SYS_FLAG_AT}xi")
-_SEAL: Final = f"{PROPERTY_CRC32}\1".encode()
+_CRC_PROPERTY: Final = f"{PROPERTY_CRC32}\1".encode()
 _SIZE, _BODY_CRC, _BORN, _BODY_LENGTH = 0, 2, 8, 14
 """Fields of a record's head."""
 
@@ -79,4 +79,4 @@ def _with_batch(record: bytes, place: tuple[int, int], batch: bytes) -> bytes:
     fields[_BORN] = latest if latest >= 0 else fields[_BORN]
     fields[_BODY_LENGTH] = len(batch)
     made = b"".join((head.pack(*fields), batch, record[end:]))
-    return fill_crc(made) if record[-CRC_SIZE:].startswith(_SEAL) else made
+    return fill_crc(made) if record[-CRC_SIZE:].startswith(_CRC_PROPERTY) else made

@@ -103,18 +103,15 @@ class QueueReader:
         """Return the number of bytes that can be read from a queue offset on; counting ends at `enough`.
         Raises `ColdRead` unless this reader may wait."""
         end = queue.max_offset if uncommitted else self.readable_end(queue)
-        limit, may_wait = agreed_limit(self._log), self._may_wait
+        limit = agreed_limit(self._log)
         offset, total = max(offset, queue.min_offset), 0
         while offset < end and total < enough:
             if isinstance(queue, BatchConsumeQueue):
                 rows = self._batches.sizes(queue, offset, end, _COUNTED)
             else:
-                data = queue.units(offset, min(_COUNTED, end - offset), may_wait)
+                data = queue.units(offset, min(_COUNTED, end - offset), self._may_wait)
                 data = data[: len(data) - len(data) % UNIT_SIZE]
-                rows = [
-                    (at, size, number)
-                    for number, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset + 1)
-                ]
+                rows = [(at, size, n) for n, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset + 1)]
             if not rows:
                 break
             for at, size, next_offset in rows:
