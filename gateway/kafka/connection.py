@@ -233,14 +233,24 @@ class KafkaConnection:
     # Requests
 
     def _serve(self) -> None:
-        """Carry out the requests that the buffer has, as a turn."""
+        """Carry out the requests that the buffer has."""
         if self._is_serving:
             return
+        has_more = True
+        # The end of a turn sends the answers that are ready, so the limits may allow more requests.
+        while has_more and self.is_open and not self._is_over_limit():
+            has_more = self._serve_turn()
+        if self.is_open:
+            self._terms.pending.set(self, self._ip, len(self._buffer), is_new=False)
+            self._pause_or_resume()
+
+    def _serve_turn(self) -> bool:
+        """Carry out requests as a turn, up to the limits; return True if there may be more."""
         turn = self._terms.remoting.turn
         is_ours = turn.begin()
         self._is_serving = True
         try:
-            self._carry_out_frames()
+            return self._carry_out_frames()
         except UnservableRequest as refused:
             self.say_refused(self.address, str(refused))
             self._end_with_what_is_ready()
@@ -251,11 +261,10 @@ class KafkaConnection:
             self._is_serving = False
             if is_ours:
                 turn.end()
-        if self.is_open:
-            self._terms.pending.set(self, self._ip, len(self._buffer), is_new=False)
-            self._pause_or_resume()
+        return False
 
-    def _carry_out_frames(self) -> None:
+    def _carry_out_frames(self) -> bool:
+        """Carry out requests up to the limits; return True if these keep back a whole one."""
         buffer, begin, limit = self._buffer, 0, self._terms.request_limit
         try:
             while self.is_open and not self._is_ending and len(buffer) - begin >= _SIZE.size:
@@ -266,11 +275,14 @@ class KafkaConnection:
                         "(kafkaMaxRequestSize)"
                     )
                 end = begin + _SIZE.size + size
-                if len(buffer) < end or self._is_over_limit():
-                    break
+                if len(buffer) < end:
+                    return False
+                if self._is_over_limit():
+                    return True
                 frame = bytes(memoryview(buffer)[begin + _SIZE.size : end])
                 begin = end
                 self._carry_out(frame)
+            return False
         finally:
             del buffer[:begin]
 

@@ -96,6 +96,13 @@ def test_a_connection_is_not_read_while_as_many_requests_wait_as_allowed(
         assert len(waiting) == 5 and numbers(client.frames(5)) == [1, 2, 3, 4, 5]
 
 
+def test_requests_beyond_the_limit_that_arrive_together_are_all_answered() -> None:
+    with kafka_scene(kafka_max_requests_in_flight=2) as scene:
+        client = scene.client()
+        client.write(b"".join(client.frame(NAMED) for _ in range(7)))
+        assert numbers(client.frames(7)) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_requests_that_wait_are_cancelled_when_the_connection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with held(monkeypatch) as (scene, waiting):
         client = scene.client()
