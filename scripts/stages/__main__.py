@@ -26,13 +26,13 @@ def parser() -> argparse.ArgumentParser:
     """Return the options of `scripts/test`."""
     made = argparse.ArgumentParser(
         prog="scripts/test",
-        description="Run the tests. Without an option: stage one, some eleven minutes on two cores.",
+        description="Run the tests. Without an option: stage one, some nine minutes on two cores.",
     )
     which = made.add_mutually_exclusive_group()
     which.add_argument(
         "--no-peers",
         action="store_true",
-        help="without official clients and compiled modules; three minutes",
+        help="without official clients and compiled modules; four minutes",
     )
     which.add_argument("--all", action="store_true", help="stage one, then two: all but the long run")
     which.add_argument(
