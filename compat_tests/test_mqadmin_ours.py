@@ -79,6 +79,10 @@ ROUGH = (
 """Commands whose numbers are load, time and chance."""
 
 
+UNANSWERED = "get consumer runtime info for "
+"""Begin of the line that the official tool prints where a consumer did not answer in time."""
+
+
 class Outputs(NamedTuple):
     """Results of both tools for a call."""
 
@@ -125,7 +129,7 @@ class Tools:
         theirs, mine = (self._typed(line.text, own) for own in OWN)
         for _ in range(TRIES):
             output = self._official.run(*theirs)
-            if line.code or not output.err:
+            if line.code or not (output.err or UNANSWERED in output.out):
                 break
         return Outputs(line, output, self.ours(*mine))
 

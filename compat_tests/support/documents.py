@@ -172,6 +172,8 @@ PAGES: Mapping[str, Page] = {
         before={"mqgateway store convert": "mkdir -p DIR/commitlog"},
         excepted={
             "$ kafka-console-producer.sh": JAVA,
+            "$ kafka-console-consumer.sh": JAVA,
+            "kafka-topics.sh": JAVA,
             "from kafka import": INTERNET,
             "from confluent_kafka import": INTERNET,
         },
