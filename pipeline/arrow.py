@@ -32,7 +32,7 @@ class ArrowBatches:
         self.schema = pa.schema([pa.field(one.name, _TYPES[one.ddl]) for one in self._columns])
 
     def make(self, rows: Rows, place: Place) -> Any:
-        """A record batch of all rows."""
+        """Return a record batch of all rows."""
         count = len(rows)
         arrays = [
             _array(field.type, count, column.cells(rows, place))
@@ -52,7 +52,7 @@ def _array(kind: Any, count: int, cells: Cells) -> Any:
 
 
 def records(batch: Any) -> Iterator[dict[str, Any]]:
-    """The rows of a record batch, each as values by name of column."""
+    """Yield the rows of a record batch, each as values by name of column."""
     names = batch.schema.names
     for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield dict(zip(names, values, strict=True))

@@ -33,8 +33,8 @@ PROBE_SECONDS = 60
 def session(
     name: str = "mqgateway", master: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Any:
-    """A session that has the formats `rocketmq` and `rocketmq-store`. Without `master` Spark's own choice
-    holds: what it was submitted to, else this machine. Raises `PipelineError`."""
+    """Return a session that has the formats `rocketmq` and `rocketmq-store`. Without `master` Spark's own
+    choice holds: what it was submitted to, else this machine. Raises `PipelineError`."""
     choose_interpreter()
     builder = SparkSession.builder.appName(name)
     if master:
@@ -59,7 +59,8 @@ def register(spark: Any) -> Any:
 
 
 def choose_interpreter() -> str:
-    """The interpreter of the workers: that of PYSPARK_PYTHON, which is set to this one where it is not."""
+    """Return the interpreter of the workers: that of PYSPARK_PYTHON, which is set to this one where it is
+    not."""
     os.environ.setdefault(DRIVER, sys.executable)
     return os.environ.setdefault(WORKERS, sys.executable)
 

@@ -30,7 +30,7 @@ class BloomFilter:
         self.bits = 8 * ceil(wanted / 8)
 
     def positions(self, name: str) -> tuple[int, ...]:
-        """The bits of a name."""
+        """Return the bits of a name."""
         number = murmur3_low(name.encode())
         first, step = _signed(number & _MASK_32), _signed(number >> 32)
         found = []
@@ -41,7 +41,7 @@ class BloomFilter:
 
 
 def murmur3_low(data: bytes) -> int:
-    """The low 64 bits of MurmurHash3 for 128 bits with seed 0, unsigned."""
+    """Return the low 64 bits of MurmurHash3 for 128 bits with seed 0, unsigned."""
     h1 = h2 = 0
     whole = len(data) // 16 * 16
     for at in range(0, whole, 16):

@@ -28,15 +28,15 @@ class LiteRules:
         return _number("-1" if config is None else config.attributes.get("lite.topic.expiration", "-1"))
 
     def parents(self) -> list[str]:
-        """Every topic that has lite topics."""
+        """Return every topic that has lite topics."""
         return [config.topic_name for config in self._topics.all() if self.is_parent(config.topic_name)]
 
     def bound_topic(self, group: str) -> str | None:
-        """The parent whose lite topics a group consumes; None for a group of another kind."""
+        """Return the parent whose lite topics a group consumes; None for a group of another kind."""
         return self._attribute(group, BOUND_TOPIC) or None
 
     def groups_of(self, topic: str) -> set[str]:
-        """The groups that consume the lite topics of a parent."""
+        """Return the groups that consume the lite topics of a parent."""
         configs = self._groups.all()
         return {config.group_name for config in configs if config.attributes.get(BOUND_TOPIC) == topic}
 

@@ -88,7 +88,7 @@ class Subscriptions:
         return self._clients.get(client_id)
 
     def clients_of(self, group: str) -> list[str]:
-        """The clients of a group."""
+        """Return the clients of a group."""
         return [client_id for client_id, one in self._clients.items() if one.group == group]
 
     def readers(self, queue: str, group: str | None = None) -> dict[str, list[Subscriber]]:

@@ -184,7 +184,7 @@ class EntryDispatcher:
         return last + 1
 
     def _send_again(self, now: int) -> None:
-        """The first entries that are not answered, when they should have been."""
+        """Send the first entries again that are not answered although they should have been."""
         first = next(iter(self._pending), None)
         if first is None or now - self._pending[first].sent_at <= self._settings.push_timeout:
             return

@@ -153,13 +153,13 @@ class BatchConsumeQueue(UnitQueue):
         return found[:3] if found is not None and found.base_offset <= offset else None
 
     def offset_of(self, number: int, may_wait: bool = True) -> int:
-        """The queue offset of the first message that a unit stands for."""
+        """Return the queue offset of the first message that a unit stands for."""
         unit = self._unit(number, may_wait)
         return -1 if unit is None else unit.base_offset
 
     def offset_by_time(self, time: int, upper: bool, may_wait: bool = True) -> int:
-        """The first message of the first batch stored at or after a time in ms; with `upper`, of the last
-        one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there. The
+        """Return the first message of the first batch stored at or after a time in ms; with `upper`, of the
+        last one stored at or before it. Beyond the ends of the queue, of the nearer batch that is there. The
         compacted part is not looked at.
 
         Standard: `BatchConsumeQueue.getOffsetInQueueByTime`.

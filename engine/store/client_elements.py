@@ -122,7 +122,7 @@ def encode_batch(
     physical_offset: int,
     store_timestamp: int,
 ) -> list[bytes]:
-    """The records of a batch, which lie one behind the other, in `BUFFERS_PER_RECORD` buffers each.
+    """Return the records of a batch, which lie one behind the other, in `BUFFERS_PER_RECORD` buffers each.
 
     `sizes` are from `batch_sizes`, the offsets are those of the first; else as `encode`."""
     magic, field = topic
@@ -183,7 +183,7 @@ def place_batch(
 
 
 def fill_crcs(buffers: list[bytes]) -> list[bytes]:
-    """The records of `encode_batch`, whose properties have room for it, each with its checksum."""
+    """Return the records of `encode_batch`, whose properties have room for it, each with its checksum."""
     return [
         fill_crc(b"".join(buffers[at : at + BUFFERS_PER_RECORD]))
         for at in range(0, len(buffers), BUFFERS_PER_RECORD)

@@ -125,7 +125,7 @@ class StoreReading:
     def messages(
         self, topic: str, queue_id: int, begin: int, end: int, *, may_wait: bool = True
     ) -> list[StoredMessage]:
-        """The messages of a queue with offsets from `begin` to `end`; see `get`."""
+        """Return the messages of a queue with offsets from `begin` to `end`; see `get`."""
         queue, reader = self._queues.get(topic, queue_id), self._reader_that(may_wait)
         found: list[StoredMessage] = []
         while queue is not None and begin < end:
@@ -139,7 +139,7 @@ class StoreReading:
     def message(
         self, topic: str, queue_id: int, offset: int, *, may_wait: bool = True
     ) -> StoredMessage | None:
-        """The message of a queue at an offset, or None; see `get`."""
+        """Return the message of a queue at an offset, or None; see `get`."""
         found = self.messages(topic, queue_id, offset, offset + 1, may_wait=may_wait)
         return found[0] if found else None
 
@@ -151,7 +151,7 @@ class StoreReading:
         cold.bring_by(self._aside, done, ahead=self._options.data_read_ahead_enable)
 
     def record_at(self, physical_offset: int, *, may_wait: bool = True) -> bytes | None:
-        """The stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
+        """Return the stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
         try:
             return self._record_at(physical_offset, may_wait)
         except OSError as error:
@@ -168,14 +168,14 @@ class StoreReading:
         return record
 
     def look_up(self, physical_offset: int) -> StoredMessage | None:
-        """The message at a log offset, or None. Standard: `lookMessageByOffset`."""
+        """Return the message at a log offset, or None. Standard: `lookMessageByOffset`."""
         record = self.record_at(physical_offset)
         return None if record is None else decode(record)
 
     def message_record_at(
         self, physical_offset: int, key: str | None = None, *, may_wait: bool = True
     ) -> bytes | None:
-        """The record of the message at a log offset, or None.
+        """Return the record of the message at a log offset, or None.
 
         Of those in a batch of Kafka, which have one log offset, it is the one with the unique key, or the
         first if no key is given. See `get` for `may_wait`.
@@ -218,7 +218,7 @@ class StoreReading:
         )
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """The offset after the last readable message of a queue; 0 for an unknown one."""
+        """Return the offset after the last readable message of a queue; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
@@ -249,11 +249,11 @@ class StoreReading:
             return enough
 
     def max_offsets(self, topic: str) -> dict[int, int]:
-        """The offsets after the last readable messages of a topic, by queue."""
+        """Return the offsets after the last readable messages of a topic, by queue."""
         return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """The offset of the oldest message of a queue that is still there; 0 for an unknown one."""
+        """Return the offset of the oldest message of a queue that is still there; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
@@ -301,7 +301,8 @@ class StoreReading:
         return [bytes(record) for record in found.records], found.next_offset
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
-        """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""
+        """Return the stored bytes and tags codes of messages of a queue from an offset on, of those there
+        are."""
         units = self.consume_queue_units(topic, queue_id, offset, count)
         found = [(self.record_at(place), code) for place, _size, code in units]
         return [(record, code) for record, code in found if record is not None]

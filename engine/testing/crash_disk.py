@@ -258,7 +258,7 @@ class CrashDisk:
             changes[:] = [change for change in changes if change.inode is not inode]
 
     def files(self, folder: str) -> list[str]:
-        """The paths of all files in a folder and those below it, sorted."""
+        """Return the paths of all files in a folder and those below it, sorted."""
         return sorted(
             path
             for path, inode in self._names.items()

@@ -57,7 +57,7 @@ class Inode:
         self.modified = 0
 
     def sector(self, number: int) -> bytes:
-        """One sector, padded with zeros."""
+        """Return one sector, padded with zeros."""
         part = bytes(self.data[number * SECTOR : (number + 1) * SECTOR])
         return part if len(part) == SECTOR else part + _ZEROS[len(part) :]
 
@@ -115,7 +115,7 @@ class Inode:
                 yield begin, end
 
     def open_window(self, size: int) -> memoryview:
-        """The first bytes, which are written without a call."""
+        """Return the first bytes, which are written without a call."""
         # Allocated at once: a buffer with an exported view cannot grow.
         if isinstance(self.data, mmap.mmap):
             self.reach(self.size)

@@ -14,7 +14,7 @@ See = Callable[[bytearray], object]
 
 
 def chunks(file: File, used: int) -> Iterator[tuple[int, bytearray]]:
-    """The first bytes of a file, with where each chunk begins."""
+    """Yield the first bytes of a file, with where each chunk begins."""
     for at in range(0, used, CHUNK_SIZE):
         data = bytearray(file.read(at, min(CHUNK_SIZE, used - at)))
         if not data:

@@ -52,13 +52,13 @@ def delete_user(name: str) -> Question[None]:
 
 @asks(RequestCode.AUTH_GET_USER)
 def user(name: str) -> Question[bodies.UserInfo | None]:
-    """A user; None when there is none."""
+    """Return a user; None when there is none."""
     return Question(RequestCode.AUTH_GET_USER, _one_of(bodies.UserInfo), GetUserRequestHeader(username=name))
 
 
 @asks(RequestCode.AUTH_LIST_USER)
 def users(filter: str | None = None) -> Question[list[bodies.UserInfo]]:
-    """The users whose names hold a text."""
+    """Return the users whose names hold a text."""
     return Question(
         RequestCode.AUTH_LIST_USER, _list_of(bodies.UserInfo), ListUsersRequestHeader(filter=filter)
     )
@@ -90,13 +90,13 @@ def delete_acl(subject: str, resource: str | None = None, kind: str | None = Non
 
 @asks(RequestCode.AUTH_GET_ACL)
 def acl(subject: str) -> Question[bodies.AclInfo | None]:
-    """The policies of a subject; None when there are none."""
+    """Return the policies of a subject; None when there are none."""
     return Question(RequestCode.AUTH_GET_ACL, _one_of(bodies.AclInfo), GetAclRequestHeader(subject=subject))
 
 
 @asks(RequestCode.AUTH_LIST_ACL)
 def acls(subject: str | None = None, resource: str | None = None) -> Question[list[bodies.AclInfo]]:
-    """The policies whose subjects and resources hold these texts."""
+    """Return the policies whose subjects and resources hold these texts."""
     header = ListAclsRequestHeader(subject_filter=subject, resource_filter=resource)
     return Question(RequestCode.AUTH_LIST_ACL, _list_of(bodies.AclInfo), header)
 

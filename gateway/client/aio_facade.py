@@ -96,7 +96,8 @@ class Facade(Generic[C]):
         return await self._call(lambda: execute(function, *args, **kwargs))
 
     def _on_callers_loop(self, function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Deferred[T]]:
-        """A coroutine function as one for the core: it runs on the caller's loop, and gives a Deferred."""
+        """Return a coroutine function as one for the core: it runs on the caller's loop, and gives a
+        Deferred."""
 
         def call(*args: Any) -> Deferred[T]:
             if self._callers is None:

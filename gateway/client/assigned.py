@@ -50,7 +50,7 @@ class InHand:
         return self._batch
 
     def begin(self, batch: PulledBatch) -> Hand:
-        """A loop goes through this batch now."""
+        """Note that a loop goes through this batch now."""
         self._batch = batch
         self.hand = Hand(batch.messages, batch.is_current)
         return self.hand

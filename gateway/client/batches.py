@@ -47,8 +47,8 @@ def check_batch(messages: Sequence[Message]) -> None:
 
 
 def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[list[Message], bytes]]:
-    """The messages in order, in as few batches as have at most `size_max` bytes and `BATCH_MESSAGES_MAX`
-    messages each; and their bodies.
+    """Yield the messages in order, in as few batches as have at most `size_max` bytes and
+    `BATCH_MESSAGES_MAX` messages each; and their bodies.
 
     A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
@@ -61,7 +61,8 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
 
 
 def batch_from(messages: list[Message], begin: int, size_max: int) -> tuple[bytes, int]:
-    """The body of a batch of the messages from this one on, and how many these are; see `split_by_size`."""
+    """Return the body of a batch of the messages from this one on, and how many these are; see
+    `split_by_size`."""
     if native is not None:
         made = native.batch_from(messages, begin, size_max, BATCH_MESSAGES_MAX)
         if made is not None:
@@ -85,7 +86,7 @@ def element_size(message: Message) -> int:
 
 
 def encode_element(message: Message) -> bytes:
-    """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
+    """Return a message in the body of a batch. Raises `BadArgument` when its properties are too long."""
     properties = properties_text(message.properties)
     if len(properties) > PROPERTIES_LENGTH_MAX:
         raise BadArgument(

@@ -21,7 +21,7 @@ def checked_time(text: str) -> str:
 
 
 def begin_time(options: ConsumerOptions, started_at: int) -> int:
-    """The time that is configured, else half an hour before the start; in ms since the epoch."""
+    """Return the time that is configured, else half an hour before the start; in ms since the epoch."""
     text = options.consume_timestamp
     return int(_parse(text).timestamp() * 1000) if text else started_at - HALF_AN_HOUR_MILLIS
 

@@ -333,8 +333,8 @@ class SimpleConsumer(Iterated[simple.SimpleConsumer]):
         invisible_duration: Duration | None = None,
         timeout: Duration | None = None,
     ) -> list[ReceivedMessage]:
-        """The next messages, hidden from others for `invisible_duration` (60 s unless set); none when there
-        are none within `timeout` (20 s unless set), both in seconds.
+        """Return the next messages, hidden from others for `invisible_duration` (60 s unless set); none when
+        there are none within `timeout` (20 s unless set), both in seconds.
 
         Raises `BadArgument`, `NotRunning`, `NoRoute`, `Unreachable`, `BrokerError`.
         """
@@ -343,7 +343,7 @@ class SimpleConsumer(Iterated[simple.SimpleConsumer]):
         )
 
     def ack(self, message: ReceivedMessage) -> None:
-        """The message is done with; the broker has answered when this is done.
+        """Acknowledge a message; done once the broker has answered.
 
         Raises `BadArgument` for a message that was not received here, `Unreachable`, `BrokerError`.
         """

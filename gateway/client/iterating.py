@@ -35,7 +35,7 @@ class Hand:
         self.done = self.given
 
     def newly_done(self) -> Sequence[ReceivedMessage]:
-        """The messages that were handled since the last call."""
+        """Return the messages that were handled since the last call."""
         begin, self._settled = self._settled, self.done
         return self.messages[begin : self._settled]
 

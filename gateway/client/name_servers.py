@@ -38,7 +38,7 @@ class NameServerList:
         self._is_closed = True
 
     async def ask(self, code: int, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
-        """The answer of the first name server that gives one, whatever it is.
+        """Return the answer of the first name server that gives one, whatever it is.
 
         Raises `Unreachable` when none does, `BadArgument` when there is none.
         """
@@ -63,7 +63,7 @@ class NameServerList:
             raise Unreachable("no name server answers: " + "; ".join(reasons)) from None
 
     async def route(self, topic: str) -> TopicRouteData | None:
-        """The route of a topic; None when there is none. Raises `Unreachable` or `BrokerError`."""
+        """Return the route of a topic; None when there is none. Raises `Unreachable` or `BrokerError`."""
         header = GetRouteInfoRequestHeader(topic=topic)
         answer = await self.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:

@@ -13,7 +13,7 @@ SEPARATOR = "%"
 
 
 def with_namespace(namespace: str, name: str) -> str:
-    """The name as servers know it; a name that has the namespace already stays as it is."""
+    """Return the name as servers know it; a name that has the namespace already stays as it is."""
     if not namespace or not name or _is_system(name):
         return name
     prefix, bare = _split(name)
@@ -23,7 +23,7 @@ def with_namespace(namespace: str, name: str) -> str:
 
 
 def without_namespace(namespace: str, name: str) -> str:
-    """The name as the user knows it; a name of another namespace stays as it is."""
+    """Return the name as the user knows it; a name of another namespace stays as it is."""
     if not namespace or not name or _is_system(name):
         return name
     prefix, bare = _split(name)

@@ -38,8 +38,8 @@ _POSITION = struct.Struct(">q")
 def read_messages(
     body: bytes, broker_name: str, added: Mapping[str, str] | None = None
 ) -> list[ReceivedMessage]:
-    """The messages of records that lie back to back, with `added` among their properties; what cannot be read
-    is left out and logged.
+    """Return the messages of records that lie back to back, with `added` among their properties; what cannot
+    be read is left out and logged.
 
     Most records are of version 1, with IPv4 hosts, and neither compressed nor a batch: they are examined and
     taken apart in one go. `examine` and `read_record` know all of them.
@@ -100,8 +100,8 @@ _plain_messages = _read_plain if native is None else native.plain_messages
 
 
 def read_record(data: bytes, broker_name: str, at: int = 0) -> list[ReceivedMessage]:
-    """The message of the record at `at`, or the messages of a batch in one record; none if it cannot be
-    read."""
+    """Return the message of the record at `at`, or the messages of a batch in one record; none if it cannot
+    be read."""
     stored = decode(data, at)
     if not stored.sys_flag & _NOT_PLAIN:
         return [ReceivedMessage.of(stored, stored.body, broker_name)]
@@ -117,12 +117,12 @@ def read_record(data: bytes, broker_name: str, at: int = 0) -> list[ReceivedMess
 
 
 def bounds(min_offset: int, max_offset: int) -> dict[str, str]:
-    """The properties that tell messages where their queue begins and ends."""
+    """Return the properties that tell messages where their queue begins and ends."""
     return {PROPERTY_MIN_OFFSET: str(min_offset), PROPERTY_MAX_OFFSET: str(max_offset)}
 
 
 def wanted(messages: list[ReceivedMessage], tags: Collection[str]) -> list[ReceivedMessage]:
-    """Those whose tag is wanted; all, without `tags`."""
+    """Return those whose tag is wanted; all, without `tags`."""
     return [message for message in messages if message.tags in tags] if tags else messages
 
 

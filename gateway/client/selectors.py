@@ -20,7 +20,7 @@ Selector = Callable[[Sequence[MessageQueue], Message, Any], MessageQueue]
 
 
 def by_hash(queues: Sequence[MessageQueue], message: Message, argument: Any) -> MessageQueue:
-    """The queue that Java clients choose for the same text or number."""
+    """Return the queue that Java clients choose for the same text or number."""
     number = _java_hash_of(argument)
     # Java's remainder has the sign of the dividend; the standard takes its magnitude.
     return queues[abs(number) % len(queues)]

@@ -34,7 +34,8 @@ def check_send(
 
 
 def own_queue(queue: MessageQueue, message: Message, prepared: PreparedSend, namespace: str) -> MessageQueue:
-    """A queue that was given, as brokers call it. Raises `BadArgument` when the message has another topic."""
+    """Return a queue that was given, as brokers call it. Raises `BadArgument` when the message has another
+    topic."""
     if not isinstance(queue, MessageQueue):
         raise BadArgument(
             f"the selector returned {queue!r}: it must return one of the queues that it is given"
@@ -45,7 +46,7 @@ def own_queue(queue: MessageQueue, message: Message, prepared: PreparedSend, nam
 
 
 def handle_parts(handle: str) -> tuple[str, str]:
-    """The broker and the message's id in a recall handle: version, topic, broker, time and key. Raises
+    """Return the broker and the message's id in a recall handle: version, topic, broker, time and key. Raises
     `BadArgument`."""
     arguments.text("handle", handle)
     try:

@@ -121,8 +121,8 @@ class SimpleConsumer(GroupConsumer):
         invisible_duration: Duration | None = None,
         timeout: Duration | None = None,
     ) -> list[ReceivedMessage]:
-        """The next messages, hidden from others for `invisible_duration` (60 s unless set); none when there
-        are none within `timeout` (20 s unless set), both in seconds.
+        """Return the next messages, hidden from others for `invisible_duration` (60 s unless set); none when
+        there are none within `timeout` (20 s unless set), both in seconds.
 
         Raises `BadArgument`, `NotRunning`, `NoRoute`, `Unreachable`, `BrokerError`.
         """
@@ -140,7 +140,8 @@ class SimpleConsumer(GroupConsumer):
 
     @as_deferred
     async def take(self) -> Hand | None:
-        """The messages that a loop over the consumer goes through next; None when it is closed or ending.
+        """Return the messages that a loop over the consumer goes through next; None when it is closed or
+        ending.
 
         A broker that cannot be asked is asked again.
         """
@@ -209,7 +210,7 @@ class SimpleConsumer(GroupConsumer):
                 wait.callback(None)
 
     def handled(self) -> None:
-        """A loop was left: what it has handled it has acknowledged."""
+        """Do nothing: a loop that was left has acknowledged what it has handled."""
 
     async def _receive(self, count: int, hidden: int, limit: float) -> list[ReceivedMessage]:
         schedule, began = self.client.schedule, self.client.clock.millis()
@@ -279,7 +280,8 @@ class SimpleConsumer(GroupConsumer):
         return []
 
     async def _sources(self) -> list[MessageQueue]:
-        """Every broker of every topic, as a queue that stands for all of its queues. Raises `NoRoute`."""
+        """Return every broker of every topic, as a queue that stands for all of its queues. Raises
+        `NoRoute`."""
         for topic in list(self.subscriptions):
             if not self.readable.get(topic):
                 await self.client.update_route(topic)
@@ -322,7 +324,7 @@ class SimpleConsumer(GroupConsumer):
 
     @as_deferred
     async def ack(self, message: ReceivedMessage) -> None:
-        """The message is done with; the broker has answered when this is done.
+        """Acknowledge a message; done once the broker has answered.
 
         Raises `BadArgument` for a message that was not received here, `Unreachable`, `BrokerError`.
         """
@@ -372,7 +374,7 @@ class SimpleConsumer(GroupConsumer):
     # What the client wants of a member
 
     async def rebalance(self) -> bool:
-        """It has no queues of its own."""
+        """Do nothing, as it has no queues of its own."""
         return True
 
     async def commit_offsets(self, *, wait: bool = False) -> None:

@@ -345,7 +345,7 @@ _VERSION_NAMES = _version_names()
 
 
 def version_name(ordinal: int) -> str:
-    """The name of a version ordinal, as in `V5_5_0`; HIGHER_VERSION for what is not numbered yet.
+    """Return the name of a version ordinal, as in `V5_5_0`; HIGHER_VERSION for what is not numbered yet.
 
     Standard: `MQVersion.getVersionDesc`.
     """

@@ -43,7 +43,7 @@ class FrameCutter:
         return len(self._partial)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The payloads (frames without length word) that `data` completes.
+        """Return the payloads (frames without length word) that `data` completes.
 
         Raises CodecError when a length word is impossible; the stream is then lost, and with it the frames
         that came in the same chunk.

@@ -118,7 +118,7 @@ FRAME = Prefixed(Int32sb, PAYLOAD)
 
 
 def parse_frame(frame: bytes) -> Any:
-    """The members form, header and body of a whole frame. Raises CodecError."""
+    """Return the members form, header and body of a whole frame. Raises CodecError."""
     try:
         return FRAME.parse(frame)
     except (construct.ConstructError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -126,7 +126,7 @@ def parse_frame(frame: bytes) -> Any:
 
 
 def dump_frame(frame: bytes) -> str:
-    """A frame for people, one member a line. Raises CodecError."""
+    """Return a frame for people, one member a line. Raises CodecError."""
     found = parse_frame(frame)
     header = found.header
     is_response = bool(header.flag & RESPONSE_FLAG)

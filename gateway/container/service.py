@@ -87,7 +87,7 @@ class ContainerService(RemotingService):
         self._on_stop(self.container.stop)
 
     def brokers(self) -> dict[str, str]:
-        """The brokers and where clients reach them."""
+        """Return the brokers and where clients reach them."""
         charges = self.container.supervision
         return {charge.plan.identity.canonical_name: charge.address for charge in charges}
 

@@ -48,7 +48,7 @@ def open_place(options: ControllerOptions, reactor: Reactor, disk: Disk) -> Etcd
 
 
 def state_in(place: EtcdClient, options: ControllerOptions, me: ControllerPeer, clock: Clock) -> SharedState:
-    """The broker sets of the controllers of this group."""
+    """Return the broker sets of the controllers of this group."""
     prefix = f"/mqgateway/controller/{options.controller_d_leger_group}"
     return SharedState(me.leader, place, clock, prefix, options.controller_etcd_lease_seconds)
 

@@ -45,7 +45,7 @@ class HeaderListDecoder:
         self._size_max = TABLE_SIZE
 
     def decode(self, block: bytes) -> list[Field]:
-        """The fields of a header block, in order.
+        """Return the fields of a header block, in order.
 
         Raises `OversizedHeaderListError`, and another `hpack.HPACKError` for what cannot be read; nothing
         more can be read then.
@@ -86,7 +86,7 @@ class HeaderListDecoder:
         return self._table[index]
 
     def _literal(self, block: bytes, at: int, mask: int) -> tuple[Field, int, int]:
-        """A field that is written out, its size, and where what follows begins."""
+        """Return a field that is written out, its size, and where what follows begins."""
         index, at = _number(block, at, mask)
         if index:
             name = self._entry(index)[0][0]
@@ -116,7 +116,7 @@ class HeaderListDecoder:
 
 
 def _number(block: bytes, at: int, mask: int) -> tuple[int, int]:
-    """A number whose first bits are those of `mask`, and where what follows begins."""
+    """Return a number whose first bits are those of `mask`, and where what follows begins."""
     number = block[at] & mask
     at += 1
     if number < mask:

@@ -19,7 +19,7 @@ SERVICE_UNKNOWN = HealthCheckResponse(status=HealthCheckResponse.SERVICE_UNKNOWN
 
 
 def health(others: Methods) -> Methods:
-    """The methods of health, for a server that has these methods beside it."""
+    """Return the methods of health, for a server that has these methods beside it."""
     services = {"", SERVICE, *(path.split("/")[1] for path in others)}
 
     def check(request: HealthCheckRequest, call: GrpcCall) -> HealthCheckResponse:

@@ -26,7 +26,7 @@ for _file in FILES.file:
 
 
 def names_of(package: str) -> dict[str, Any]:
-    """The messages and enumerations of a package by name, and the well-known messages they use."""
+    """Return the messages and enumerations of a package by name, and the well-known messages they use."""
     names: dict[str, Any] = {}
     for file in FILES.file:
         if file.package in (package, WELL_KNOWN):
@@ -37,7 +37,8 @@ def names_of(package: str) -> dict[str, Any]:
 
 
 def _enumeration(descriptor: EnumDescriptor) -> Any:
-    """An enumeration that has its numbers as attributes; they would be looked up by a search each time."""
+    """Return an enumeration that has its numbers as attributes; they would be looked up by a search each
+    time."""
     made: Any = EnumTypeWrapper(descriptor)
     for name, number in made.items():
         setattr(made, name, number)

@@ -23,7 +23,7 @@ SERVICES = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.Serv
 
 
 def reflection(others: Methods) -> Methods:
-    """The methods of reflection, for a server that has these methods beside it."""
+    """Return the methods of reflection, for a server that has these methods beside it."""
     services = sorted({*SERVICES, *(path.split("/")[1] for path in others)})
 
     def begin(call: GrpcCall) -> Incoming:
@@ -77,7 +77,7 @@ class _Questions:
 
 
 def _by_name(name: str) -> FileDescriptorProto:
-    """A file. Raises KeyError."""
+    """Return a file. Raises KeyError."""
     for file in messages.FILES.file:
         if file.name == name:
             return file
@@ -85,7 +85,7 @@ def _by_name(name: str) -> FileDescriptorProto:
 
 
 def _by_symbol(name: str) -> FileDescriptorProto:
-    """The file of a message, enumeration, service, method, field. Raises KeyError."""
+    """Return the file of a message, enumeration, service, method, field. Raises KeyError."""
     try:
         return _by_name(messages.POOL.FindFileContainingSymbol(name).name)
     except KeyError:
@@ -93,7 +93,7 @@ def _by_symbol(name: str) -> FileDescriptorProto:
 
 
 def _files(file: FileDescriptorProto) -> FileDescriptorResponse:
-    """A file and all that it imports, once each."""
+    """Return a file and all that it imports, once each."""
     seen: dict[str, bytes] = {}
 
     def add(one: FileDescriptorProto) -> None:

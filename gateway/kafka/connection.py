@@ -157,7 +157,7 @@ class KafkaConnection:
         self._on_gone(self)
 
     def pauseProducing(self) -> None:
-        """The transport's buffer is full: from now on what is written is counted."""
+        """Count what is written from now on, as the buffer of the transport is full."""
         self._is_full = True
 
     def resumeProducing(self) -> None:
@@ -169,7 +169,7 @@ class KafkaConnection:
             self._resume()
 
     def stopProducing(self) -> None:
-        """The transport has ended; `connectionLost` follows."""
+        """Do nothing: the transport has ended, and `connectionLost` follows."""
 
     def close(self, reason: str) -> None:
         """See `Conversing`."""

@@ -32,11 +32,11 @@ class ControllerTimes:
         self.latency = Histogram(MICROS_BOUNDS, len(REQUESTS))
 
     def before(self, call: Call) -> None:
-        """The time begins."""
+        """Begin the time of a request."""
         call.began = self._monotonic()
 
     def after(self, call: Call, reply: Reply) -> None:
-        """The answer is about to be written."""
+        """Record the time of a request whose answer is about to be written."""
         code = call.command.code
         if code not in REQUESTS:
             return
@@ -93,7 +93,7 @@ class ControllerReading:
         yield (), len(state.sets) if state.is_leader else 0
 
     def without_master(self) -> Samples:
-        """Those of them that had a master and have none."""
+        """Return those of them that had a master and have none."""
         state = self._controller.state
         sets = state.sets.values() if state.is_leader else ()
         yield (), sum(one.had_master and one.master is None for one in sets)

@@ -271,7 +271,7 @@ BOARDS = (NATIVE, EXPORTED)
 
 
 def as_json(board: Board) -> dict[str, Any]:
-    """The dashboard as Grafana imports it."""
+    """Return the dashboard as Grafana imports it."""
     panels: list[dict[str, Any]] = []
     top = 0
     for title, row in board.rows:

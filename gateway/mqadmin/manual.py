@@ -123,7 +123,7 @@ def _value(option: CommandOption) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text whose dashes and backslashes are shown as they are, and which begins no request."""
+    """Return a text whose dashes and backslashes are shown as they are, and which begins no request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{text}" if text.startswith((".", "'")) else text
 

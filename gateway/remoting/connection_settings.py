@@ -45,7 +45,8 @@ class ConnectionSettings:
 def server_settings(
     options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
 ) -> ConnectionSettings:
-    """The terms that the options give a server; `after_read` runs before replies to a read are written."""
+    """Return the terms that the options give a server; `after_read` runs before replies to a read are
+    written."""
     return ConnectionSettings(
         reactor=reactor,
         frame_limit=options.frame_max_length,
@@ -65,7 +66,7 @@ def server_settings(
 def client_settings(
     options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None
 ) -> ConnectionSettings:
-    """The terms that the options give to a client's connections; those with one `turn` write together.
+    """Return the terms that the options give to a client's connections; those with one `turn` write together.
 
     A client reads always: were it to stop because the server does, both would wait for each other. It trusts
     the servers that it has chosen with the size of what they answer.

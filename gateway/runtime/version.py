@@ -7,7 +7,7 @@ from functools import cache
 
 @cache
 def installed_version() -> str:
-    """The version of what is installed, looked up once; "" where it runs from its sources."""
+    """Return the version of what is installed, looked up once; "" where it runs from its sources."""
     from importlib.metadata import PackageNotFoundError, version  # no start waits for it
 
     try:

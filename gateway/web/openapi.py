@@ -17,7 +17,7 @@ _ANSWERS = {
 
 
 def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
-    """The whole document."""
+    """Return the whole document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)

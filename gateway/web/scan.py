@@ -108,7 +108,7 @@ async def scan(
 
 
 async def _beginning(source: QueueSource, wanted: SearchCriteria) -> list[ScannedQueue]:
-    """All of the topic's queues between the two times."""
+    """Return all of the topic's queues between the two times."""
     offsets, permit, topic = source.operations.offsets, source.permit, wanted.topic
     ids = source.operations.topics.queues(topic)
     queues = []
@@ -132,7 +132,7 @@ async def _beginning(source: QueueSource, wanted: SearchCriteria) -> list[Scanne
 async def _next(
     source: QueueSource, wanted: SearchCriteria, queues: list[ScannedQueue]
 ) -> StoredMessage | None:
-    """The newest or oldest message of what is left in the queues."""
+    """Return the newest or oldest message of what is left in the queues."""
     for queue in queues:
         while not queue.read and queue.begin < queue.end:
             await _fill(source, wanted, queue)
@@ -159,7 +159,7 @@ async def _fill(source: QueueSource, wanted: SearchCriteria, queue: ScannedQueue
 
 
 async def settled(outcome: Any) -> Any:
-    """An outcome, which may be there already or be a Deferred."""
+    """Return an outcome, which may be there already or be a Deferred."""
     return await outcome if hasattr(outcome, "addCallback") else outcome
 
 

@@ -20,7 +20,7 @@ WINDOW = "1 minute"
 
 
 def parsed_orders(frame: Any) -> Any:
-    """The orders in messages; `shop` is null where a body is none."""
+    """Return the orders in messages; `shop` is null where a body is none."""
     from pyspark.sql import functions as f
 
     order = f.from_json(f.col("body").cast("string"), ORDER)

@@ -25,7 +25,7 @@ def merged(points: Sequence[tuple[str, float]], count: int) -> list[tuple[str, f
 
 
 def bars(title: str, points: Sequence[tuple[str, float]]) -> str:
-    """A bar for each point: its label and its value."""
+    """Return a bar for each point: its label and its value."""
     points = merged(points, BARS_MAX)
     top = max((value for _, value in points), default=0) or 1
     room, height = WIDTH - LEFT - 10, HEIGHT - TOP - BOTTOM

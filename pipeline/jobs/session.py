@@ -16,7 +16,7 @@ DEFAULTS = {
 
 
 def new_session(name: str, master: str = "local[*]", settings: Mapping[str, str] | None = None) -> Any:
-    """A session, or the one there is. Raises `PipelineError`."""
+    """Return a session, or the one there is. Raises `PipelineError`."""
     session = spark.session(name, master, {**DEFAULTS, **(settings or {})})
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -44,6 +44,6 @@ class BatchAckMessageRequestBody(Body):
 
 
 def bit_set(numbers: list[int]) -> str:
-    """The `bit_set` text with these bits."""
+    """Return the `bit_set` text with these bits."""
     bits = sum(1 << number for number in set(numbers))
     return base64.b64encode(bits.to_bytes((bits.bit_length() + 7) // 8, "little")).decode("ascii")

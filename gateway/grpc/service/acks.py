@@ -88,7 +88,8 @@ class Acknowledger:
     def _current(
         self, session: ClientSession | None, topic: str, group: str, message_id: str, text: str
     ) -> Handle | Deferred[Handle]:
-        """The handle that counts for the one a client has; raises `CallRefused` for one that does not."""
+        """Return the handle that counts for the one a client has; raises `CallRefused` for one that does
+        not."""
         given = self._handles.read(text, topic, group)
 
         def checked(handle: Handle) -> Handle:
@@ -105,7 +106,7 @@ class Acknowledger:
     def change(
         self, request: v2.ChangeInvisibleDurationRequest, caller: CallConnection, permit: Permit
     ) -> v2.ChangeInvisibleDurationResponse | Deferred[v2.ChangeInvisibleDurationResponse]:
-        """A message is to come again at another time."""
+        """Have a message come again at another time."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
         millis = millis_of(request.invisible_duration)
         check_invisible_time(millis, 0, self._options)
@@ -148,7 +149,7 @@ class Acknowledger:
         return hidden
 
     def redeliver(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
-        """A received message could not be given to its client: it comes again soon."""
+        """Have a received message come again soon, as its client could not be given it."""
         millis = self._options.invisible_time_millis_when_clear
         permit = self._gate.internal(Use.CHANGE_INVISIBLE_TIME)
         hidden = maybeDeferred(self._hide, permit, handle, topic, group, millis, lite_topic)
@@ -163,7 +164,7 @@ class Acknowledger:
     def forward(
         self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: CallConnection, permit: Permit
     ) -> v2.ForwardMessageToDeadLetterQueueResponse | Deferred[v2.ForwardMessageToDeadLetterQueueResponse]:
-        """A message is given up."""
+        """Move a message to the dead letters."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
         session = self._sessions.get(caller.client_id)
         given = self._handles.read(request.receipt_handle, topic, group)
@@ -224,4 +225,4 @@ def _acknowledged(entries: list[v2.AckMessageResultEntry]) -> v2.AckMessageRespo
 
 
 def _ignored(failure: Failure) -> None:
-    """It comes again when its time is over."""
+    """Do nothing: it comes again when its time is over."""

@@ -42,12 +42,12 @@ class TransactionEnds:
         return len(self._places)
 
     def prepared(self, key: str, outcome: SendOutcome) -> None:
-        """A half message was stored."""
+        """Note that a half message was stored."""
         _, _, physical_offset = parse_offset_message_id(outcome.message_id)
         self._remember(key, HalfPlace(outcome.queue_offset, physical_offset))
 
     def checked(self, check: CheckBack) -> None:
-        """The producer of a half message was asked about it: a copy of it counts now."""
+        """Count a copy of a half message, as its producer was asked about it."""
         if check.unique_key:
             self._remember(check.unique_key, HalfPlace(check.queue_offset, check.physical_offset))
 

@@ -18,7 +18,7 @@ from mqgateway.gateway.mqadmin.servers import reachable
 
 
 def connection_row(connection: Connection) -> dict[str, object]:
-    """A connection as a row."""
+    """Return a connection as a row."""
     return {
         "clientId": connection.client_id,
         "clientAddr": connection.client_addr,
@@ -28,7 +28,8 @@ def connection_row(connection: Connection) -> dict[str, object]:
 
 
 def online(call: CommandCall, group: str, broker: str | None = None) -> ConsumerConnection:
-    """The members of a consumer group as a broker knows them: this one, or one that has its retry topic.
+    """Return the members of a consumer group as a broker knows them: this one, or one that has its retry
+    topic.
 
     Raises `NoBroker` for a group that has none, `BrokerError` for one that is not connected.
     """

@@ -38,7 +38,7 @@ _RETRY_POLICIES = {
 
 
 def _policy(policy: Mapping[str, Any]) -> str:
-    """A retry policy as Java prints it."""
+    """Return a retry policy as Java prints it."""
     parts = [f"type={policy.get('type')}"]
     for name, kind in _RETRY_POLICIES.items():
         found = policy.get(name)

@@ -235,7 +235,7 @@ def _consume_queue(call: CommandCall, queue: MessageQueue, left: int) -> Iterato
 
 
 def _consumed(call: CommandCall, queue: MessageQueue, address: str, begin: int, end: int) -> Iterator[Row]:
-    """The messages from one offset to another, the last one too."""
+    """Yield the messages from one offset to another, the last one too."""
     group = call.given.text("g") or reading.TOOLS_GROUP
     shown_as = reading.queue_text(queue)
     while begin <= end:
