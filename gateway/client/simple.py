@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from functools import partial
-from typing import Unpack
+from typing import Any, Unpack
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -79,7 +79,7 @@ class SimpleConsumer(GroupConsumer):
         self._popper = Popper(self.client, self.group)
         self._turn = 0
         self._hand: Hand | None = None
-        self._waits: set[Deferred[None]] = set()
+        self._waits: set[Deferred[Any]] = set()
         self.is_ending = False
 
     # Its life
@@ -168,29 +168,20 @@ class SimpleConsumer(GroupConsumer):
     async def _receive_until_ended(self) -> list[ReceivedMessage]:
         """Return the next messages; none at once when the loop is to end. Messages that arrive after that are
         returned to the broker. Raises as `receive`."""
-        received: list[ReceivedMessage] = []
-        failures: list[Failure] = []
-        over: Deferred[None] = Deferred()
+        outcome: Deferred[list[ReceivedMessage] | None] = Deferred()
 
         def done(result: list[ReceivedMessage] | Failure) -> None:
-            if isinstance(result, Failure):
-                failures.append(result)
-            elif over.called:
+            if not outcome.called:
+                outcome.callback(result)
+            elif not isinstance(result, Failure):
                 self._return_late(result)
-            else:
-                received.extend(result)
-            if not over.called:
-                over.callback(None)
 
-        self._waits.add(over)
+        self._waits.add(outcome)
         self.receive().addBoth(done)
         try:
-            await over
+            return await outcome or []
         finally:
-            self._waits.discard(over)
-        for failure in failures:
-            failure.raiseException()
-        return received
+            self._waits.discard(outcome)
 
     def _return_late(self, messages: list[ReceivedMessage]) -> None:
         if self.is_running:
