@@ -28,6 +28,7 @@ from mqgateway.engine.errors import StoreError
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.cold_reading import read_in_steps
 from mqgateway.engine.store.compacted_part import CompactedPart
 from mqgateway.engine.store.message_store import ColdRead, MessageStore
 from mqgateway.engine.tables.topics import TopicConfig
@@ -50,8 +51,6 @@ WORK_SLICES_A_TICK: Final = 8
 """Duration of a slice on the worker, and slices in each tick."""
 READ_BYTES: Final = 256 << 10
 """Bytes of records that the loop reads together."""
-ROUNDS: Final = 8
-"""Times that bytes which are not in memory are brought there before a read waits for the disk."""
 _HOUR_MILLIS: Final = 3_600_000
 NONE: Final = -1
 
@@ -378,14 +377,11 @@ class TopicCompaction:
 
     def _reading(self, attempt: Callable[[bool], T]) -> Steps[T]:
         """Return the outcome of `attempt(may_wait)`, once what it needs is in memory."""
-        for _ in range(ROUNDS):
-            try:
-                return attempt(False)
-            except ColdRead as cold:
-                self._is_waiting = True
-                self._store.bring(cold, self._end_wait)
-                yield
-        return attempt(True)
+        return read_in_steps(attempt, self._load)
+
+    def _load(self, cold: ColdRead) -> None:
+        self._is_waiting = True
+        self._store.bring(cold, self._end_wait)
 
     def _end_wait(self) -> None:
         self._is_waiting = False

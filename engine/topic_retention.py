@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.cold_reading import read_in_steps
 from mqgateway.engine.store.message_store import ColdRead, MessageStore, PutStatus
 from mqgateway.engine.tables.retention import RetentionLimits, limits_of
 from mqgateway.engine.tables.topics import TopicConfig
@@ -26,8 +27,6 @@ T = TypeVar("T")
 SLICE_SECONDS: Final = 0.005
 TOPICS_A_STEP: Final = 100
 """Duration of a slice, and topics without limits that are passed in one step."""
-ROUNDS: Final = 8
-"""Times that bytes which are not in memory are brought there before a read waits for the disk."""
 
 
 class TopicRetention:
@@ -124,14 +123,11 @@ class TopicRetention:
 
     def _reading(self, attempt: Callable[[bool], T]) -> Steps[T]:
         """Return the outcome of `attempt(may_wait)`, once what it needs is in memory."""
-        for _ in range(ROUNDS):
-            try:
-                return attempt(False)
-            except ColdRead as cold:
-                self._is_waiting = True
-                self._store.bring(cold, self._brought)
-                yield
-        return attempt(True)
+        return read_in_steps(attempt, self._load)
+
+    def _load(self, cold: ColdRead) -> None:
+        self._is_waiting = True
+        self._store.bring(cold, self._brought)
 
     def _brought(self) -> None:
         self._is_waiting = False

@@ -6,11 +6,11 @@ The start that keeps so many is counted once: each look adds what came since and
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.cold_reading import ColdReading
 from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
@@ -19,15 +19,6 @@ T = TypeVar("T")
 
 _UNITS_A_STEP: Final = 4096
 """Units whose sizes are added up at a time."""
-
-
-class ColdReading(Protocol):
-    """A task that returns the outcome of `attempt(may_wait)` once the bytes that it reads are in memory.
-
-    An attempt that may not wait for the disk raises `ColdRead`; then it is repeated.
-    """
-
-    def __call__(self, attempt: Callable[[bool], T], /) -> Steps[T]: ...
 
 
 class _Counted(NamedTuple):

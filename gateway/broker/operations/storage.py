@@ -13,8 +13,9 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.administration import Positions
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.cold_reading import read_in_steps
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.cold import ROUNDS, brought
+from mqgateway.gateway.broker.cold import brought
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
 from mqgateway.gateway.broker.operations.uses import Use
 
@@ -165,10 +166,7 @@ class _Sizes:
 
     def _reading(self, attempt: Callable[[bool], T]) -> Steps[T]:
         """Return the outcome of `attempt(may_wait)`, once what it needs is in memory."""
-        for _ in range(ROUNDS):
-            try:
-                return attempt(False)
-            except ColdRead as cold:
-                self._loading = brought(self._broker, cold)
-                yield
-        return attempt(True)
+        return read_in_steps(attempt, self._load)
+
+    def _load(self, cold: ColdRead) -> None:
+        self._loading = brought(self._broker, cold)

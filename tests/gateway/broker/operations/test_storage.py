@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.queue_sizes import ColdReading
+from mqgateway.engine.store.cold_reading import ColdReading
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import ROUNDS
 from mqgateway.gateway.broker.operations import Use, storage
