@@ -161,7 +161,7 @@ def test_a_group_becomes_brokers_by_themselves(older: int, peers: Peers) -> None
         for number, store in enumerate(stores):
             checked = check_store(RealDisk(), settings_of(store))
             assert not checked.findings.errors, [*map(str, checked.findings.kept)]
-            rewritten(store / f"dledger-n{number}", folder / f"anew-{number}", first=older > 0)
+            rewritten(store / f"dledger-n{number}", folder / f"rewritten-{number}", first=older > 0)
         report = convert(stores[leader], folder / "ours" / "store")
         assert report.records >= READ + UNREAD + older
         convert(stores[(leader + 1) % 3], folder / "follower" / "store")

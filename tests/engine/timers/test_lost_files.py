@@ -81,7 +81,7 @@ def test_nothing_is_said_of_files_that_are_whole(caplog: pytest.LogCaptureFixtur
     bench = waiting()
     bench.stop()
     again = bench.again(bench.disk)
-    assert "timerwheel" not in caplog.text and "anew" not in caplog.text
+    assert "timerwheel" not in caplog.text and "rebuilt" not in caplog.text
     assert left(again) == whole()
 
 
@@ -93,6 +93,6 @@ def test_a_timer_log_whose_first_files_were_cleaned_is_whole(caplog: pytest.LogC
     bench.pass_time(1000)
     bench.stop()
     again = bench.again(bench.disk)
-    assert "anew" not in caplog.text
+    assert "rebuilt" not in caplog.text
     again.pass_time(60_000)
     assert b"last" in again.bodies()
