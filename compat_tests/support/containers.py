@@ -137,7 +137,11 @@ class Engine:
             stop(self._started)
             self._started = None
         if self._exec_root is not None:
-            shutil.rmtree(self._exec_root, ignore_errors=True)
+            # An engine leaves its network name space mounted when it ends.
+            for point in mount_points(Path("/proc/self/mounts").read_text(), self._exec_root):
+                subprocess.run(["umount", point], check=False, timeout=60)
+            shutil.rmtree(self._exec_root)
+            self._exec_root = None
 
     def _answers(self) -> bool:
         try:
@@ -169,6 +173,17 @@ class Engine:
 
     def _dead(self) -> bool:
         return self._started is not None and self._started.poll() is not None
+
+
+def mount_points(mounts: str, folder: str) -> list[str]:
+    """Return what is mounted below a folder, the latest first.
+
+    Args:
+        mounts: The content of /proc/self/mounts.
+        folder: An absolute path.
+    """
+    points = [line.split()[1] for line in mounts.splitlines()]
+    return [point for point in reversed(points) if point.startswith(f"{folder}/")]
 
 
 def ensure_image(engine: Engine) -> None:
