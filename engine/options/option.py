@@ -9,6 +9,7 @@ problems with a position and a remedy.
 """
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -144,6 +145,7 @@ def option(
     return dataclasses.field(default=default, metadata={_METADATA_KEY: metadata})
 
 
+@functools.cache
 def options_of(options_class: type) -> tuple[Option, ...]:
     """Return every setting of a class, including inherited ones, in the order of declaration."""
     return tuple(

@@ -139,11 +139,12 @@ class Pair:
         server.makeConnection(self.server)
         client.makeConnection(self.client)
 
-    def pump(self) -> None:
-        for _ in range(10_000):
+    def pump(self) -> bool:
+        """Carry bytes until nothing moves; return True if anything did."""
+        for count in range(10_000):
             moved = [wire.carry() for wire in (self.client, self.server)]
             if not any(moved):
-                return
+                return count > 0
         raise AssertionError("the two ends never stop talking")
 
 
@@ -188,13 +189,20 @@ class Net(Clock):
         """Advance the time in small steps and carry all bytes meanwhile."""
         for _ in range(max(1, round(seconds / 0.5))):
             for _ in range(8):
+                was_due = self._is_due()
                 self.advance(0)
-                for pair in list(self.pairs):
-                    pair.pump()
+                if not (self.pump_pairs() or was_due or self._is_due()):
+                    break
             if seconds:
                 self.advance(0.5)
-        for pair in list(self.pairs):
-            pair.pump()
+        self.pump_pairs()
+
+    def pump_pairs(self) -> bool:
+        """Carry the bytes of all connections; return True if anything happened."""
+        return any([pair.pump() for pair in list(self.pairs)])
+
+    def _is_due(self) -> bool:
+        return any(call.getTime() <= self.seconds() for call in self.calls)
 
 
 class NetPort:
