@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from tests.house.source import source_files, tree
+from tests.house.source import nodes, source_files
 
 GENERATED = (
     "gateway/kafka/codec/messages/",
@@ -55,9 +55,8 @@ def _classes() -> dict[str, list[_Class]]:
     """Return our classes by name."""
     found: dict[str, list[_Class]] = defaultdict(list)
     for path in source_files():
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.ClassDef):
-                found[node.name].append(_Class(str(path), node))
+        for node in nodes(path, ast.ClassDef):
+            found[node.name].append(_Class(str(path), node))
     return found
 
 

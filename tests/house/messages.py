@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.source import ROOT
+from tests.house.source import nodes, python_files
 
 _PACKAGES = ("engine", "gateway", "pipeline", "pyspark_rocketmq", "pyspark_rocketmq_store")
 _LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
@@ -16,21 +16,17 @@ _SPEAKS = re.compile(r"[a-z]+ [a-z]+")
 def message_texts() -> Iterator[tuple[str, str]]:
     """Yield the place and text of every error that is raised and every line that is logged."""
     for package in _PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
+        for path in python_files(package):
+            for node in nodes(path, ast.Raise, ast.Call):
                 if _is_message(node):
                     yield from (
-                        (f"{path.relative_to(ROOT)}:{line}", text)
-                        for line, text in _texts(node)
-                        if _SPEAKS.search(text)
+                        (f"{path}:{line}", text) for line, text in _texts(node) if _SPEAKS.search(text)
                     )
 
 
-def _is_message(node: ast.AST) -> bool:
+def _is_message(node: ast.Raise | ast.Call) -> bool:
     if isinstance(node, ast.Raise):
         return True
-    if not isinstance(node, ast.Call):
-        return False
     if isinstance(node.func, ast.Name):
         return node.func.id.endswith(("Error", "Refused", "Argument", "Unavailable", "Illegal"))
     is_method = isinstance(node.func, ast.Attribute)

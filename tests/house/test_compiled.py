@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scripts.stages.plan import hot_modules
 from tests.house.source import PACKAGES as OURS
-from tests.house.source import imported_modules, module_name, python_files, source_files, tree
+from tests.house.source import imported_modules, module_name, nodes, python_files, source_files
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("engine", "gateway")
@@ -112,7 +112,7 @@ def test_interpreted_classes_have_no_compiled_base() -> None:
 
 def classes(path: Path) -> list[ast.ClassDef]:
     """Return the classes of a file, the inner ones too."""
-    return [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
+    return list(nodes(path, ast.ClassDef))
 
 
 @cache
@@ -120,8 +120,8 @@ def imported_from(path: Path) -> dict[str, tuple[str, str]]:
     """Return the module and name behind each name that a file imports from a module, without `mqgateway.`."""
     return {
         one.asname or one.name: (node.module.removeprefix("mqgateway."), one.name)
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and node.module
+        for node in nodes(path, ast.ImportFrom)
+        if node.module
         for one in node.names
     }
 

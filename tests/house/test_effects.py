@@ -8,7 +8,7 @@ from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOpti
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.options.option import Effect, options_of
-from tests.house.source import module_name, source_files
+from tests.house.source import module_name, source_files, tree
 
 KINDS = (
     BrokerOptions,
@@ -44,7 +44,7 @@ def test_live_settings_are_read_while_a_server_runs() -> None:
     for path in source_files():
         name = module_name(path)
         if not name.startswith(("engine.options", "gateway.cli", "gateway.client", "gateway.testing")):
-            for attribute, function in reads(ast.parse(path.read_text())):
+            for attribute, function in reads(tree(path)):
                 found[attribute].add(function)
     idle = [
         option.name

@@ -1,9 +1,10 @@
 """Clock, files, timers and the global reactor are used in a few listed modules only."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
-from tests.house.source import imported_modules, source_files, tree
+from tests.house.source import imported_modules, nodes, source_files
 
 CLOCKS = {"engine/clock.py"}
 # The wall clock may be set, back too. Who reads it (`Clock.millis`) is named here, with what it is read for:
@@ -114,20 +115,16 @@ TIMER_FILES = {
 COMMAND_LINE = ("gateway/cli/", "gateway/mqadmin/", "gateway/resources/")
 
 
+@cache
 def calls(path: Path) -> list[tuple[int, str]]:
     """Line and dotted name of every call in a file."""
-    found = []
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call):
-            found.append((node.lineno, ast.unparse(node.func)))
-    return found
+    return [(node.lineno, ast.unparse(node.func)) for node in nodes(path, ast.Call)]
 
 
+@cache
 def attributes(path: Path) -> list[tuple[int, str]]:
     """Line and dotted name of every name with a dot in a file, called or not."""
-    return [
-        (node.lineno, ast.unparse(node)) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)
-    ]
+    return [(node.lineno, ast.unparse(node)) for node in nodes(path, ast.Attribute)]
 
 
 def test_time_is_read_through_the_clock() -> None:
@@ -162,12 +159,8 @@ def test_the_wall_clock_is_read_for_what_is_written_or_shown() -> None:
 def test_reactors_go_by_the_monotonic_clock() -> None:
     wrong = []
     for path in source_files():
-        imported = set(imported_modules(path))
-        imported |= {
-            f"{node.module}.{name.name}"
-            for node in ast.walk(tree(path))
-            if isinstance(node, ast.ImportFrom)
-            for name in node.names
+        imported = imported_modules(path) | {
+            f"{node.module}.{name.name}" for node in nodes(path, ast.ImportFrom) for name in node.names
         }
         if imported.intersection(REACTOR_MODULES):
             monotonic = "use_monotonic_time" in {name for _, name in calls(path)}
@@ -191,12 +184,11 @@ def test_files_are_reached_through_the_disk() -> None:
 def test_global_reactor_is_imported_in_one_place() -> None:
     wrong = []
     for path in source_files():
-        imports = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
         named = any(
             node.module == "twisted.internet" and "reactor" in {name.name for name in node.names}
-            for node in imports
+            for node in nodes(path, ast.ImportFrom)
         )
-        if named or "twisted.internet.reactor" in set(imported_modules(path)):
+        if named or "twisted.internet.reactor" in imported_modules(path):
             wrong.append(str(path))
     assert set(wrong) <= REACTOR_OWNERS
 

@@ -8,9 +8,9 @@ from tests.house.source import (
     imported_modules,
     imports_as_written,
     module_name,
+    nodes,
     python_files,
     source_files,
-    tree,
 )
 
 RESOURCE_COMMANDS = (
@@ -287,7 +287,7 @@ def test_codec_is_pure() -> None:
     """The codecs do bytes only: no Twisted, no time, no files."""
     for path in source_files():
         if path.as_posix().startswith(("gateway/codec/", "gateway/kafka/codec/", "engine/record_batches/")):
-            wrong = set(imported_modules(path)) & {"time", "os", "io", "pathlib", "socket"}
+            wrong = imported_modules(path) & {"time", "os", "io", "pathlib", "socket"}
             assert not wrong, f"{path} imports {sorted(wrong)}"
             assert not any(name.startswith("twisted") for name in imported_modules(path)), path
 
@@ -337,7 +337,7 @@ def test_permits_are_made_by_the_gate() -> None:
     making = {
         str(path)
         for path in source_files()
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Permit"
+        for node in nodes(path, ast.Call)
+        if ast.unparse(node.func).rpartition(".")[2] == "Permit"
     }
     assert making == {"gateway/broker/operations/gate.py"}

@@ -3,7 +3,7 @@
 import ast
 from collections import Counter
 
-from tests.house.source import source_files, tree
+from tests.house.source import nodes, source_files
 
 OUTCOMES = "gateway/runtime/outcomes.py"
 HOT_PATHS = {
@@ -26,11 +26,10 @@ MIXED = {
 """Modules with annotations that mix a Deferred with more than its own result."""
 
 
-def is_deferred_test(node: ast.AST) -> bool:
+def is_deferred_test(node: ast.Call) -> bool:
     """Return True for a call of `isinstance` whose classes include Deferred."""
     return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
+        isinstance(node.func, ast.Name)
         and node.func.id == "isinstance"
         and any(isinstance(part, ast.Name) and part.id == "Deferred" for part in ast.walk(node.args[1]))
     )
@@ -74,7 +73,7 @@ def is_mixed(union: ast.expr) -> bool:
 def test_one_module_tests_for_a_deferred() -> None:
     """Besides hot paths, where a call for each request would cost too much."""
     found = Counter(
-        path.as_posix() for path in source_files() for node in ast.walk(tree(path)) if is_deferred_test(node)
+        path.as_posix() for path in source_files() for node in nodes(path, ast.Call) if is_deferred_test(node)
     )
     assert found.pop(OUTCOMES) > 0
     assert found == {path: count for path, (count, _) in HOT_PATHS.items()}
@@ -84,8 +83,8 @@ def test_a_deferred_is_mixed_with_its_own_result_only() -> None:
     found = set()
     for path in source_files():
         inner: set[ast.AST] = set()
-        for node in ast.walk(tree(path)):
-            if node in inner or not isinstance(node, ast.BinOp):
+        for node in nodes(path, ast.BinOp):
+            if node in inner:
                 continue
             inner.update(chain(node))
             if is_mixed(node):

@@ -3,7 +3,7 @@
 import ast
 from collections import Counter
 
-from tests.house.source import ROOT, source_files, tree
+from tests.house.source import ROOT, nodes, source_files, tree
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 450
@@ -61,8 +61,8 @@ def test_functions_fit_a_screen() -> None:
     long = [
         f"{path}:{node.lineno} {node.name} has {code_lines(node)} lines"
         for path in source_files()
-        for node in ast.walk(tree(path))
-        if isinstance(node, FUNCTIONS) and code_lines(node) > FUNCTION_LINES_MAX
+        for node in nodes(path, *FUNCTIONS)
+        if code_lines(node) > FUNCTION_LINES_MAX
     ]
     assert not long
 
@@ -92,7 +92,7 @@ def test_names_say_something() -> None:
     """`handler` and `processor` are words of the field; these say of nothing what it is."""
     empty = []
     for path in source_files():
-        names = {node.name for node in ast.walk(tree(path)) if isinstance(node, (*FUNCTIONS, ast.ClassDef))}
+        names = {node.name for node in nodes(path, *FUNCTIONS, ast.ClassDef)}
         names.add(path.stem)
         empty += [f"{path}: {name}" for name in names if any(word in name.lower() for word in EMPTY_WORDS)]
     assert not empty
