@@ -28,11 +28,12 @@ class Dispatch:
     `offset` is the position up to which the log is dispatched; `last_start` and `last_timestamp` (ms) are
     those of the newest message that was put into a queue. `waiting` has the requests that `add` took and
     `apply` has still to dispatch. `reads_properties` is true if a view needs more of every record than queues
-    and index do.
+    and index do. A view that takes records must be among `views` from the beginning.
     """
 
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
+        self._takers = [view for view in views if view.takes_records]
         self.reads_properties = any(view.reads_properties for view in views)
         self.waiting: deque[DispatchRequest] = deque()
         self.offset = 0
@@ -69,7 +70,7 @@ class Dispatch:
             if self.offset < confirmed:
                 self.offset = confirmed
         if run:
-            for view in self.views:
+            for view in self._takers:
                 view.append(run, arrivals)
         return is_all
 
@@ -124,7 +125,7 @@ class Dispatch:
     def settle(self) -> None:
         """Let views write out what has grown too long. Raises `OSError`; what was not written stays in
         memory."""
-        for view in self.views:
+        for view in self._takers:
             view.settle(self.last_timestamp)
 
     def repeat(self, message: StoredMessage, views: Sequence[View]) -> bool:

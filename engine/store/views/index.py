@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate, repeat
 from typing import Final
 
@@ -51,7 +51,7 @@ class IndexView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: list[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
         index = self._index
         for request in run:

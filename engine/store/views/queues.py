@@ -8,7 +8,7 @@ way to recover, so they are one view. RocketMQ: `CommitLogDispatcherBuildConsume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from mqgateway.engine.message import (
@@ -78,7 +78,7 @@ class QueuesView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: list[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
         for request in run:
             properties = request.properties

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mqgateway.engine.disk import Disk, make_directories
@@ -131,7 +131,7 @@ class SnapshotView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: list[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
         for request in run:
             if self._take(request):
@@ -262,8 +262,9 @@ class SnapshotView(View):
 def _last_of(request: DispatchRequest) -> int:
     """Return where the last record of a request begins."""
     properties = request.properties
-    if isinstance(properties, KeyedBatch):
-        return request.physical_offset + request.size - properties.sizes[-1]
+    if isinstance(properties, dict):
+        return request.physical_offset
     if isinstance(properties, QueuedRun):
         return properties.last
-    return request.physical_offset
+    assert isinstance(properties, KeyedBatch)
+    return request.physical_offset + request.size - properties.sizes[-1]

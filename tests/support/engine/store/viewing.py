@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from mqgateway.engine.clock import ManualClock
@@ -48,7 +48,7 @@ class Holds(View):
     def limits_reading(self) -> bool:
         return True
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: list[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         for request in run:
             properties = request.properties
             assert isinstance(properties, dict)
