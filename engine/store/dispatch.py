@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.store.dispatch_request import (
     DispatchRequest,
+    DispatchRun,
     KeyedBatch,
     QueuedRun,
     enters_queue,
     expanded,
+    last_of,
 )
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.view import View
@@ -54,13 +56,15 @@ class Dispatch:
         """
         waiting = self.waiting
         run: list[DispatchRequest] = []
-        is_all = True
+        is_all = is_plain = True
         while waiting:
             request = waiting[0]
             end = request.physical_offset + request.size
             if end > confirmed:
                 break
             waiting.popleft()
+            if request.queue is None or request.producer is not None:
+                is_plain = False
             self._prepare(request, run)
             self.offset = end
             if in_parts and isinstance(request.properties, tuple) and waiting:
@@ -70,8 +74,9 @@ class Dispatch:
             if self.offset < confirmed:
                 self.offset = confirmed
         if run:
+            taken = DispatchRun(run, is_plain, last_of(run[-1]))
             for view in self._takers:
-                view.append(run, arrivals)
+                view.append(taken, arrivals)
         return is_all
 
     def _prepare(self, request: DispatchRequest, run: list[DispatchRequest]) -> None:

@@ -18,7 +18,7 @@ from mqgateway.engine.disk import File
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.dispatch_request import DispatchRequest
+from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.results import Arrival
@@ -113,7 +113,7 @@ class View:
         called."""
         return True
 
-    def append(self, run: list[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
         """Take messages in the order of the log, noting arrivals for long polls. Touches no file."""
         raise NotImplementedError
 
