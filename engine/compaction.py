@@ -12,7 +12,7 @@ commit log has. One queue is compacted at a time, by a worker. RocketMQ: `Compac
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Protocol
 from zlib import crc32
 
@@ -34,9 +34,8 @@ from mqgateway.engine.store.compaction_log import (
     places,
     replace,
 )
-from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.results import NO_LIMITS, Accept, Arrival, GetResult, GetStatus, TransferLimits
+from mqgateway.engine.store.results import NO_LIMITS, Accept, GetResult, GetStatus, TransferLimits
 from mqgateway.engine.store.views.view import NOTHING, StoreStart, ViewCoverage
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.worker import Worker
@@ -121,10 +120,12 @@ class Compaction(Compacted):
         """Return True if a topic is compacted."""
         return self._is_compacted(topic)
 
-    # Following the log: messages are copied from the consume queues, so records are not taken here.
+    # Following the log: messages are copied from the consume queues.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    @property
+    def takes_records(self) -> bool:
         """See `View`."""
+        return False
 
     def repeat(self, message: StoredMessage) -> bool:
         """See `View`."""

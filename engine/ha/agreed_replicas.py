@@ -26,16 +26,21 @@ ALL_IN_SYNC = 1 << 30
 class AgreedReplicas(Replicas):
     """Replicas with an in-sync set, `in_sync_set`, and an `agreement`, the confirm offset.
 
-    `may_answer` returns True while this broker is certainly the master. `on_confirmed` is called when the
-    confirm offset may have moved, before sends that waited for it are answered.
+    `may_answer` returns True while this broker is certainly the master.
     """
 
-    def __init__(self, options: StoreOptions, ends: LogEnds, agreement: Agreement) -> None:
+    def __init__(
+        self, options: StoreOptions, ends: LogEnds, agreement: Agreement, may_answer: Callable[[], bool]
+    ) -> None:
         super().__init__(options, ends)
         self.in_sync_set = InSyncSet(0)
         self.agreement = agreement
-        self.may_answer: Callable[[], bool] = lambda: True
-        self.on_confirmed: Callable[[], None] = lambda: None
+        self._may_answer = may_answer
+        self._confirm_watchers: list[Callable[[], None]] = []
+
+    def watch_confirms(self, callback: Callable[[], None]) -> None:
+        """Call back when the confirm offset may have moved, before sends that waited for it are answered."""
+        self._confirm_watchers.append(callback)
 
     @property
     def wanted(self) -> int:
@@ -63,7 +68,8 @@ class AgreedReplicas(Replicas):
             agreement.limit = self._log.position
         else:
             agreement.limit = max(agreement.limit, self._common(members))
-        self.on_confirmed()
+        for callback in self._confirm_watchers:
+            callback()
 
     def _common(self, members: frozenset[int]) -> int:
         """Return the minimum of the other members' acknowledged offsets; -1 if one is not connected."""
@@ -99,14 +105,14 @@ class AgreedReplicas(Replicas):
 
     def wait(self, end: int, now: int, need: int, done: Done) -> None:
         """Call `done` once `need` logs have everything before `end`, or after `slaveTimeout`."""
-        if self.may_answer():
+        if self._may_answer():
             super().wait(end, now, need, done)
         else:
             done(PutStatus.FLUSH_SLAVE_TIMEOUT)
 
     def acknowledged(self) -> None:
         """Answer the waiting sends after an acknowledgement of a replica."""
-        if self.may_answer():
+        if self._may_answer():
             self.confirm()
             super().acknowledged()
 

@@ -90,8 +90,8 @@ class Events:
         self._waiting: dict[str, ClientEvents] = {}
         self._avoided: dict[str, int] = {}
         self._later: dict[Subscriber, int] = {}
-        subscriptions.on_added = self._added
-        subscriptions.on_gone = self._gone
+        subscriptions.watch_additions(self._added)
+        subscriptions.watch_departures(self._gone)
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -58,8 +58,7 @@ class Subscription:
 class Subscriptions:
     """The table of subscriptions. `restart` resets a group's offset in a queue.
 
-    `on_added` is called for each new pair of subscriber and queue, `on_excluded` for those that an exclusive
-    subscription has ended, `on_gone` for clients that left.
+    `on_excluded` is called for each pair of subscriber and queue that an exclusive subscription has ended.
     """
 
     def __init__(
@@ -77,11 +76,19 @@ class Subscriptions:
         self._readers: dict[str, dict[Subscriber, None]] = {}
         self._wildcards: dict[str, dict[str, None]] = {}
         self.count = 0
-        self.on_added: Callable[[Subscriber, str], None] = lambda _subscriber, _queue: None
-        self.on_gone: Callable[[Subscriber], None] = lambda _subscriber: None
+        self._addition_watchers: list[Callable[[Subscriber, str], None]] = []
+        self._departure_watchers: list[Callable[[Subscriber], None]] = []
 
     def __len__(self) -> int:
         return len(self._clients)
+
+    def watch_additions(self, callback: Callable[[Subscriber, str], None]) -> None:
+        """Call back for each new pair of subscriber and queue."""
+        self._addition_watchers.append(callback)
+
+    def watch_departures(self, callback: Callable[[Subscriber], None]) -> None:
+        """Call back for each client that left."""
+        self._departure_watchers.append(callback)
 
     def of(self, client_id: str) -> Subscription | None:
         """Return the subscription of a client."""
@@ -160,7 +167,8 @@ class Subscriptions:
         for queue in list(own.queues):
             self._remove(subscriber, queue)
         del self._clients[client_id]
-        self.on_gone(subscriber)
+        for callback in self._departure_watchers:
+            callback(subscriber)
 
     def remove_queue(self, queue: str) -> None:
         """Forget the readers of a deleted queue."""
@@ -195,7 +203,8 @@ class Subscriptions:
         own.queues.add(queue)
         self._readers.setdefault(queue, {})[subscriber] = None
         self.count += 1
-        self.on_added(subscriber, queue)
+        for callback in self._addition_watchers:
+            callback(subscriber, queue)
 
     def _remove(self, subscriber: Subscriber, queue: str) -> bool:
         readers = self._readers.get(queue)

@@ -50,7 +50,7 @@ class BatchReading:
         fresh: Callable[[], int],
         read: Read,
         borrow: Borrow,
-        compacted: CompactedReading | None = None,
+        compacted: CompactedReading,
     ) -> None:
         self._options = options
         self._log = commit_log
@@ -59,7 +59,7 @@ class BatchReading:
         self._fresh = fresh
         self._read = read
         self._borrow = borrow
-        self.compacted = CompactedReading() if compacted is None else compacted
+        self.compacted = compacted
 
     def messages(
         self,

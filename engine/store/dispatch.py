@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.store.dispatch_request import (
     DispatchRequest,
+    DispatchRun,
     KeyedBatch,
     QueuedRun,
     enters_queue,
     expanded,
+    last_of,
 )
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.view import View
@@ -28,11 +30,12 @@ class Dispatch:
     `offset` is the position up to which the log is dispatched; `last_start` and `last_timestamp` (ms) are
     those of the newest message that was put into a queue. `waiting` has the requests that `add` took and
     `apply` has still to dispatch. `reads_properties` is true if a view needs more of every record than queues
-    and index do.
+    and index do. A view that takes records must be among `views` from the beginning.
     """
 
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
+        self._takers = [view for view in views if view.takes_records]
         self.reads_properties = any(view.reads_properties for view in views)
         self.waiting: deque[DispatchRequest] = deque()
         self.offset = 0
@@ -53,13 +56,15 @@ class Dispatch:
         """
         waiting = self.waiting
         run: list[DispatchRequest] = []
-        is_all = True
+        is_all = is_plain = True
         while waiting:
             request = waiting[0]
             end = request.physical_offset + request.size
             if end > confirmed:
                 break
             waiting.popleft()
+            if request.queue is None or request.producer is not None:
+                is_plain = False
             self._prepare(request, run)
             self.offset = end
             if in_parts and isinstance(request.properties, tuple) and waiting:
@@ -69,8 +74,9 @@ class Dispatch:
             if self.offset < confirmed:
                 self.offset = confirmed
         if run:
-            for view in self.views:
-                view.append(run, arrivals)
+            taken = DispatchRun(run, is_plain, last_of(run[-1]))
+            for view in self._takers:
+                view.append(taken, arrivals)
         return is_all
 
     def _prepare(self, request: DispatchRequest, run: list[DispatchRequest]) -> None:
@@ -124,7 +130,7 @@ class Dispatch:
     def settle(self) -> None:
         """Let views write out what has grown too long. Raises `OSError`; what was not written stays in
         memory."""
-        for view in self.views:
+        for view in self._takers:
             view.settle(self.last_timestamp)
 
     def repeat(self, message: StoredMessage, views: Sequence[View]) -> bool:

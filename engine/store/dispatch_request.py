@@ -109,6 +109,32 @@ class DispatchRequest:
         self.producer = producer
 
 
+class DispatchRun:
+    """Consecutive requests that views take together.
+
+    `last` is the position of the last record. `is_plain` is true if no request has a producer and each has a
+    queue of its own, so that views of producers, transactions and markers need to know only where it ends.
+    """
+
+    __slots__ = ("is_plain", "last", "requests")
+
+    def __init__(self, requests: list[DispatchRequest], is_plain: bool, last: int) -> None:
+        self.requests = requests
+        self.is_plain = is_plain
+        self.last = last
+
+
+def last_of(request: DispatchRequest) -> int:
+    """Return the position of the last record of a request."""
+    properties = request.properties
+    if isinstance(properties, dict):
+        return request.physical_offset
+    if isinstance(properties, QueuedRun):
+        return properties.last
+    assert isinstance(properties, KeyedBatch)
+    return request.physical_offset + request.size - properties.sizes[-1]
+
+
 def producer_of(message: StoredMessage) -> Produced | None:
     """Return the batch of an idempotent producer that a record is, or ends, or the marker that it is."""
     return of_record(message.sys_flag, message.properties, message.body, message.queue_offset)

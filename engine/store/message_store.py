@@ -101,9 +101,6 @@ class MessageStore(StoreReading):
     """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
     was_clean = False
     """True if the previous run stopped cleanly; valid once this one has started."""
-    on_rest: Callable[[], None] | None = None
-    """Called if there is more to dispatch than one call does, so that `dispatch` is called again soon. If
-    None, one call dispatches all."""
 
     def __init__(
         self,
@@ -123,6 +120,7 @@ class MessageStore(StoreReading):
         self._options, self._store_host = options, store_host
         self._disk, self._clock = disk, clock
         self.on_arrivals = on_arrivals
+        self._rest_watchers: list[Callable[[], None]] = []
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
         self._log = commit_log_of(options, disk, self.root, memory) if commit_log is None else commit_log
@@ -173,8 +171,7 @@ class MessageStore(StoreReading):
         self.admin = StoreAdministration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
-        self._is_open = False
-        self._refusal, self._held = "the store is not started", ""
+        self._is_open, self._refusal, self._held = False, "the store is not started", ""
 
     # Starting and stopping.
 
@@ -269,7 +266,8 @@ class MessageStore(StoreReading):
         if self._lock is None:
             return
         self._refusal = "the store is stopped"
-        self.on_arrivals = self.on_rest = None
+        self.on_arrivals = None
+        self._rest_watchers.clear()
         if self._is_open:
             self._stop_in_order()
         self._checkpoint.close()
@@ -400,10 +398,15 @@ class MessageStore(StoreReading):
         """Dispatch all confirmed records in one call."""
         self._dispatch_up_to(self.confirm_offset)
 
+    def watch_rest(self, callback: Callable[[], None]) -> None:
+        """Call back when `dispatch` leaves records for another call of it. Without a callback one call
+        dispatches all."""
+        self._rest_watchers.append(callback)
+
     def _apply(self) -> None:
-        on_rest = self.on_rest
-        if not self._dispatch_up_to(self.confirm_offset, on_rest is not None) and on_rest is not None:
-            on_rest()
+        if not self._dispatch_up_to(self.confirm_offset, bool(self._rest_watchers)):
+            for callback in self._rest_watchers:
+                callback()
 
     @property
     def is_behind(self) -> bool:

@@ -72,8 +72,8 @@ class QueueReader:
         expansion: Expansion,
         memory: int,
         may_wait: bool,
-        views: Sequence[View] = (),
-        compacted: CompactedReading | None = None,
+        views: Sequence[View],
+        compacted: CompactedReading,
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)

@@ -113,8 +113,9 @@ class TransferLimits(NamedTuple):
     old_count: int
 
 
-_UNLIMITED: Final = 0x7FFFFFFF
-NO_LIMITS: Final = TransferLimits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED)
+UNLIMITED: Final = 0x7FFFFFFF
+"""A number of bytes or messages above every limit."""
+NO_LIMITS: Final = TransferLimits(UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)
 
 
 def transfer_limits(options: StoreOptions) -> TransferLimits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -28,6 +27,7 @@ from mqgateway.engine.store.record import decode, decode_all, properties_of
 from mqgateway.engine.store.record_times import RecordTimes
 from mqgateway.engine.store.results import (
     NO_LIMITS,
+    UNLIMITED,
     Accept,
     GetResult,
     GetStatus,
@@ -40,8 +40,6 @@ from mqgateway.engine.store.views.view import View
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
-
-_UNLIMITED: Final = 0x7FFFFFFF
 
 
 @mypyc_attr(native_class=False)  # as its subclass
@@ -297,7 +295,7 @@ class StoreReading:
         """Return records of a queue of batches as they are stored, of about `max_bytes`, and the offset to
         read next. Those that are gone or damaged are left out. See `get` for `may_wait`. Raises `OSError`."""
         queue = self._queues.get(topic, queue_id)
-        found = self._reader_that(may_wait).get_whole(queue, offset, _UNLIMITED, max_bytes, True)
+        found = self._reader_that(may_wait).get_whole(queue, offset, UNLIMITED, max_bytes, True)
         return [bytes(record) for record in found.records], found.next_offset
 
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:

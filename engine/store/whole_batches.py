@@ -22,7 +22,7 @@ from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, Record
+from mqgateway.engine.store.results import UNLIMITED, GetResult, GetStatus, PutResult, Record
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 
@@ -34,7 +34,6 @@ Read = Callable[[int, int], GetResult]
 BUILT_RECORDS_MAX: Final = 1024
 BUILT_BYTES_MAX: Final = 1 << 20
 """Messages, and bytes of their records, that one batch is built of."""
-_UNLIMITED: Final = 0x7FFFFFFF
 _INT: Final = struct.Struct(">i")
 _RECORD_COUNT_AT: Final = HEADER_SIZE - 4
 
@@ -113,7 +112,7 @@ class WholeBatches:
         queue, most = self._queues.get(topic, queue_id), max(1, min(most_built, BUILT_RECORDS_MAX))
         is_compacted = isinstance(queue, BatchConsumeQueue) and offset < queue.compacted_end
         if isinstance(queue, BatchConsumeQueue) and not is_compacted:
-            most = _UNLIMITED
+            most = UNLIMITED
 
         def read(position: int, size: int) -> GetResult:
             return self._store.get(

@@ -134,7 +134,7 @@ class Writer:
         if queue is not None:
             queue.next_offset = queue_offset + 1
         kept = message.properties
-        producer = of_record(sys_flag, kept, body, queue_offset)
+        producer = of_record(sys_flag, kept, body, queue_offset) if sys_flag & SysFlag.INNER_BATCH else None
         self._dispatch.add(
             DispatchRequest(message.topic, queue, kept, sys_flag, queue_offset, offset, size, now, producer)
         )

@@ -95,8 +95,7 @@ class Timers:
         self._rate_began = 0.0
         self._rate_counts = (0, 0)
         self._rates = (0.0, 0.0)
-        self.on_set: Callable[[int], None] | None = None
-        """Called with the ms until a timer that was just set is due."""
+        self._set_watchers: list[Callable[[int], None]] = []
         self.is_behind = False
         """True if `tick` left due work: it should be called again soon."""
 
@@ -145,6 +144,10 @@ class Timers:
 
     # Setting timers.
 
+    def watch_sets(self, callback: Callable[[int], None]) -> None:
+        """Call back with the ms until a timer is due, each time one is set."""
+        self._set_watchers.append(callback)
+
     def rewrite(self, message: Message, now: int) -> PutStatus | None:
         """Move a message with a timer to the timer topic; return None if it may be stored, else the refusal.
         `now` is the wall clock, from which its delay counts. Messages without timers, and those already due,
@@ -173,8 +176,8 @@ class Timers:
         if self._is_congested(out_time):
             return PutStatus.WHEEL_TIMER_FLOW_CONTROL
         put_aside(message, out_time)
-        if self.on_set is not None:
-            self.on_set(out_time + self.precision - now - ahead)
+        for callback in self._set_watchers:
+            callback(out_time + self.precision - now - ahead)
         return None
 
     def _is_congested(self, out_time: int) -> bool:

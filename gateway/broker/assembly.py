@@ -61,13 +61,14 @@ def build_broker(
     *,
     client: RemotingClient,
     clockwork: Clockwork,
+    is_turn: Callable[[], bool],
     access: AccessAdministration | None = None,
     on_notice: Callable[[], None] | None = None,
 ) -> Broker:
     """Return a broker that sends requests to other servers with `client`.
 
-    `settings` are all options of the process. `access` contains users and policies, if there are any. The
-    table of clients calls `on_notice`.
+    `settings` are all options of the process. `is_turn` returns True while the requests of a read are served.
+    `access` contains users and policies, if there are any. The table of clients calls `on_notice`.
     """
     options, clock, tables = environment.options, environment.clock, Tables(environment)
     role = ReplicationRole.initial(
@@ -79,7 +80,8 @@ def build_broker(
     store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger)
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
-    produce = ProduceState(environment, store, role, _replicas(environment, store, ledger))
+    replicas = _replicas(environment, store, ledger, lambda: _may_answer(broker))
+    produce = ProduceState(environment, store, role, replicas)
     tables.topics.log_range = lambda: (store.min_physical_offset, store.max_physical_offset)
     timers = _timers(environment, store, stats, tables.topics)
     broker = Broker(
@@ -100,7 +102,7 @@ def build_broker(
         cluster=cluster,
         produce=produce,
         consume=ConsumeState(environment),
-        pop=PopState(environment, tables, store, timers, stats),
+        pop=PopState(environment, tables, store, timers, stats, is_turn),
         lite=LiteState(environment, tables, store, cluster.writable_routes),
         delays=_delays(environment, store, stats, tables.topics),
         timers=timers,
@@ -122,15 +124,22 @@ def _ledger_log(environment: BrokerEnvironment) -> Log | None:
     return ledger_log(environment)
 
 
-def _replicas(environment: BrokerEnvironment, store: MessageStore, ledger: Log | None) -> Replicas:
-    """Return the replicas that sends wait for."""
+def _replicas(
+    environment: BrokerEnvironment, store: MessageStore, ledger: Log | None, may_answer: Callable[[], bool]
+) -> Replicas:
+    """Return the replicas that sends wait for; under a controller they are answered while `may_answer`."""
     if ledger is not None:
         from mqgateway.gateway.broker.ledger.parts import quorum_replicas
 
         return quorum_replicas(environment, store, ledger)
     if environment.options.enable_controller_mode:
-        return AgreedReplicas(environment.store_options, store.raw, store.agree())
+        return AgreedReplicas(environment.store_options, store.raw, store.agree(), may_answer)
     return Replicas(environment.store_options, store.raw)
+
+
+def _may_answer(broker: Broker) -> bool:
+    """Return True unless the broker is a replica of a controller that is not certainly the master."""
+    return broker.controlled is None or broker.controlled.is_authorized()
 
 
 def _wake(broker: Broker, arrivals: list[Arrival]) -> None:

@@ -75,7 +75,7 @@ class DetailedStats:
         self._dispatchers = tuple(dispatchers)
         self._cluster = cluster
         self._queried_at: float | None = None
-        stats.on_detail = self.note_query
+        stats.watch_details(self.note_query)
 
     @property
     def is_on(self) -> bool:

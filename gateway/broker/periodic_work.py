@@ -47,8 +47,8 @@ class PeriodicWork:
         """True while the broker stops: parked requests are answered, so that connections can be settled."""
         self.puts_no_more = False
         """True once all requests are answered: nothing more is put."""
-        broker.timers.on_set = self.within
-        broker.store.on_rest = self.dispatch_soon
+        broker.timers.watch_sets(self.within)
+        broker.store.watch_rest(self.dispatch_soon)
         # A new master serves clients only after its services have resumed.
         broker.role.on_change(lambda before, after: self.within(0))
         if group.escape is not None:

@@ -105,6 +105,7 @@ class BrokerService(RemotingService):
             settings,
             client=self._client,
             clockwork=runtime.reactor,
+            is_turn=lambda: self.server.settings.turn.is_open,
             access=None if self._access is None else self._access.administration,
             on_notice=self._notify_clients_soon,
         )
@@ -175,7 +176,6 @@ class BrokerService(RemotingService):
         loading and listening. A name server that does not answer is not waited for.
         """
         self._is_opening = True
-        self.broker.pop.gathered.is_turn = lambda: self.server.settings.turn.is_open
         opened: Deferred[None] = Deferred()
         self._continue_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)

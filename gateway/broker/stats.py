@@ -173,8 +173,7 @@ class BrokerStats:
         self._put_total = self._totals[BROKER_PUT_NUMS]
         self._get_total = self._totals[BROKER_GET_NUMS]
         self._tables |= {name: {options.broker_cluster_name: count} for name, count in self._totals.items()}
-        self.on_detail: Callable[[], None] = lambda: None
-        """Called when a `DETAILED` count is queried."""
+        self._detail_watchers: list[Callable[[], None]] = []
         self._next_steps = [0, 0, 0]
         self._today = _local_date(now)
         self.put_total_yesterday_morning = 0
@@ -297,6 +296,10 @@ class BrokerStats:
             self._tables[name] = {}
         self._count(name, key).add(amount)
 
+    def watch_details(self, callback: Callable[[], None]) -> None:
+        """Call back when a `DETAILED` count is queried."""
+        self._detail_watchers.append(callback)
+
     def forget_details(self) -> None:
         """Drop all `DETAILED` counts."""
         for name in DETAILED:
@@ -310,7 +313,8 @@ class BrokerStats:
     def item(self, name: str, key: str) -> Count | None:
         """Return the count of a name and key, for request 315; None if there is none."""
         if name in DETAILED:
-            self.on_detail()
+            for callback in self._detail_watchers:
+                callback()
         self.settle()
         return self._tables.get(name, {}).get(key)
 

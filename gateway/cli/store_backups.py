@@ -17,15 +17,17 @@ from mqgateway.gateway.cli.store import (
     JSON,
     QUIET,
     errors_reported,
-    findings_as_json,
-    findings_as_text,
-    in_bytes,
-    in_time,
     options_of,
     print_json,
     print_report,
     progress_shown,
     store_options,
+)
+from mqgateway.gateway.cli.store_reports import (
+    findings_as_json,
+    findings_as_text,
+    in_bytes,
+    in_time,
     verdict,
 )
 

@@ -27,6 +27,7 @@ from mqgateway.engine.store import key_hashes, log_on_files, property_choice, re
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.client_elements import Element, split_batch
+from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
@@ -460,7 +461,8 @@ def test_records_are_chosen(
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
     inspection = Inspection(log, False)
     expansion = Expansion(inspection.report, lambda *_: False)
-    reader = QueueReader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
+    of_log = StoreOptions(), log, inspection, expansion, 50
+    reader = QueueReader(*of_log, True, views=(), compacted=CompactedReading())
     data = b"".join(UNIT.pack(*unit) for unit in units)
     chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)
     with in_python(reader_module):

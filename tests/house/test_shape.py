@@ -15,7 +15,6 @@ LONG_FILES = {
     "engine/timers/timers.py": 515,
     "engine/transactions/log.py": 532,
     "gateway/broker/clients/table.py": 461,
-    "gateway/cli/store.py": 547,
     "gateway/client/consumer.py": 454,
     "gateway/codec/command.py": 549,
     "gateway/doctor/checks.py": 487,

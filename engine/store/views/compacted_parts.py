@@ -18,7 +18,7 @@ the queue continues where the part ends. Kafka: `LogCleaner` replaces segments o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from mqgateway.engine.disk import Disk
@@ -30,9 +30,7 @@ from mqgateway.engine.store.batch_records import offsets_of
 from mqgateway.engine.store.compacted_part import BESIDE, CompactedPart, PartWriter
 from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import ConsumeQueues
-from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.log import Log
-from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.view import NOTHING, StoreStart, View, ViewCoverage
 
 log = logging.getLogger(__name__)
@@ -72,10 +70,12 @@ class CompactedPartsView(View):
         """Return the path of the file of a queue."""
         return f"{self._folder}/{topic}/{queue_id}"
 
-    # Following the log: what is compacted is read from the queues, so records are not taken here.
+    # Following the log: what is compacted is read from the queues.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    @property
+    def takes_records(self) -> bool:
         """See `View`."""
+        return False
 
     def repeat(self, message: StoredMessage) -> bool:
         """See `View`."""

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate, repeat
 from typing import Final
 
 from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.dispatch_request import DispatchRequest, KeyedBatch, QueuedRun
+from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun, KeyedBatch, QueuedRun
 from mqgateway.engine.store.index_file import INDEX_GROUP, Header, Index, IndexFile
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.record import decode
@@ -51,10 +51,10 @@ class IndexView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
         """See `View`."""
         index = self._index
-        for request in run:
+        for request in run.requests:
             properties = request.properties
             if isinstance(properties, dict):
                 if request.sys_flag & _MASK != _ROLLBACK:

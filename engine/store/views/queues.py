@@ -8,7 +8,7 @@ way to recover, so they are one view. RocketMQ: `CommitLogDispatcherBuildConsume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from mqgateway.engine.message import (
@@ -29,6 +29,7 @@ from mqgateway.engine.store.consume_queue import (
 )
 from mqgateway.engine.store.dispatch_request import (
     DispatchRequest,
+    DispatchRun,
     KeyedBatch,
     QueuedRun,
     delivery_time,
@@ -78,9 +79,9 @@ class QueuesView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
         """See `View`."""
-        for request in run:
+        for request in run.requests:
             properties = request.properties
             if isinstance(properties, dict):
                 queue = request.queue

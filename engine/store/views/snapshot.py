@@ -17,13 +17,13 @@ from __future__ import annotations
 import logging
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.steps import Steps
-from mqgateway.engine.store.dispatch_request import DispatchRequest, KeyedBatch, QueuedRun
+from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun, last_of
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import Arrival
@@ -121,6 +121,11 @@ class SnapshotView(View):
         """Take a message; return True if the state has it."""
         raise NotImplementedError
 
+    @property
+    def _ignores_plain(self) -> bool:
+        """True if no message of a plain run changes the state."""
+        return True
+
     def _repeat(self, message: StoredMessage) -> bool:
         """Take a record; return True if the state has it."""
         raise NotImplementedError
@@ -131,12 +136,13 @@ class SnapshotView(View):
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
         """See `View`."""
-        for request in run:
-            if self._take(request):
-                self._last_kept = _last_of(request)
-        self._last = _last_of(run[-1])
+        if not run.is_plain or not self._ignores_plain:
+            for request in run.requests:
+                if self._take(request):
+                    self._last_kept = last_of(request)
+        self._last = run.last
 
     def repeat(self, message: StoredMessage) -> bool:
         """See `View`. Records that the snapshot has are not taken again."""
@@ -257,13 +263,3 @@ class SnapshotView(View):
 
     def _snapshot(self) -> _SnapshotUnsynced:
         return _SnapshotUnsynced(self._disk, self._path, self._last, self._encoder())
-
-
-def _last_of(request: DispatchRequest) -> int:
-    """Return where the last record of a request begins."""
-    properties = request.properties
-    if isinstance(properties, KeyedBatch):
-        return request.physical_offset + request.size - properties.sizes[-1]
-    if isinstance(properties, QueuedRun):
-        return properties.last
-    return request.physical_offset

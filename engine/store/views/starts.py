@@ -61,7 +61,7 @@ class StartsView(SnapshotView):
 
     def _take(self, request: DispatchRequest) -> bool:
         properties = request.properties
-        if not is_marker(request.topic, request.sys_flag):
+        if request.queue is not None or not is_marker(request.topic, request.sys_flag):
             return False
         return isinstance(properties, dict) and self._note(request.physical_offset, properties)
 

@@ -139,6 +139,10 @@ class TransactionsView(SnapshotView):
         stored = request.store_timestamp
         return self._transactions.take(request.topic, queue.queue_id, produced, offset, end, stored)
 
+    @property
+    def _ignores_plain(self) -> bool:
+        return self._transactions.is_idle
+
     def _passes_over(self, produced: Produced | None) -> bool:
         """Return True if a record changes nothing, as nearly all do where there are no transactions."""
         return self._transactions.is_idle and (produced is None or not begins(produced))

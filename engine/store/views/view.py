@@ -9,7 +9,7 @@ nothing on disk and is rebuilt at each start, so a new view implements `append`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
@@ -18,7 +18,7 @@ from mqgateway.engine.disk import File
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.dispatch_request import DispatchRequest
+from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.results import Arrival
@@ -107,7 +107,13 @@ class View:
 
     # Following the log.
 
-    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+    @property
+    def takes_records(self) -> bool:
+        """True if the view is made of records as they are stored. Otherwise `append` and `settle` are not
+        called."""
+        return True
+
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
         """Take messages in the order of the log, noting arrivals for long polls. Touches no file."""
         raise NotImplementedError
 

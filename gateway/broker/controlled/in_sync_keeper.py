@@ -48,7 +48,7 @@ class InSyncKeeper:
         self._on_refused = on_refused
         self._is_asking = self._is_considering = False
         self._next_look = self._not_before = 0
-        replicas.on_confirmed = self._confirmed
+        replicas.watch_confirms(self._confirmed)
 
     @property
     def _leads(self) -> bool:

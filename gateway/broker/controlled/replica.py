@@ -95,8 +95,7 @@ class ControlledReplica:
         self._must_elect = False
         self._complaint = ""
         self._next_question = self._next_heartbeat = self._next_leader = self._next_location = 0
-        replicas.may_answer = self.is_authorized
-        replication.server.on_gone = self.keeper.consider
+        replication.server.watch_departures(self.keeper.consider)
 
     def now(self) -> int:
         """Return the time in ms of a monotonic clock."""

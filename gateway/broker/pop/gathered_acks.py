@@ -42,10 +42,10 @@ class GatheredAcks:
     before answers are written.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, is_turn: Callable[[], bool]) -> None:
         self._store = store
         self._points: dict[Place, _Point] = {}
-        self.is_turn: Callable[[], bool] = lambda: False
+        self.is_turn = is_turn
 
     def add(self, point: PointKey, offset: int, queue_id: int, revive_time: int) -> Deferred[PutResult]:
         """Note a consumed message; return a Deferred of the result of its storage."""

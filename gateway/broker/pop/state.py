@@ -29,7 +29,8 @@ CLEAN_MILLIS = 60_000
 
 
 class PopState:
-    """POP state of one broker. `chance` returns a random number from 0 to 99."""
+    """POP state of one broker. `is_turn` returns True if `gathered.settle` will be called before answers are
+    written; `chance` returns a random number from 0 to 99."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class PopState:
         store: MessageStore,
         timers: Timers,
         counts: Counting,
+        is_turn: Callable[[], bool],
     ) -> None:
         options, groups = environment.options, tables.groups
         self._options = options
@@ -67,7 +69,7 @@ class PopState:
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
         )
         self.clocks = ClientClocks()
-        self.gathered = GatheredAcks(self.acknowledge)
+        self.gathered = GatheredAcks(self.acknowledge, is_turn)
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
         """Store of checkpoints while this is a slave that acts for its master; else None."""

@@ -130,8 +130,7 @@ class SlaveServer(Factory):
     ) -> None:
         self._options = options
         self._stream = stream
-        self.on_gone: Callable[[], None] = lambda: None
-        """Called when a slave's connection has ended."""
+        self._departure_watchers: list[Callable[[], None]] = []
         self.store = store
         self.replicas = replicas
         self._clock = clock
@@ -148,6 +147,10 @@ class SlaveServer(Factory):
     def now(self) -> int:
         """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._clock)
+
+    def watch_departures(self, callback: Callable[[], None]) -> None:
+        """Call back when a slave's connection has ended."""
+        self._departure_watchers.append(callback)
 
     def listen(self, host: str, port: int) -> None:
         """Accept connections. Raises `twisted.internet.error.CannotListenError`."""
@@ -231,7 +234,8 @@ class SlaveServer(Factory):
             self.store.on_arrivals, self._wake = self._wake, None
         feed = connection.feed
         log.info("slave %s disconnected, it had all data before offset %d", feed.address, feed.ack_offset)
-        self.on_gone()
+        for callback in self._departure_watchers:
+            callback()
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:
         """End a connection, and log the reason."""

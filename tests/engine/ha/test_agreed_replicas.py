@@ -19,9 +19,10 @@ class Master:
 
     def __init__(self, *in_sync: int, **settings: Any) -> None:
         self.log = Ends(100)
+        self.may_answer = True
         self.agreement = Agreement(lambda log: log.end_offset)
         self.options = options(**({"all_ack_in_sync_state_set": True} | settings))
-        self.replicas = AgreedReplicas(self.options, self.log, self.agreement)
+        self.replicas = AgreedReplicas(self.options, self.log, self.agreement, lambda: self.may_answer)
         self.replicas.begin(1, frozenset(in_sync), 4)
         self.answers: list[PutStatus] = []
 
@@ -148,8 +149,17 @@ def test_send_is_not_acknowledged_after_lease_end() -> None:
     master = Master(1, 2)
     two = master.join(2)
     end = master.put()
-    master.replicas.may_answer = lambda: False
+    master.may_answer = False
     master.report(two, end)
     assert master.answers == []
     master.put()
     assert master.answers == [LATE]
+
+
+def test_watchers_are_notified_before_sends_are_answered() -> None:
+    master, seen = Master(1, 2), list[list[PutStatus]]()
+    two = master.join(2)
+    for _ in range(2):
+        master.replicas.watch_confirms(lambda: seen.append(list(master.answers)))
+    master.report(two, master.put())
+    assert seen == [[], []] and master.answers == [OK]

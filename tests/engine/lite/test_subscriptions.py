@@ -98,3 +98,15 @@ def test_a_silent_client_is_forgotten() -> None:
     assert len(world.subscriptions) == 0
     assert world.subscriptions.of("c1") is None
     assert PARENT in world.topics
+
+
+def test_every_watcher_is_notified_of_additions_and_departures() -> None:
+    world, seen = World(), list[str]()
+    for _ in range(2):
+        world.subscriptions.watch_additions(lambda subscriber, name: seen.append(f"{subscriber[0]} {name}"))
+        world.subscriptions.watch_departures(lambda subscriber: seen.append(f"{subscriber[0]} left"))
+    world.add("c1", "a")
+    world.add("c1", "a")
+    world.subscriptions.remove_client("c1")
+    world.subscriptions.remove_client("c1")
+    assert seen == [f"c1 {queue('a')}"] * 2 + ["c1 left"] * 2

@@ -3,8 +3,39 @@
 import pytest
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
+from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun
+from mqgateway.engine.store.results import Arrival
+from mqgateway.engine.store.views.view import View
 from tests.support.engine.store.stores import Bench, message, parts_of
 from tests.support.gateway.broker.helpers import batch_body, split_records
+
+
+class Recording(View):
+    """Records which of its methods are called."""
+
+    def __init__(self, takes_records: bool) -> None:
+        self._takes_records = takes_records
+        self.calls: list[str] = []
+
+    @property
+    def takes_records(self) -> bool:
+        return self._takes_records
+
+    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
+        self.calls.append(f"append {len(run.requests)}, last {run.last}, plain: {run.is_plain}")
+
+    def settle(self, now: int) -> None:
+        self.calls.append(f"settle {now}")
+
+
+def test_view_that_takes_no_records_is_not_called() -> None:
+    views = Recording(True), Recording(False)
+    dispatch = Dispatch(views)
+    dispatch.add(DispatchRequest("orders", None, {}, 0, 0, 0, 100, 5))
+    assert dispatch.apply(100, None)
+    dispatch.settle()
+    assert [view.calls for view in views] == [["append 1, last 0, plain: False", "settle 0"], []]
 
 
 def test_arrival_reports_what_a_waiting_reader_needs() -> None:

@@ -77,7 +77,7 @@ def test_others_store_while_it_is_made_ready() -> None:
 
 def test_it_is_dispatched_in_parts_if_something_continues_them() -> None:
     bench, asked = Bench(**FILES), []
-    bench.store.on_rest = lambda: asked.append(bench.store.max_offset("orders", 0))
+    bench.store.watch_rest(lambda: asked.append(bench.store.max_offset("orders", 0)))
     of = message()
     bench.store.put_batch(of, ready(bench, of, numbered(MANY)))
     bench.store.put(message(body=b"behind"))
@@ -94,7 +94,7 @@ def test_it_is_dispatched_in_parts_if_something_continues_them() -> None:
 def test_a_stop_or_a_kill_between_parts_loses_nothing() -> None:
     for end in (Bench.restart, Bench.kill):
         bench = Bench(**FILES)
-        bench.store.on_rest = lambda: None
+        bench.store.watch_rest(lambda: None)
         of = message()
         bench.store.put_batch(of, ready(bench, of, numbered(MANY)))
         bench.store.dispatch()

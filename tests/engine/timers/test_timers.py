@@ -323,6 +323,14 @@ def test_a_full_disk_delays_but_loses_nothing() -> None:
     assert sorted(bench.bodies(), key=int) == [b"%d" % number for number in range(40)]
 
 
+def test_every_watcher_is_notified_of_a_set_timer() -> None:
+    bench, seen = Bench(), list[int]()
+    bench.timers.watch_sets(seen.append)
+    bench.timers.watch_sets(seen.append)
+    bench.set_at(b"x", START + 2500)
+    assert seen == [3000, 3000]
+
+
 def test_wait_until_next_due_timer() -> None:
     bench = Bench()
     bench.tick()

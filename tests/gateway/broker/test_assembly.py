@@ -31,7 +31,7 @@ def build(disk: CrashDisk, **options: str) -> Broker:
         broker_options, store_options, disk, ManualClock(), InlineWorker(), 10911, 10912
     )
     settings = OptionSet(broker_options, store_options)
-    return build_broker(environment, settings, client=Silence(), clockwork=Clock())
+    return build_broker(environment, settings, client=Silence(), clockwork=Clock(), is_turn=lambda: False)
 
 
 def test_assembly_writes_nothing() -> None:

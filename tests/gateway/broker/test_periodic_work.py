@@ -9,6 +9,8 @@ import pytest
 from twisted.internet.task import Clock
 
 from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.steps import run
+from mqgateway.engine.store.large_batch import PART_WEIGHT
 from mqgateway.gateway.broker.periodic_work import (
     BACKLOG_SECONDS,
     DELIVERY_SECONDS,
@@ -17,6 +19,7 @@ from mqgateway.gateway.broker.periodic_work import (
     PeriodicWork,
 )
 from mqgateway.gateway.runtime.schedule import Schedule
+from tests.support.engine.store.stores import batch, message
 from tests.support.gateway.broker.helpers import MemoryBroker
 
 
@@ -200,15 +203,24 @@ def test_idle_or_stopping_broker_delivers_nothing(scene: Scene) -> None:
 
 def test_remaining_messages_are_dispatched_in_a_turn_of_their_own(scene: Scene) -> None:
     store = scene.memory.broker.store
+    elements = batch(*[b""] * (2 * PART_WEIGHT + 1))
+    store.put_batch(message(), run(store.make_ready(message(), elements)))
+    store.dispatch()
+    assert store.max_offset("orders", 0) == PART_WEIGHT
+    scene.wait(0.005)
+    assert store.max_offset("orders", 0) == 2 * PART_WEIGHT + 1
+
+
+def test_dispatch_is_scheduled_once(scene: Scene) -> None:
+    store = scene.memory.broker.store
     dispatched: list[float] = []
     store.dispatch = lambda: dispatched.append(scene.time.seconds())  # type: ignore[method-assign]
-    assert store.on_rest is not None
-    store.on_rest()
-    store.on_rest()
+    scene.periodic_work.dispatch_soon()
+    scene.periodic_work.dispatch_soon()
     assert dispatched == []
     scene.wait(0.01)
     assert len(dispatched) == 1
-    store.on_rest()
+    scene.periodic_work.dispatch_soon()
     scene.wait(0.01)
     assert len(dispatched) == 2
 

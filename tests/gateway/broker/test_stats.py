@@ -25,6 +25,7 @@ from mqgateway.gateway.broker.stats import (
     BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
     GROUP_GET_NUMS,
     GROUP_GET_SIZE,
+    QUEUE_PUT_NUMS,
     SECONDS_STEP,
     SNDBCK_PUT_NUMS,
     TOPIC_PUT_NUMS,
@@ -302,3 +303,11 @@ def test_unchanged_count_is_marked() -> None:
         stood.append(samples.stands)
         assert samples.stands == (samples.rate().sum == 0)
     assert stood == [True, False, False, True, True, False, False]
+
+
+def test_every_watcher_is_notified_of_queries_of_detailed_counts() -> None:
+    stats, seen = BrokerStats(BrokerOptions(), NOON), list[int]()
+    stats.watch_details(lambda: seen.append(1))
+    stats.watch_details(lambda: seen.append(2))
+    assert stats.item(TOPIC_PUT_NUMS, "T") is None and seen == []
+    assert stats.item(QUEUE_PUT_NUMS, "T@0") is None and seen == [1, 2]

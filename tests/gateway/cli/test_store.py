@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
-from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
+from mqgateway.gateway.cli.store import options_of, progress_shown
 from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.stores import Bench, message
@@ -165,18 +165,6 @@ def test_a_terminal_shows_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         advance("checking", 1, 2)
         advance("checking", 2, 2)
     assert "checking" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 40, "3.0 TiB")]
-)
-def test_bytes_for_people(count: int, text: str) -> None:
-    assert in_bytes(count) == text
-
-
-def test_times_for_people() -> None:
-    assert in_time(0) == "1970-01-01T00:00:00.000+00:00"
-    assert in_time(None) == "-"
 
 
 @pytest.fixture

@@ -335,7 +335,7 @@ def test_batch_acknowledges_current_receipts_and_refuses_stale_ones(broker: PopB
 def test_receipts_of_one_turn_affect_each_other(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     gathered = broker.broker.pop.gathered
-    gathered.is_turn = lambda: True
+    broker.is_turn = True
     answer = broker.ack(message)
     assert answer.waits
     assert broker.change(message, 1000).code == ResponseCode.NO_MESSAGE
@@ -348,12 +348,12 @@ def test_receipts_of_one_turn_affect_each_other(broker: PopBroker) -> None:
 def test_receipt_is_current_again_where_its_acknowledgement_could_not_be_stored(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     gathered = broker.broker.pop.gathered
-    gathered.is_turn = lambda: True
+    broker.is_turn = True
     answer = broker.ack(message)
     broker.broker.store.gate = closed_gate(RoleKind.SLAVE)
     gathered.settle()
     broker.broker.store.gate = None
-    gathered.is_turn = lambda: False
+    broker.is_turn = False
     assert answer.code != 0
     assert broker.ack(message).code == 0
     assert revived(broker) == []

@@ -26,7 +26,7 @@ class Shelf:
     def __init__(self) -> None:
         self.stored: list[tuple[list[Ack], int, int]] = []
         self.answer: PutResult | Deferred[PutResult] | Exception = PutResult(PutStatus.PUT_OK)
-        self.gathered = GatheredAcks(self.store)
+        self.gathered = GatheredAcks(self.store, lambda: True)
 
     def store(self, acks: Sequence[Ack], queue_id: int, revive_time: int) -> PutResult | Deferred[PutResult]:
         self.stored.append((list(acks), queue_id, revive_time))
@@ -120,7 +120,7 @@ def test_ack_of_a_cancelled_caller_is_stored() -> None:
 @pytest.fixture
 def broker() -> PopBroker:
     broker = PopBroker()
-    broker.broker.pop.gathered.is_turn = lambda: True
+    broker.is_turn = True
     return broker
 
 

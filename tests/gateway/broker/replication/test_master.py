@@ -132,3 +132,13 @@ def test_a_log_that_cannot_be_read_ends_the_connection(
     slave = HandSlave(group)
     slave.report(0)
     assert slave.is_lost
+
+
+def test_every_watcher_is_notified_of_a_departure(group: Group, master: Member) -> None:
+    server, seen = master.service.group.replication.server, list[int]()
+    for _ in range(2):
+        server.watch_departures(lambda: seen.append(len(server.connections)))
+    HandSlave(group).report(0)
+    server.drop_all()
+    group.net.settle()
+    assert seen == [0, 0]

@@ -198,6 +198,7 @@ class MemoryBroker:
         usual: dict[str, Any] = {"store_path_root_dir": "/store", "mapped_file_size_commit_log": 1 << 20}
         self.store_options = StoreOptions(**usual | (store_options or {}))
         self.arrivals: list[Arrival] = []
+        self.is_turn = False
         self.broker = self._build(worker or InlineWorker())
         self.broker.store.start()
         served = REQUESTS if requests is None else requests
@@ -218,7 +219,13 @@ class MemoryBroker:
             self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
         )
         settings = OptionSet(self.options, self.store_options)
-        broker = build_broker(environment, settings, client=Outside(self.ask_outside), clockwork=Clock())
+        broker = build_broker(
+            environment,
+            settings,
+            client=Outside(self.ask_outside),
+            clockwork=Clock(),
+            is_turn=lambda: self.is_turn,
+        )
         wake = broker.store.on_arrivals
 
         def arrived(arrivals: list[Arrival]) -> None:
