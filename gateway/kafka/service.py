@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.configs import Configs
 from mqgateway.gateway.kafka.api.consumer_groups import ConsumerGroupRequests
 from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
@@ -15,6 +16,7 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
@@ -46,6 +48,8 @@ class KafkaService:
             **Versions(node, lambda: self.handlers).handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
+            **ClusterRequests(operations, node).handlers(),
+            **ReplicaRequests(operations, topics).handlers(),
             **Configs(operations, topics, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
             **LogDirs(operations, topics).handlers(),
