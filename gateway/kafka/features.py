@@ -19,14 +19,14 @@ class Feature(NamedTuple):
     latest: int
     level: int
 
-    def problem(self, wanted: int, upgrade_type: int) -> str | None:
-        """Return why the level cannot be changed so; None if it is the level in force."""
+    def problem(self, wanted: int, upgrade_type: int, node: str) -> str | None:
+        """Return why the level cannot be changed so; None if it is the level in force. `node` is this one."""
         if upgrade_type not in UPGRADE_TYPES:
             return "The controller does not support the given upgrade type."
         if wanted < 0:
             return "A feature version cannot be less than 0."
-        if not (wanted == 0 or self.oldest <= wanted <= self.latest):
-            return f"This broker only supports versions {self.oldest}-{self.latest}"
+        if not self.oldest <= wanted <= self.latest:
+            return f"{node} only supports versions {self.oldest}-{self.latest}"
         if wanted < self.level and upgrade_type == UPGRADE:
             return (
                 "Can't downgrade the version of this feature without setting the upgrade type to either "

@@ -34,7 +34,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_response import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from mqgateway.gateway.kafka.rights import on_cluster
+from mqgateway.gateway.kafka.rights import cluster_refusal, on_cluster
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 
@@ -87,11 +87,8 @@ class LogDirs:
         self, call: KafkaCall, request: AlterReplicaLogDirsRequest
     ) -> Steps[AlterReplicaLogDirsResponse]:
         """Answer AlterReplicaLogDirs: partitions are in the store's folder, and cannot be in another."""
-        error = ErrorCode.NONE
-        try:
-            call.admit(Use.QUERY, on_cluster(self._operations, Action.UPDATE))
-        except NotAdmitted:
-            error = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        refusal = cluster_refusal(call, self._operations, Action.UPDATE)
+        error = ErrorCode.NONE if refusal is None else refusal[0]
         results: list[AlterReplicaLogDirTopicResult] = []
         for wanted in request.dirs:
             known = wanted.path == self._operations.storage.folder

@@ -10,7 +10,7 @@ from typing import Final
 
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -26,11 +26,12 @@ from mqgateway.gateway.kafka.codec.messages.list_partition_reassignments_request
 from mqgateway.gateway.kafka.codec.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
 )
-from mqgateway.gateway.kafka.rights import on_cluster
+from mqgateway.gateway.kafka.rights import cluster_refusal
 from mqgateway.gateway.kafka.topics import Topics
 
 ELECTION_TYPES: Final = (0, 1)
 """Of the preferred replica, and of one that is not in sync."""
+NOT_NEEDED: Final = "Leader election not needed for topic partition."
 
 
 class ReplicaRequests:
@@ -50,22 +51,14 @@ class ReplicaRequests:
     def elect(self, call: KafkaCall, request: ElectLeadersRequest) -> Steps[ElectLeadersResponse]:
         """Answer ElectLeaders: each partition has its leader. Without topics there is nothing to report."""
         wanted: Sequence[TopicPartitions] = request.topic_partitions or ()
-        try:
-            call.admit(Use.QUERY, on_cluster(self._operations, Action.UPDATE))
-        except NotAdmitted as error:
-            code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-            results = [
-                ReplicaElectionResult(
-                    each.topic, [PartitionResult(number, code, str(error)) for number in each.partitions]
-                )
-                for each in wanted
-            ]
-            return ElectLeadersResponse(error_code=code, replica_election_results=results)
-        if request.election_type not in ELECTION_TYPES:
-            return ElectLeadersResponse(error_code=ErrorCode.INVALID_REQUEST)
+        refusal = cluster_refusal(call, self._operations, Action.UPDATE)
+        if refusal is None and request.election_type not in ELECTION_TYPES:
+            refusal = ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}"
+        if refusal is not None:
+            return _refused_election(wanted, *refusal)
         if request.topic_partitions is None:
             wanted = [TopicPartitions(topic.name) for topic in self._topics]
-        results = []
+        results: list[ReplicaElectionResult] = []
         for each in wanted:
             yield
             results.append(ReplicaElectionResult(each.topic, self._elected(each)))
@@ -77,7 +70,7 @@ class ReplicaRequests:
             code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {wanted.topic}"
             return [PartitionResult(number, code, text) for number in wanted.partitions]
         return [
-            PartitionResult(number, ErrorCode.ELECTION_NOT_NEEDED, None)
+            PartitionResult(number, ErrorCode.ELECTION_NOT_NEEDED, NOT_NEEDED)
             if 0 <= number < topic.partitions
             else PartitionResult(
                 number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic.name}-{number}"
@@ -89,10 +82,15 @@ class ReplicaRequests:
         self, call: KafkaCall, request: ListPartitionReassignmentsRequest
     ) -> ListPartitionReassignmentsResponse:
         """Answer ListPartitionReassignments: there are none."""
-        try:
-            call.admit(Use.QUERY, on_cluster(self._operations, Action.GET))
-        except NotAdmitted as error:
-            return ListPartitionReassignmentsResponse(
-                error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message=str(error)
-            )
+        refusal = cluster_refusal(call, self._operations, Action.GET)
+        if refusal is not None:
+            return ListPartitionReassignmentsResponse(0, *refusal)
         return ListPartitionReassignmentsResponse(error_message=None)
+
+
+def _refused_election(wanted: Sequence[TopicPartitions], code: ErrorCode, text: str) -> ElectLeadersResponse:
+    results = [
+        ReplicaElectionResult(each.topic, [PartitionResult(number, code, text) for number in each.partitions])
+        for each in wanted
+    ]
+    return ElectLeadersResponse(0, code, results)

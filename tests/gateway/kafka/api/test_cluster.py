@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.add_raft_voter_request import AddRaftVoterRequest, Listener
 from mqgateway.gateway.kafka.codec.messages.describe_quorum_request import (
     DescribeQuorumRequest,
     PartitionData,
     TopicData,
 )
+from mqgateway.gateway.kafka.codec.messages.remove_raft_voter_request import RemoveRaftVoterRequest
+from mqgateway.gateway.kafka.codec.messages.unregister_broker_request import UnregisterBrokerRequest
+from mqgateway.gateway.kafka.codec.messages.unregister_controller_request import UnregisterControllerRequest
 from mqgateway.gateway.kafka.codec.messages.update_features_request import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
 )
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 from tests.gateway.kafka.api.test_metadata import ACCESS
 from tests.support.gateway.kafka.client import kafka_scene
 
@@ -63,7 +68,7 @@ def test_levels_in_force_are_accepted() -> None:
 @pytest.mark.parametrize(
     "update, text",
     [
-        (FeatureUpdateKey("no.such", 1), "does not support this feature"),
+        (FeatureUpdateKey("no.such", 1), "Local controller 1 does not support this feature"),
         (FeatureUpdateKey("transaction.version", 3), "only supports versions 0-2"),
         (FeatureUpdateKey("transaction.version", 1, False, DOWNGRADE), "always 2"),
     ],
@@ -85,7 +90,39 @@ def test_first_version_has_a_mark_for_downgrades(allowed: bool, text: str) -> No
         assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION and text in answer.error_message
 
 
+VOTER = bytes(range(16))
+LISTENERS = [Listener("CONTROLLER", "other.example", 9093)]
+
+
+@pytest.mark.parametrize(
+    "request_, code",
+    [
+        (UnregisterBrokerRequest(7), ErrorCode.BROKER_ID_NOT_REGISTERED),
+        (UnregisterBrokerRequest(1), ErrorCode.INVALID_REQUEST),
+        (UnregisterControllerRequest(7), ErrorCode.CONTROLLER_ID_NOT_REGISTERED),
+        (UnregisterControllerRequest(1), ErrorCode.INVALID_REQUEST),
+        (AddRaftVoterRequest(None, 1, 7, VOTER, LISTENERS), ErrorCode.UNSUPPORTED_VERSION),
+        (AddRaftVoterRequest(None, 1, 7, VOTER), ErrorCode.INVALID_REQUEST),
+        (AddRaftVoterRequest(None, 1, 7, NO_UUID, LISTENERS), ErrorCode.INVALID_REQUEST),
+        (AddRaftVoterRequest("other", 1, 7, VOTER, LISTENERS), ErrorCode.INCONSISTENT_CLUSTER_ID),
+        (RemoveRaftVoterRequest(None, 1, VOTER), ErrorCode.UNSUPPORTED_VERSION),
+        (RemoveRaftVoterRequest(None, -1, VOTER), ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_nodes_of_the_cluster_are_fixed(request_: Message, code: ErrorCode) -> None:
+    with kafka_scene() as scene:
+        answer = scene.client().ask(request_)
+        assert answer.error_code == code and answer.error_message
+
+
 def test_with_access_control_the_cluster_is_neither_described_nor_changed() -> None:
     with kafka_scene(**ACCESS) as scene:
-        for request in (QUORUM, UpdateFeaturesRequest()):
+        for request in (
+            QUORUM,
+            UpdateFeaturesRequest(),
+            UnregisterBrokerRequest(7),
+            UnregisterControllerRequest(7),
+            AddRaftVoterRequest(None, 1, 7, VOTER, LISTENERS),
+            RemoveRaftVoterRequest(None, 7, VOTER),
+        ):
             assert scene.client().ask(request).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
