@@ -5,6 +5,7 @@ from __future__ import annotations
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
+from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
 from mqgateway.gateway.kafka.api.consumer_groups import ConsumerGroupRequests
 from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
@@ -50,6 +51,7 @@ class KafkaService:
             **TopicRequests(operations, topics, node, creation).handlers(),
             **ClusterRequests(operations, node).handlers(),
             **ReplicaRequests(operations, topics).handlers(),
+            **ConfigResources(operations, topics, node).handlers(),
             **Configs(operations, topics, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
             **LogDirs(operations, topics).handlers(),

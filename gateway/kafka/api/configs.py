@@ -7,7 +7,8 @@ which two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mqgateway.engine.options import Setting
@@ -23,12 +24,16 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE, ClientMetricsConfigs
 from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES, broker_values
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
 from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_response as incremental
 from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.alter_configs_request import (
+    AlterConfigsResource as ReplacedResource,
+)
 from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -52,6 +57,7 @@ DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 32, 33, 44
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 TOPIC_SOURCE, STATIC_SOURCE, DEFAULT_SOURCE = 1, 4, 5
 SET, DELETE, APPEND, SUBTRACT = range(4)
+TWICE = "Each resource must appear at most once."
 
 
 class Configs:
@@ -61,6 +67,7 @@ class Configs:
         self._operations = operations
         self._topics = topics
         self._node = node
+        self._client_metrics = ClientMetricsConfigs(operations)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -86,6 +93,8 @@ class Configs:
                 rows = list(self._topic_rows(call, name))
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
+            elif kind == CLIENT_METRICS_RESOURCE:
+                rows = list(self._client_metrics.rows(call, name))
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
@@ -162,11 +171,15 @@ class Configs:
     def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
         """Answer AlterConfigs: what is not named gets its default."""
         results = []
+        times = _times(request.resources)
         for resource in request.resources:
             yield
             kind, name = resource.resource_type, resource.resource_name
             changes = {config.name: config.value for config in resource.configs}
-            code, text = self._try(call, kind, name, changes, request.validate_only, replaces=True)
+            if times[kind, name] > 1:
+                code, text = ErrorCode.INVALID_REQUEST, TWICE
+            else:
+                code, text = self._try(call, kind, name, changes, request.validate_only, replaces=True)
             results.append(altered.AlterConfigsResourceResponse(code, text, kind, name))
         return altered.AlterConfigsResponse(responses=results)
 
@@ -175,10 +188,13 @@ class Configs:
     ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
         """Answer IncrementalAlterConfigs: what is not named stays as it is."""
         results = []
+        times = _times(request.resources)
         for resource in request.resources:
             yield
             kind, name = resource.resource_type, resource.resource_name
             try:
+                if times[kind, name] > 1:
+                    raise CreationRejected(ErrorCode.INVALID_REQUEST, TWICE)
                 changes = self._changes(kind, name, resource)
                 code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
             except CreationRejected as refusal:
@@ -201,7 +217,7 @@ class Configs:
                 text = f"Null value not supported for : {key}"
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation in (APPEND, SUBTRACT):
-                known = KAFKA_CONFIGS.get(key)
+                known = KAFKA_CONFIGS.get(key) if kind == TOPIC_RESOURCE else None
                 word = "append" if operation == APPEND else "subtract"
                 if known is None or known.kind != LIST:
                     text = f"Config value {word} is not allowed for config key: {key}"
@@ -226,6 +242,8 @@ class Configs:
                 self._change_topic(call, name, changes, only_check, replaces)
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
+            elif kind == CLIENT_METRICS_RESOURCE:
+                self._client_metrics.change(call, name, changes, only_check=only_check, replaces=replaces)
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
@@ -289,6 +307,11 @@ class Configs:
             call.admit(use, on_cluster(self._operations, action))
         except NotAdmitted as error:
             raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
+
+
+def _times(resources: Sequence[AlterConfigsResource | ReplacedResource]) -> Counter[tuple[int, str]]:
+    """Return how often a request names each resource, by type and name."""
+    return Counter((each.resource_type, each.resource_name) for each in resources)
 
 
 def _own(attributes: Mapping[str, str]) -> Iterator[str]:
