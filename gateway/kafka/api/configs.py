@@ -24,6 +24,7 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.broker_loggers import BROKER_LOGGER_RESOURCE, BrokerLoggers
 from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE, ClientMetricsConfigs
 from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES, broker_values
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -68,6 +69,7 @@ class Configs:
         self._topics = topics
         self._node = node
         self._client_metrics = ClientMetricsConfigs(operations)
+        self._loggers = BrokerLoggers(operations, node)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -93,6 +95,8 @@ class Configs:
                 rows = list(self._topic_rows(call, name))
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
+            elif kind == BROKER_LOGGER_RESOURCE:
+                rows = list(self._loggers.rows(call, name))
             elif kind == CLIENT_METRICS_RESOURCE:
                 rows = list(self._client_metrics.rows(call, name))
             else:
@@ -195,8 +199,12 @@ class Configs:
             try:
                 if times[kind, name] > 1:
                     raise CreationRejected(ErrorCode.INVALID_REQUEST, TWICE)
-                changes = self._changes(kind, name, resource)
-                code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
+                if kind == BROKER_LOGGER_RESOURCE:
+                    self._loggers.change(call, name, resource.configs, only_check=request.validate_only)
+                    code, text = ErrorCode.NONE, None
+                else:
+                    changes = self._changes(kind, name, resource)
+                    code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
             except CreationRejected as refusal:
                 code, text = refusal.code, str(refusal)
             results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
