@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mqgateway.engine.tables.client_metrics import CLIENT_METRICS_CONFIGS
+from mqgateway.engine.tables.kafka_configs import LIST
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.broker_configs import TYPES
 from mqgateway.gateway.kafka.call import KafkaCall
-from mqgateway.gateway.kafka.client_metrics import check_client_metrics
+from mqgateway.gateway.kafka.client_metrics import check_client_metrics, words_of
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -45,6 +46,8 @@ class ClientMetricsConfigs:
         for config in CLIENT_METRICS_CONFIGS.values():
             value = own.get(config.name)
             is_own = value is not None
+            if value is not None and config.kind == LIST:
+                value = ",".join(words_of(value))
             yield DescribeConfigsResourceResult(
                 config.name,
                 config.default if value is None else value,

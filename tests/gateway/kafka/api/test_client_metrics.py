@@ -40,7 +40,7 @@ def test_unknown_resource_has_the_defaults() -> None:
 def test_settings_are_set_and_deleted() -> None:
     with kafka_scene() as scene:
         client = scene.client()
-        assert changed(client, RESOURCE, "a", ("metrics", SET, "x,y"), ("match", SET, "")).error_code == 0
+        assert changed(client, RESOURCE, "a", ("metrics", SET, " x, y"), ("match", SET, "")).error_code == 0
         assert values(client, "a")["metrics"] == ("x,y", OWN) and values(client, "a")["match"] == ("", OWN)
         assert changed(client, RESOURCE, "a", ("match", DELETE, None)).error_code == 0
         result = described(client, RESOURCE, "a", include_synonyms=True, include_documentation=True)
