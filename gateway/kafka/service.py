@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
@@ -19,6 +20,7 @@ from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
+from mqgateway.gateway.kafka.api.telemetry import TelemetryRequests
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
 from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
@@ -38,6 +40,7 @@ class KafkaService:
     """
 
     def __init__(self, operations: Operations, node: Node) -> None:
+        self._clock = operations.clock
         self.topics = topics = Topics(operations)
         creation = Creation(operations, topics)
         self._coordination = Coordination(operations, topics)
@@ -45,8 +48,10 @@ class KafkaService:
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
         requests = TransactionRequests(operations, transactions, access, topics)
+        self._telemetry = TelemetryRequests(operations)
         self.handlers: Handlers = {
-            **Versions(node, lambda: self.handlers).handlers(),
+            **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
+            **self._telemetry.handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
             **ClusterRequests(operations, node).handlers(),
@@ -70,7 +75,12 @@ class KafkaService:
         has_access_control = operations.gate.has_access_control
         self.repeated = None if has_access_control else SingleProduce(operations, topics)
 
+    def telemetry(self) -> TelemetryFigures | None:
+        """Return the figures of the metrics of clients; None if none are received."""
+        return self._telemetry.telemetry.figures() if self._telemetry.handlers() else None
+
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
+        self._telemetry.tick(self._clock.millis())
         self._coordination.tick()
         self._transactions.tick()

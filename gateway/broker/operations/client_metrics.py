@@ -18,6 +18,11 @@ class ClientMetricsOperations:
         self._table = broker.tables.client_metrics
         self._gate = gate
 
+    @property
+    def version(self) -> int:
+        """A number that changes with the resources."""
+        return self._table.data_version.counter
+
     def names(self) -> list[str]:
         """Return the names of all resources, in their order."""
         return sorted(self._table.names())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS
@@ -25,11 +26,20 @@ _LEVEL_0_SINCE = 4
 
 
 class Versions:
-    """The APIs that are announced: those with a function. `keys` returns them."""
+    """The APIs that are announced: those with a function. `keys` returns them.
 
-    def __init__(self, node: Node, keys: Callable[[], Iterable[int]]) -> None:
+    `noted` is notified of name and version of the library of a connection.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        keys: Callable[[], Iterable[int]],
+        noted: Callable[[ClientConnection, str, str], None],
+    ) -> None:
         self._node = node
         self._keys = keys
+        self._noted = noted
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -52,6 +62,7 @@ class Versions:
         keys = [ApiVersion(key, APIS[key].announced_oldest, APIS[key].latest) for key in sorted(self._keys())]
         if call.version < 3:
             return ApiVersionsResponse(api_keys=keys)
+        self._noted(call.connection, request.client_software_name, request.client_software_version)
         lowest = int(call.version < _LEVEL_0_SINCE)
         return ApiVersionsResponse(
             api_keys=keys,
