@@ -24,6 +24,7 @@ from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
 from mqgateway.gateway.kafka.transactions.settings import TxnSettings
 
 SHORT: Final = "short"
@@ -99,6 +100,9 @@ _ROWS: Final = {
         INT, "86400000", "Time after which an idle producer is forgotten."
     ),
     "socket.request.max.bytes": BrokerConfig(INT, "104857600", "Maximum size of a request."),
+    "telemetry.max.bytes": BrokerConfig(
+        INT, "1048576", "Maximum size of the metrics that a client pushes at a time."
+    ),
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": BrokerConfig(
         INT, "10000", "Time between two looks for transactions to abort."
     ),
@@ -163,6 +167,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "process.roles": "broker,controller",
         "producer.id.expiration.ms": store.kafka_producer_id_expiration_millis,
         "socket.request.max.bytes": options.kafka_max_request_size,
+        "telemetry.max.bytes": PUSH_BYTES_MAX,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": transactions.timeout_interval,
         "transaction.max.timeout.ms": transactions.timeout_max,
         "transaction.state.log.num.partitions": 1,
