@@ -40,7 +40,6 @@ class KafkaService:
     """
 
     def __init__(self, operations: Operations, node: Node) -> None:
-        self._clock = operations.clock
         self.topics = topics = Topics(operations)
         creation = Creation(operations, topics)
         self._coordination = Coordination(operations, topics)
@@ -81,6 +80,6 @@ class KafkaService:
 
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
-        self._telemetry.tick(self._clock.millis())
+        self._telemetry.tick()
         self._coordination.tick()
         self._transactions.tick()

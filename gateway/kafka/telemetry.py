@@ -26,6 +26,7 @@ COMPRESSIONS: Final = (4, 3, 1, 2)
 """Codes of zstd, lz4, gzip and snappy, as clients should prefer them; 0 is none."""
 ALL_METRICS: Final = "*"
 _DEFAULT_INTERVAL: Final = int(CLIENT_METRICS_CONFIGS[INTERVAL].default)
+_NEVER: Final = -(1 << 62)
 _RESERVED: Final = frozenset((NO_UUID, (1).to_bytes(16, "big")))
 """Ids that no client has."""
 
@@ -33,7 +34,7 @@ Attributes = Mapping[str, str]
 """Attributes of a client that conditions are about, by name; those it did not send are empty."""
 
 
-class Subscription(NamedTuple):
+class WantedMetrics(NamedTuple):
     """A client-metrics resource: who it is about, what is asked for, and how often, ms."""
 
     conditions: Mapping[str, NamePattern]
@@ -49,7 +50,7 @@ class Subscription(NamedTuple):
 
 
 class Instance:
-    """A client: the metrics that are wanted of it, and its last requests. Times in ms."""
+    """A client: the metrics that are wanted of it, and its last requests. Times in ms, steady."""
 
     __slots__ = ("expires", "id", "interval", "is_ending", "last_get", "last_push", "metrics", "version")
 
@@ -58,7 +59,8 @@ class Instance:
         self.metrics = metrics
         self.interval = interval
         self.version = version
-        self.last_get = self.last_push = self.expires = 0
+        self.last_get = self.last_push = _NEVER
+        self.expires = 0
         self.is_ending = False
 
     @property
@@ -87,13 +89,13 @@ class Instance:
 
 class Telemetry:
     """The clients of one broker. `resources` returns the settings of all client-metrics resources, and
-    `version` a number that changes with them.
+    `version` a number that changes with them. Times are steady, in ms.
     """
 
     def __init__(self, resources: Callable[[], list[Mapping[str, str]]], version: Callable[[], int]) -> None:
         self._resources = resources
         self._version = version
-        self._subscriptions: list[Subscription] = []
+        self._subscriptions: list[WantedMetrics] = []
         self._known = -1
         self._instances: OrderedDict[bytes, Instance] = OrderedDict()
         self._pushes = self._bytes = 0
@@ -175,8 +177,8 @@ class Telemetry:
         return Instance(instance_id, wanted, min(interval, _DEFAULT_INTERVAL), version)
 
 
-def _subscription(configs: Mapping[str, str]) -> Subscription:
-    return Subscription(
+def _subscription(configs: Mapping[str, str]) -> WantedMetrics:
+    return WantedMetrics(
         conditions_of(configs.get(MATCH, "")),
         frozenset(words_of(configs.get(METRICS, ""))),
         int(configs.get(INTERVAL, _DEFAULT_INTERVAL)),

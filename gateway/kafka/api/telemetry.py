@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.operations import ClientConnection, Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -39,6 +40,7 @@ class TelemetryRequests:
     def __init__(self, operations: Operations) -> None:
         resources = operations.client_metrics
         self._is_on = operations.options.kafka_client_telemetry
+        self._clock = operations.clock
         self._software: dict[ClientConnection, Software] = {}
         self._next_check = 0
         self.telemetry = Telemetry(
@@ -62,8 +64,9 @@ class TelemetryRequests:
     def _forget(self, connection: Any) -> None:
         self._software.pop(connection, None)
 
-    def tick(self, now: int) -> None:
-        """Forget silent clients, at wall time `now`, ms."""
+    def tick(self) -> None:
+        """Forget silent clients, once a minute."""
+        now = elapsed_millis(self._clock)
         if now >= self._next_check:
             self._next_check = now + EXPIRY_CHECK_MILLIS
             self.telemetry.expire(now)
@@ -75,7 +78,8 @@ class TelemetryRequests:
         instance_id = request.client_instance_id
         if instance_id == NO_UUID:
             instance_id = new_id()
-        found = self.telemetry.get(instance_id, self._attributes(call, instance_id), call.now)
+        attributes = self._attributes(call, instance_id)
+        found = self.telemetry.get(instance_id, attributes, elapsed_millis(self._clock))
         if isinstance(found, ErrorCode):
             return GetTelemetrySubscriptionsResponse(error_code=found)
         return GetTelemetrySubscriptionsResponse(
@@ -93,7 +97,7 @@ class TelemetryRequests:
         code = self.telemetry.push(
             request.client_instance_id,
             self._attributes(call, request.client_instance_id),
-            call.now,
+            elapsed_millis(self._clock),
             subscription_id=request.subscription_id,
             compression=request.compression_type,
             size=len(request.metrics),

@@ -37,7 +37,7 @@ def test_metrics_are_not_received_unless_a_setting_says_so() -> None:
         assert announced(scene.client()) >= KEYS
 
 
-def test_client_is_told_what_is_wanted_and_pushes_it() -> None:
+def test_client_gets_what_is_wanted_and_pushes_it() -> None:
     with kafka_scene(kafka_client_telemetry=True) as scene:
         client = scene.client("app")
         announced(client)
