@@ -180,11 +180,10 @@ class Configs:
             yield
             kind, name = resource.resource_type, resource.resource_name
             changes = {config.name: config.value for config in resource.configs}
-            if times[kind, name] > 1:
-                code, text = ErrorCode.INVALID_REQUEST, TWICE
-            else:
-                code, text = self._try(call, kind, name, changes, request.validate_only, replaces=True)
-            results.append(altered.AlterConfigsResourceResponse(code, text, kind, name))
+            outcome: tuple[ErrorCode, str | None] = ErrorCode.INVALID_REQUEST, TWICE
+            if times[kind, name] == 1:
+                outcome = self._try(call, kind, name, changes, request.validate_only, replaces=True)
+            results.append(altered.AlterConfigsResourceResponse(*outcome, kind, name))
         return altered.AlterConfigsResponse(responses=results)
 
     def alter_incrementally(
