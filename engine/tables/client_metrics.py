@@ -30,8 +30,8 @@ CLIENT_METRICS_CONFIGS: Final = {
 }
 """The settings of a resource, by name."""
 
-RESOURCES_MAX: Final = 1000
-"""Maximum number of resources."""
+RESOURCES_MAX: Final = 100
+"""Maximum number of resources: a client is compared with all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ ATTRIBUTES: Final = frozenset(
     )
 )
 """Attributes of clients that conditions may name."""
+ATTRIBUTE_MAX: Final = 256
+"""Characters of an attribute that may meet a condition. It and the next limit bound the time of a match."""
+STATES_MAX: Final = 200
+"""States of the expression of a condition."""
 INTERVAL_MIN: Final = 100
 INTERVAL_MAX: Final = 3_600_000
 
@@ -62,7 +66,10 @@ def _condition(word: str) -> tuple[str, NamePattern]:
     try:
         if attribute not in ATTRIBUTES or not expression or "=" in expression:
             raise PatternError("not an attribute and an expression")
-        return attribute, NamePattern(expression)
+        pattern = NamePattern(expression)
+        if len(pattern) > STATES_MAX:
+            raise PatternError("too long")
+        return attribute, pattern
     except PatternError:
         text = f"Illegal client matching pattern: {word}"
         raise CreationRejected(ErrorCode.INVALID_CONFIG, text) from None

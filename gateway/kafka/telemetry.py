@@ -13,7 +13,7 @@ from zlib import crc32
 
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.engine.tables.client_metrics import CLIENT_METRICS_CONFIGS, INTERVAL, MATCH, METRICS
-from mqgateway.gateway.kafka.client_metrics import conditions_of, words_of
+from mqgateway.gateway.kafka.client_metrics import ATTRIBUTE_MAX, conditions_of, words_of
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.patterns import NamePattern
@@ -44,7 +44,7 @@ class WantedMetrics(NamedTuple):
     def concerns(self, attributes: Attributes) -> bool:
         """Return True if a client meets all conditions."""
         return all(
-            bool(attributes.get(name)) and pattern.matches(attributes[name])
+            0 < len(attributes.get(name, "")) <= ATTRIBUTE_MAX and pattern.matches(attributes[name])
             for name, pattern in self.conditions.items()
         )
 

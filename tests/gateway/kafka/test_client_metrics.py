@@ -36,6 +36,7 @@ def test_allowed_settings_are_accepted(configs: dict[str, str]) -> None:
         ("a", {"match": "client_id=a=b"}, INVALID),
         ("a", {"match": "client_id=["}, INVALID),
         ("a", {"match": "color=red"}, INVALID),
+        ("a", {"match": f"client_id={'a' * 300}"}, INVALID),
     ],
 )
 def test_other_settings_are_refused(name: str, configs: dict[str, str], code: ErrorCode) -> None:

@@ -71,6 +71,13 @@ def test_metrics_of_all_matching_resources_are_wanted_at_the_shortest_interval(s
     assert (found.metrics, found.interval) == (["a", "b", "c"], 1000)
 
 
+@pytest.mark.parametrize("length, wanted", [(256, ["a"]), (257, [])])
+def test_attribute_that_is_too_long_meets_no_condition(scene: Scene, length: int, wanted: list[str]) -> None:
+    scene.change({"metrics": "a", "match": "client_id=x+"})
+    found = scene.telemetry.get(ID, {"client_id": "x" * length}, scene.now)
+    assert isinstance(found, Instance) and found.metrics == wanted
+
+
 def test_star_stands_for_all_metrics(scene: Scene) -> None:
     scene.change({"metrics": "a,*"})
     assert scene.get().metrics == ["*"]
