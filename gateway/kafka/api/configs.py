@@ -284,7 +284,7 @@ class Configs:
         self._check_broker(call, name, Use.CONFIGURE, Action.UPDATE)
         fixed = [key for key in changes if key not in CHANGEABLE]
         if fixed:
-            text = f"Cannot update these configs dynamically: Set({', '.join(sorted(fixed))})"
+            text = f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Action.UPDATE))
         if not only_check:
@@ -298,7 +298,7 @@ class Configs:
         """Return a topic that the client may see or change. Raises `CreationRejected`."""
         topic = self._topics.find(name)
         if topic is None:
-            text = "This server does not host this topic-partition."
+            text = f"The topic '{name}' does not exist."
             raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
             call.admit(use, on_topic(topic.store_name, action))

@@ -132,6 +132,7 @@ def test_replacing_settings_gives_the_others_their_defaults() -> None:
 WRONG = {
     "unknown key": (("x", SET, "1"), ErrorCode.INVALID_CONFIG),
     "wrong value": (("retention.ms", SET, "soon"), ErrorCode.INVALID_CONFIG),
+    "tiered storage": (("remote.storage.enable", SET, "true"), ErrorCode.INVALID_CONFIG),
     "too small": (("retention.ms", SET, "-2"), ErrorCode.INVALID_CONFIG),
     "no value": (("retention.ms", SET, None), ErrorCode.INVALID_REQUEST),
     "no list": (("retention.ms", APPEND, "1"), ErrorCode.INVALID_CONFIG),
