@@ -10,8 +10,8 @@ RocketMQ: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManag
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from mqgateway.engine.message import NORMAL
 from mqgateway.engine.steps import Steps, in_parts
@@ -158,16 +158,27 @@ FRONT_END_SERIES: Final = 1000
 """Maximum number of series of a front end's latency: more than it has requests with response codes."""
 
 
+class TelemetryFigures(NamedTuple):
+    """Clients whose metrics are received, and counts since the start; `refused` by the name of the error."""
+
+    clients: int
+    pushes: int
+    pushed_bytes: int
+    refused: Mapping[str, int]
+
+
 class FrontEndMeter:
     """Measures of a protocol front end other than remoting.
 
     `latency` is by request, response code, whether it may wait, and result; None if no metrics are exported.
-    `connections` returns the number of open connections; None if they are not counted.
+    `connections` returns the number of open connections; None if they are not counted. `telemetry` returns
+    the figures of the metrics that clients push; None if none are received.
     """
 
     def __init__(self, *, has_latency: bool) -> None:
         self.latency = Histogram(LATENCY_BOUNDS, FRONT_END_SERIES) if has_latency else None
         self.connections: Callable[[], int] | None = None
+        self.telemetry: Callable[[], TelemetryFigures | None] | None = None
 
 
 class Meters:

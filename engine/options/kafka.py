@@ -109,6 +109,13 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
     )
+    kafka_client_telemetry: bool = option(
+        False,
+        "Receive the metrics that Kafka clients push, as client-metrics resources ask for (KIP-714). They "
+        "are counted, not kept.",
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_offset_metadata_max_bytes: int = option(
         4096,
         "Maximum length of the metadata of a committed offset (`offset.metadata.max.bytes`).",

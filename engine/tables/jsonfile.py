@@ -43,6 +43,7 @@ _MEANINGS = {
     "users.json": "Nobody is let in but the users that settings name; others must be created again",
     "acls.json": "Only super users may do anything, until policies are created again",
     "kvConfig.json": "Values must be put again, among them which topics are ordered",
+    "kafkaClientMetrics.json": "Client-metrics resources must be created again",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }
 """Consequences of an empty table, for the log."""

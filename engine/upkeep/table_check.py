@@ -21,11 +21,12 @@ TABLES = {
     "delayOffset.json": ("offsetTable",),
     "consumerFilter.json": ("filterDataByTopic",),
     "consumerOrderInfo.json": ("table",),
+    "kafkaClientMetrics.json": ("clientMetricsTable",),
     "messageRequestMode.json": ("messageRequestModeMap",),
     "timermetrics": ("timingCount",),
     "transactionMetrics": ("transactionCount",),
 }
-"""Tables of RocketMQ, with their top-level members."""
+"""Tables, with their top-level members."""
 BACKUP = ".bak"
 _SHOWN_MAX = 10
 _NAMES = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from mqgateway.engine.filters import ConsumerFilters
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.assignment import RequestModes
+from mqgateway.engine.tables.client_metrics import ClientMetricsTable
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
@@ -15,7 +16,10 @@ from mqgateway.gateway.broker.environment import BrokerEnvironment
 
 
 class Tables:
-    """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics."""
+    """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics.
+
+    Client-metrics resources are Kafka's.
+    """
 
     def __init__(self, environment: BrokerEnvironment) -> None:
         options, disk = environment.options, environment.disk
@@ -29,6 +33,7 @@ class Tables:
         self.offsets = _offsets(environment)
         self.filters = ConsumerFilters(options, disk, path("consumerFilter.json"), clock, worker)
         self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
+        self.client_metrics = ClientMetricsTable(disk, path("kafkaClientMetrics.json"), clock, worker)
 
     def load_topics(self) -> None:
         """Load topics and mappings, before the store: its recovery depends on the topics' types.
@@ -40,7 +45,7 @@ class Tables:
 
     def load(self) -> None:
         """Load the other tables. Raises `ConfigError`."""
-        for table in (self.groups, self.offsets, self.filters, self.request_modes):
+        for table in (self.groups, self.offsets, self.filters, self.request_modes, self.client_metrics):
             table.load()
 
     def forget_deleted(self) -> None:
@@ -51,7 +56,7 @@ class Tables:
 
     def retry(self) -> None:
         """Write again the tables whose last write failed; also the filters, written only periodically."""
-        for table in (self.topics, self.mappings, self.groups, self.request_modes):
+        for table in (self.topics, self.mappings, self.groups, self.request_modes, self.client_metrics):
             table.retry()
         self.filters.persist()
 
@@ -62,7 +67,7 @@ class Tables:
 
     def close(self) -> None:
         """Close the tables, once everything is written."""
-        for table in (self.topics, self.mappings, self.groups, self.request_modes):
+        for table in (self.topics, self.mappings, self.groups, self.request_modes, self.client_metrics):
             table.close()
 
 

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
-from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
@@ -120,6 +120,9 @@ def check_configs(configs: Mapping[str, str | None], limits: Mapping[str, Limit]
         problem = None if value is None else config.problem(value)
         if value is not None and problem is None and limit is not None and int(value) > limit.most:
             problem = f"Value must be no more than {limit.most}, the broker's {limit.setting}"
+        if (name, value) == (REMOTE_STORAGE, "true"):
+            text = "Tiered storage is not supported by this broker. Topic cannot be configured with it."
+            raise CreationRejected(ErrorCode.INVALID_CONFIG, text)
         if problem is not None:
             raise CreationRejected(
                 ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"

@@ -25,6 +25,7 @@ def start(around: FrontEndEnvironment) -> Running:
         before=before,
     )
     around.meter.connections = lambda: server.connection_count
+    around.meter.telemetry = server.telemetry
     server.start(around.host, around.port)
     return server
 

@@ -31,7 +31,8 @@ class Node:
         self._options = operations.options
         self._advertised = Address(advertised, port)
         self._listening = Address(host, port)
-        self._protocol = "SSL" if requires_tls else "PLAINTEXT"
+        self.protocol = "SSL" if requires_tls else "PLAINTEXT"
+        """The security protocol of the listener, which is also its name."""
 
     @property
     def id(self) -> int:
@@ -46,11 +47,11 @@ class Node:
     @property
     def listener(self) -> str:
         """The listener as Kafka writes it: `PLAINTEXT://0.0.0.0:9092`."""
-        return f"{self._protocol}://{format_address(*self._listening)}"
+        return f"{self.protocol}://{format_address(*self._listening)}"
 
     def advertised_listener(self, call: KafkaCall) -> str:
         """Return the listener with the address that the client of a call is given."""
-        return f"{self._protocol}://{format_address(*self.address(call))}"
+        return f"{self.protocol}://{format_address(*self.address(call))}"
 
     def address(self, call: KafkaCall) -> Address:
         """Return the address at which the client of a call is to reach this broker."""

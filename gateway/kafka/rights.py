@@ -11,6 +11,7 @@ from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action, cluster, group, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 
 NOT_ASKED = -(2**31)
 """Stands for allowed operations that were not asked for."""
@@ -65,6 +66,15 @@ def on_group(store_name: str, *actions: Action) -> Need:
 def on_cluster(operations: Operations, *actions: Action) -> Need:
     """Return the need of one of the actions on the cluster."""
     return Need(cluster(operations.options.broker_cluster_name), actions)
+
+
+def cluster_refusal(call: KafkaCall, operations: Operations, action: Action) -> tuple[ErrorCode, str] | None:
+    """Return code and reason if a client may not do this to the cluster, None if it may."""
+    try:
+        call.admit(Use.QUERY, on_cluster(operations, action))
+    except NotAdmitted as error:
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)
+    return None
 
 
 def shows_topic(call: KafkaCall, store_name: str) -> bool:

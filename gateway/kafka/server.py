@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
-from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
+from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, TelemetryFigures
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.loading import LoadingConnection
@@ -79,6 +79,10 @@ class KafkaServer:
     def connection_count(self) -> int:
         """The number of connections."""
         return len(self._connections)
+
+    def telemetry(self) -> TelemetryFigures | None:
+        """Return the figures of the metrics of clients; None if none are received, or before any client."""
+        return None if self._service is None else self._service.telemetry()
 
     def endpoint(self, advertised: str) -> str | None:
         """See `front_end.Running`."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.cluster import ClusterRequests
+from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
 from mqgateway.gateway.kafka.api.consumer_groups import ConsumerGroupRequests
 from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
@@ -15,7 +18,9 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
+from mqgateway.gateway.kafka.api.telemetry import TelemetryRequests
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
 from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
@@ -42,10 +47,15 @@ class KafkaService:
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
         requests = TransactionRequests(operations, transactions, access, topics)
+        self._telemetry = TelemetryRequests(operations)
         self.handlers: Handlers = {
-            **Versions(node, lambda: self.handlers).handlers(),
+            **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
+            **self._telemetry.handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
+            **ClusterRequests(operations, node).handlers(),
+            **ReplicaRequests(operations, topics).handlers(),
+            **ConfigResources(operations, topics, node).handlers(),
             **Configs(operations, topics, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
             **LogDirs(operations, topics).handlers(),
@@ -64,7 +74,12 @@ class KafkaService:
         has_access_control = operations.gate.has_access_control
         self.repeated = None if has_access_control else SingleProduce(operations, topics)
 
+    def telemetry(self) -> TelemetryFigures | None:
+        """Return the figures of the metrics of clients; None if none are received."""
+        return self._telemetry.telemetry.figures() if self._telemetry.handlers() else None
+
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
+        self._telemetry.tick()
         self._coordination.tick()
         self._transactions.tick()

@@ -17,6 +17,7 @@ from mqgateway.gateway.metrics.own_metrics import (
     SERVER_METRICS,
     connection_metrics,
 )
+from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
 
 BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
 
@@ -26,7 +27,12 @@ def tables() -> str:
     parts: dict[str, Iterable[Metric[Any]]] = {
         "Apache RocketMQ's broker": BROKER_METRICS,
         "Apache RocketMQ's proxy": PROXY_METRICS,
-        "mqgateway's broker": (*OWN_BROKER_METRICS, *connection_metrics(FRONT_ENDS), *OPENING_METRICS),
+        "mqgateway's broker": (
+            *OWN_BROKER_METRICS,
+            *connection_metrics(FRONT_ENDS),
+            *TELEMETRY_METRICS,
+            *OPENING_METRICS,
+        ),
         "Apache RocketMQ's controller": CONTROLLER_METRICS,
         "mqgateway's controller": OWN_CONTROLLER_METRICS,
         "mqgateway's name server": NAME_SERVER_METRICS,

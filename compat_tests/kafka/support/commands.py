@@ -29,6 +29,12 @@ MAINS: Mapping[str, str] = {
     "consumer-perf-test": f"{TOOLS}.ConsumerPerformance",
     "verifiable-producer": f"{TOOLS}.VerifiableProducer",
     "verifiable-consumer": f"{TOOLS}.VerifiableConsumer",
+    "client-metrics": f"{TOOLS}.ClientMetricsCommand",
+    "features": f"{TOOLS}.FeatureCommand",
+    "leader-election": f"{TOOLS}.LeaderElectionCommand",
+    "metadata-quorum": f"{TOOLS}.MetadataQuorumCommand",
+    "reassign-partitions": f"{TOOLS}.reassign.ReassignPartitionsCommand",
+    "transactions": f"{TOOLS}.TransactionsCommand",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
 }
 """The classes that the scripts of these names start."""

@@ -81,6 +81,7 @@ from mqgateway.gateway.broker.operations.batches import (
     ReadBatches,
     ReadPosition,
 )
+from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
@@ -250,6 +251,7 @@ class Operations:
         self.queries = Queries(broker, gate, runner)
         self.storage = StorageOperations(broker, gate, runner)
         self.administration = BrokerAdministration(broker, gate)
+        self.client_metrics = ClientMetricsOperations(broker, gate)
         self.topics = TopicOperations(broker)
         self.groups = GroupOperations(broker)
         self._broker = broker

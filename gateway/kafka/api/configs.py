@@ -1,34 +1,40 @@
 """DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics and of the broker.
 
-Settings of a topic are those of `engine.tables.kafka_configs`. Of the broker's settings those are shown that
-clients and tools read; two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
+Settings of a topic are those of `engine.tables.kafka_configs`, and those of the broker `broker_configs`, of
+which two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
 `ConfigurationControlManager`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from mqgateway.engine.options import BrokerOptions, Setting, StoreOptions
+from mqgateway.engine.options import Setting
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import (
     KAFKA_CONFIGS,
     LIST,
-    MAX_MESSAGE_BYTES,
     MIN_IN_SYNC,
     PREFIX,
+    KafkaConfig,
     kafka_config,
 )
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.broker_loggers import BROKER_LOGGER_RESOURCE, BrokerLoggers
+from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE, ClientMetricsConfigs
+from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES, broker_values
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
 from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_response as incremental
 from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.alter_configs_request import (
+    AlterConfigsResource as ReplacedResource,
+)
 from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -52,21 +58,7 @@ DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 32, 33, 44
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 TOPIC_SOURCE, STATIC_SOURCE, DEFAULT_SOURCE = 1, 4, 5
 SET, DELETE, APPEND, SUBTRACT = range(4)
-TYPES = {"boolean": 1, "string": 2, "int": 3, "long": 5, "double": 6, "list": 7}
-
-CHANGEABLE = {
-    "auto.create.topics.enable": "autoCreateTopicEnable",
-    "num.partitions": "kafkaNumPartitions",
-}
-"""Settings of the broker that Kafka clients can change, with our names."""
-
-
-class Shown(NamedTuple):
-    """A setting of the broker as it is shown."""
-
-    value: str
-    kind: str
-    meaning: str
+TWICE = "Each resource must appear at most once."
 
 
 class Configs:
@@ -76,6 +68,8 @@ class Configs:
         self._operations = operations
         self._topics = topics
         self._node = node
+        self._client_metrics = ClientMetricsConfigs(operations)
+        self._loggers = BrokerLoggers(operations, node)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -101,14 +95,18 @@ class Configs:
                 rows = list(self._topic_rows(call, name))
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
+            elif kind == BROKER_LOGGER_RESOURCE:
+                rows = list(self._loggers.rows(call, name))
+            elif kind == CLIENT_METRICS_RESOURCE:
+                rows = list(self._client_metrics.rows(call, name))
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
             return DescribeConfigsResult(refusal.code, str(refusal), kind, name)
-        wanted = None if resource.configuration_keys is None else set(resource.configuration_keys)
+        wanted = set(resource.configuration_keys or ())
         configs = []
         for row in rows:
-            if wanted is not None and row.name not in wanted:
+            if wanted and row.name not in wanted:
                 continue
             if not request.include_synonyms:
                 row.synonyms = ()
@@ -123,21 +121,26 @@ class Configs:
         for config in KAFKA_CONFIGS.values():
             default = self._default(config.name)
             own = attributes.get(PREFIX + config.name)
-            synonyms = []
-            if config.synonym:
-                synonyms.append(DescribeConfigsSynonym(config.synonym, default, DEFAULT_SOURCE))
+            synonyms = list(self._default_synonyms(config, default))
             if own is not None:
                 synonyms.insert(0, DescribeConfigsSynonym(config.name, own, TOPIC_SOURCE))
             yield DescribeConfigsResourceResult(
                 config.name,
                 default if own is None else own,
                 False,
-                DEFAULT_SOURCE if own is None else TOPIC_SOURCE,
+                synonyms[0].source if synonyms else DEFAULT_SOURCE,
                 False,
                 synonyms,
                 TYPES[config.kind],
                 config.meaning,
             )
+
+    def _default_synonyms(self, config: KafkaConfig, value: str) -> Iterator[DescribeConfigsSynonym]:
+        """Yield the broker's settings that a topic's setting has its default from, the first one counts."""
+        if config.synonym:
+            if value != config.default:
+                yield DescribeConfigsSynonym(config.synonym, value, STATIC_SOURCE)
+            yield DescribeConfigsSynonym(config.synonym, config.default, DEFAULT_SOURCE)
 
     def _default(self, name: str) -> str:
         """Return the default of a topic's setting, which may be the broker's."""
@@ -151,29 +154,36 @@ class Configs:
         self._check_broker(call, name, Use.QUERY, Action.GET)
         if not name:
             return  # nothing is set for all brokers of a cluster together
-        options, store_options = self._operations.options, self._operations.store_options
-        shown = broker_settings(options, store_options, self._node, call)
-        for key, (value, kind, meaning) in shown.items():
+        for key, value in broker_values(self._operations, self._node, call).items():
+            config = BROKER_CONFIGS[key]
+            synonyms = []
+            if value != config.default:
+                synonyms.append(DescribeConfigsSynonym(key, value, STATIC_SOURCE))
+            if config.default is not None:
+                synonyms.append(DescribeConfigsSynonym(key, config.default, DEFAULT_SOURCE))
             yield DescribeConfigsResourceResult(
                 key,
                 value,
                 key not in CHANGEABLE,
-                STATIC_SOURCE,
+                synonyms[0].source if synonyms else DEFAULT_SOURCE,
                 False,
-                [DescribeConfigsSynonym(key, value, STATIC_SOURCE)],
-                TYPES[kind],
-                meaning,
+                synonyms,
+                TYPES[config.kind],
+                config.meaning,
             )
 
     def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
         """Answer AlterConfigs: what is not named gets its default."""
         results = []
+        times = _times(request.resources)
         for resource in request.resources:
             yield
             kind, name = resource.resource_type, resource.resource_name
             changes = {config.name: config.value for config in resource.configs}
-            code, text = self._try(call, kind, name, changes, request.validate_only, replaces=True)
-            results.append(altered.AlterConfigsResourceResponse(code, text, kind, name))
+            outcome: tuple[ErrorCode, str | None] = ErrorCode.INVALID_REQUEST, TWICE
+            if times[kind, name] == 1:
+                outcome = self._try(call, kind, name, changes, request.validate_only, replaces=True)
+            results.append(altered.AlterConfigsResourceResponse(*outcome, kind, name))
         return altered.AlterConfigsResponse(responses=results)
 
     def alter_incrementally(
@@ -181,12 +191,19 @@ class Configs:
     ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
         """Answer IncrementalAlterConfigs: what is not named stays as it is."""
         results = []
+        times = _times(request.resources)
         for resource in request.resources:
             yield
             kind, name = resource.resource_type, resource.resource_name
             try:
-                changes = self._changes(kind, name, resource)
-                code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
+                if times[kind, name] > 1:
+                    raise CreationRejected(ErrorCode.INVALID_REQUEST, TWICE)
+                if kind == BROKER_LOGGER_RESOURCE:
+                    self._loggers.change(call, name, resource.configs, only_check=request.validate_only)
+                    code, text = ErrorCode.NONE, None
+                else:
+                    changes = self._changes(kind, name, resource)
+                    code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
             except CreationRejected as refusal:
                 code, text = refusal.code, str(refusal)
             results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
@@ -207,7 +224,7 @@ class Configs:
                 text = f"Null value not supported for : {key}"
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
             if operation in (APPEND, SUBTRACT):
-                known = KAFKA_CONFIGS.get(key)
+                known = KAFKA_CONFIGS.get(key) if kind == TOPIC_RESOURCE else None
                 word = "append" if operation == APPEND else "subtract"
                 if known is None or known.kind != LIST:
                     text = f"Config value {word} is not allowed for config key: {key}"
@@ -232,6 +249,8 @@ class Configs:
                 self._change_topic(call, name, changes, only_check, replaces)
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
+            elif kind == CLIENT_METRICS_RESOURCE:
+                self._client_metrics.change(call, name, changes, only_check=only_check, replaces=replaces)
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
@@ -265,13 +284,12 @@ class Configs:
         self._check_broker(call, name, Use.CONFIGURE, Action.UPDATE)
         fixed = [key for key in changes if key not in CHANGEABLE]
         if fixed:
-            text = f"Cannot update these configs dynamically: Set({', '.join(sorted(fixed))})"
+            text = f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Action.UPDATE))
-        before = broker_settings(BrokerOptions(), StoreOptions(), self._node, call)
         if not only_check:
             settings = [
-                Setting(CHANGEABLE[key], before[key].value if value is None else value)
+                Setting(CHANGEABLE[key], (BROKER_CONFIGS[key].default or "") if value is None else value)
                 for key, value in changes.items()
             ]
             self._operations.administration.change_settings(permit, settings)
@@ -280,7 +298,7 @@ class Configs:
         """Return a topic that the client may see or change. Raises `CreationRejected`."""
         topic = self._topics.find(name)
         if topic is None:
-            text = "This server does not host this topic-partition."
+            text = f"The topic '{name}' does not exist."
             raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         try:
             call.admit(use, on_topic(topic.store_name, action))
@@ -298,54 +316,9 @@ class Configs:
             raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
 
 
-def broker_settings(
-    options: BrokerOptions, store_options: StoreOptions, node: Node, call: KafkaCall
-) -> dict[str, Shown]:
-    """Return the settings of the broker that clients and tools read, by Kafka's names.
-
-    The advertised listener is that of the client of the call.
-    """
-    auto_create = str(options.auto_create_topic_enable).lower()
-    return {
-        "advertised.listeners": Shown(
-            node.advertised_listener(call), "list", "Addresses that the broker gives to clients."
-        ),
-        "auto.create.topics.enable": Shown(auto_create, "boolean", "Create a topic that a client uses."),
-        "connections.max.idle.ms": Shown(
-            str(options.kafka_connections_max_idle_millis), "long", "Time until an idle connection is closed."
-        ),
-        "default.replication.factor": Shown("1", "int", "Replicas of a new topic."),
-        "group.initial.rebalance.delay.ms": Shown(
-            str(options.kafka_group_initial_rebalance_delay_millis),
-            "int",
-            "Time that a new group waits for members.",
-        ),
-        "group.max.session.timeout.ms": Shown(
-            str(options.kafka_group_max_session_timeout_millis), "int", "Longest session of a member."
-        ),
-        "group.max.size": Shown(str(options.kafka_group_max_size), "int", "Most members of a group."),
-        "group.min.session.timeout.ms": Shown(
-            str(options.kafka_group_min_session_timeout_millis), "int", "Shortest session of a member."
-        ),
-        "listeners": Shown(node.listener, "list", "Addresses on which the broker listens."),
-        "message.max.bytes": Shown(kafka_config({}, MAX_MESSAGE_BYTES), "int", "Maximum size of a batch."),
-        MIN_IN_SYNC: Shown(
-            str(store_options.min_in_sync_replicas), "int", "Replicas in sync that acks=all needs."
-        ),
-        "node.id": Shown(str(node.id), "int", "Id of this broker."),
-        "num.partitions": Shown(str(options.kafka_num_partitions), "int", "Partitions of a new topic."),
-        "offset.metadata.max.bytes": Shown(
-            str(options.kafka_offset_metadata_max_bytes), "int", "Longest metadata of an offset."
-        ),
-        "offsets.retention.minutes": Shown(
-            str(options.kafka_offsets_retention_minutes),
-            "int",
-            "Time that offsets of an empty group are kept.",
-        ),
-        "socket.request.max.bytes": Shown(
-            str(options.kafka_max_request_size), "int", "Maximum size of a request."
-        ),
-    }
+def _times(resources: Sequence[AlterConfigsResource | ReplacedResource]) -> Counter[tuple[int, str]]:
+    """Return how often a request names each resource, by type and name."""
+    return Counter((each.resource_type, each.resource_name) for each in resources)
 
 
 def _own(attributes: Mapping[str, str]) -> Iterator[str]:

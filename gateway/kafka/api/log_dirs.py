@@ -1,19 +1,29 @@
-"""DescribeLogDirs: bytes of partitions and of the file system. Standard: `ReplicaManager.describeLogDirs`.
+"""DescribeLogDirs and AlterReplicaLogDirs: the folder of the partitions, its size and theirs.
 
-All partitions are in one folder, that of the store. A partition's size is that of its records in the log.
+All partitions are in one folder, that of the store, and stay there. A partition's size is that of its records
+in the log. Standard: `ReplicaManager.describeLogDirs`, `alterReplicaLogDirs`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
 
-from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.alter_replica_log_dirs_response import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
 from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_request import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
@@ -24,10 +34,8 @@ from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_response import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from mqgateway.gateway.kafka.rights import on_cluster
+from mqgateway.gateway.kafka.rights import cluster_refusal, on_cluster
 from mqgateway.gateway.kafka.topics import Topic, Topics
-
-DESCRIBE_LOG_DIRS: Final = 35
 
 
 class LogDirs:
@@ -39,7 +47,7 @@ class LogDirs:
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
-        return {DESCRIBE_LOG_DIRS: self.describe}
+        return {DescribeLogDirsRequest.KEY: self.describe, AlterReplicaLogDirsRequest.KEY: self.alter}
 
     def describe(self, call: KafkaCall, request: DescribeLogDirsRequest) -> Steps[Answer]:
         """Answer DescribeLogDirs, once the sizes are added up."""
@@ -74,3 +82,31 @@ class LogDirs:
             return [(topic, range(topic.partitions)) for topic in self._topics]
         named = [(self._topics.find(wanted.topic), wanted.partitions) for wanted in topics]
         return [(topic, numbers) for topic, numbers in named if topic is not None]
+
+    def alter(
+        self, call: KafkaCall, request: AlterReplicaLogDirsRequest
+    ) -> Steps[AlterReplicaLogDirsResponse]:
+        """Answer AlterReplicaLogDirs: partitions are in the store's folder, and cannot be in another."""
+        refusal = cluster_refusal(call, self._operations, Action.UPDATE)
+        error = ErrorCode.NONE if refusal is None else refusal[0]
+        results: list[AlterReplicaLogDirTopicResult] = []
+        for wanted in request.dirs:
+            known = wanted.path == self._operations.storage.folder
+            code = error or (ErrorCode.NONE if known else ErrorCode.LOG_DIR_NOT_FOUND)
+            results += yield from mapped(partial(self._altered, code), wanted.topics, 1)
+        return AlterReplicaLogDirsResponse(results=results)
+
+    def _altered(self, code: ErrorCode, wanted: AlterReplicaLogDirTopic) -> AlterReplicaLogDirTopicResult:
+        """Return the result for a topic, whose folder is refused with `code`."""
+        topic = self._topics.find(wanted.name)
+        partitions = 0 if topic is None else topic.partitions
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return AlterReplicaLogDirTopicResult(
+            wanted.name,
+            [
+                AlterReplicaLogDirPartitionResult(
+                    number, code or (ErrorCode.NONE if 0 <= number < partitions else unknown)
+                )
+                for number in wanted.partitions
+            ],
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS
@@ -16,26 +17,29 @@ from mqgateway.gateway.kafka.codec.messages.api_versions_response import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from mqgateway.gateway.kafka.features import FEATURES
 from mqgateway.gateway.kafka.node import Node
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-_METADATA_LEVEL = 33
-_METADATA_MIN = 7
-"""Levels of `metadata.version`: of 4.4, and the oldest that clients of it accept."""
-_GROUP_LEVEL = 1
-"""Level of `group.version`: consumer groups of KIP-848."""
-_TRANSACTION_LEVEL = 2
-"""Level of `transaction.version`: each transaction has an epoch of its own (KIP-890)."""
 _LEVEL_0_SINCE = 4
 """Version from which clients know features whose lowest level is 0."""
 
 
 class Versions:
-    """The APIs that are announced: those with a function. `keys` returns them."""
+    """The APIs that are announced: those with a function. `keys` returns them.
 
-    def __init__(self, node: Node, keys: Callable[[], Iterable[int]]) -> None:
+    `noted` is notified of name and version of the library of a connection.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        keys: Callable[[], Iterable[int]],
+        noted: Callable[[ClientConnection, str, str], None],
+    ) -> None:
         self._node = node
         self._keys = keys
+        self._noted = noted
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -58,20 +62,17 @@ class Versions:
         keys = [ApiVersion(key, APIS[key].announced_oldest, APIS[key].latest) for key in sorted(self._keys())]
         if call.version < 3:
             return ApiVersionsResponse(api_keys=keys)
+        self._noted(call.connection, request.client_software_name, request.client_software_version)
+        lowest = int(call.version < _LEVEL_0_SINCE)
         return ApiVersionsResponse(
             api_keys=keys,
             supported_features=[
-                SupportedFeatureKey("group.version", int(call.version < _LEVEL_0_SINCE), _GROUP_LEVEL),
-                SupportedFeatureKey("metadata.version", _METADATA_MIN, _METADATA_LEVEL),
-                SupportedFeatureKey(
-                    "transaction.version", int(call.version < _LEVEL_0_SINCE), _TRANSACTION_LEVEL
-                ),
+                SupportedFeatureKey(name, feature.oldest or lowest, feature.latest)
+                for name, feature in FEATURES.items()
             ],
             finalized_features_epoch=0,
             finalized_features=[
-                FinalizedFeatureKey("group.version", _GROUP_LEVEL, _GROUP_LEVEL),
-                FinalizedFeatureKey("metadata.version", _METADATA_LEVEL, _METADATA_LEVEL),
-                FinalizedFeatureKey("transaction.version", _TRANSACTION_LEVEL, _TRANSACTION_LEVEL),
+                FinalizedFeatureKey(name, feature.level, feature.level) for name, feature in FEATURES.items()
             ],
         )
 

@@ -25,6 +25,8 @@ def test_defaults_are_allowed_values() -> None:
         ("cleanup.policy", "delete,drop"),
         ("compression.type", "rar"),
         ("preallocate", "yes"),
+        ("leader.replication.throttled.replicas", "1"),
+        ("follower.replication.throttled.replicas", "0:1,x"),
         ("min.cleanable.dirty.ratio", "1.5"),
     ],
 )
@@ -36,7 +38,13 @@ def test_a_value_that_is_not_allowed_has_a_problem(name: str, value: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("retention.ms", "-1"), ("cleanup.policy", "compact,delete"), ("min.cleanable.dirty.ratio", "0.1")],
+    [
+        ("leader.replication.throttled.replicas", "*"),
+        ("follower.replication.throttled.replicas", "0:1, 2:1"),
+        ("retention.ms", "-1"),
+        ("cleanup.policy", "compact,delete"),
+        ("min.cleanable.dirty.ratio", "0.1"),
+    ],
 )
 def test_an_allowed_value_is_kept_as_an_attribute(name: str, value: str) -> None:
     attributes = altered(TOPIC_ATTRIBUTES, {}, {f"+kafka.{name}": value})

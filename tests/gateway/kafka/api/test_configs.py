@@ -65,6 +65,33 @@ def test_a_topic_has_all_settings_with_their_defaults() -> None:
         assert values["retention.ms"] == str(72 * 3_600_000)  # as long as the log keeps its files
 
 
+def test_settings_of_topics_name_the_settings_of_the_broker_that_have_their_defaults() -> None:
+    with kafka_scene(min_in_sync_replicas=2) as scene:
+        client = scene.client()
+        create(client, "a")
+        changed(client, TOPIC, "a", ("cleanup.policy", SET, "compact"))
+        keys = ["cleanup.policy", "min.insync.replicas", "flush.ms"]
+        result = described(client, TOPIC, "a", keys=keys, include_synonyms=True)
+        assert {
+            config.name: (
+                config.config_source,
+                [(one.name, one.value, one.source) for one in config.synonyms],
+            )
+            for config in result.configs
+        } == {
+            "cleanup.policy": (1, [("cleanup.policy", "compact", 1), ("log.cleanup.policy", "delete", 5)]),
+            "min.insync.replicas": (4, [("min.insync.replicas", "2", 4), ("min.insync.replicas", "1", 5)]),
+            "flush.ms": (5, []),
+        }
+
+
+def test_no_wanted_settings_are_all_settings() -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        assert len(described(client, TOPIC, "a", keys=[]).configs) == len(KAFKA_CONFIGS)
+
+
 def test_only_the_wanted_settings_are_given() -> None:
     with kafka_scene() as scene:
         client = scene.client()
@@ -105,6 +132,7 @@ def test_replacing_settings_gives_the_others_their_defaults() -> None:
 WRONG = {
     "unknown key": (("x", SET, "1"), ErrorCode.INVALID_CONFIG),
     "wrong value": (("retention.ms", SET, "soon"), ErrorCode.INVALID_CONFIG),
+    "tiered storage": (("remote.storage.enable", SET, "true"), ErrorCode.INVALID_CONFIG),
     "too small": (("retention.ms", SET, "-2"), ErrorCode.INVALID_CONFIG),
     "no value": (("retention.ms", SET, None), ErrorCode.INVALID_REQUEST),
     "no list": (("retention.ms", APPEND, "1"), ErrorCode.INVALID_CONFIG),

@@ -1,0 +1,180 @@
+"""Settings of the broker by Kafka's names: those that have a counterpart here, with the values in effect.
+
+Types and defaults are those of Apache Kafka 4.4.0 (`KafkaConfig`). Settings of Kafka's that have no
+counterpart, such as those of threads, quotas and replica fetchers, are not shown.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mqgateway.engine.tables.kafka_configs import (
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    KAFKA_CONFIGS,
+    LIST,
+    LONG,
+    MIN_IN_SYNC,
+    STRING,
+)
+from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.api.fetch import BYTES_MAX
+from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
+from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
+from mqgateway.gateway.kafka.transactions.settings import TxnSettings
+
+SHORT: Final = "short"
+TYPES: Final = {BOOLEAN: 1, STRING: 2, INT: 3, SHORT: 4, LONG: 5, DOUBLE: 6, LIST: 7}
+"""Numbers of types in DescribeConfigs."""
+
+CHANGEABLE: Final = {
+    "auto.create.topics.enable": "autoCreateTopicEnable",
+    "num.partitions": "kafkaNumPartitions",
+}
+"""Settings of the broker that Kafka clients can change, with our names."""
+
+
+class BrokerConfig(NamedTuple):
+    """A setting of the broker: its type, Kafka's default (None for none), and its meaning."""
+
+    kind: str
+    default: str | None
+    meaning: str
+
+
+_ROWS: Final = {
+    "advertised.listeners": BrokerConfig(LIST, None, "Addresses that the broker gives to clients."),
+    "auto.create.topics.enable": BrokerConfig(BOOLEAN, "true", "Create a topic that a client uses."),
+    "broker.id": BrokerConfig(INT, "-1", "Id of this broker."),
+    "connections.max.idle.ms": BrokerConfig(LONG, "600000", "Time until an idle connection is closed."),
+    "default.replication.factor": BrokerConfig(INT, "1", "Replicas of a new topic."),
+    "delete.topic.enable": BrokerConfig(BOOLEAN, "true", "Whether topics can be deleted."),
+    "fetch.max.bytes": BrokerConfig(INT, "57671680", "Maximum size of the records in one answer, in bytes."),
+    "group.consumer.assignment.interval.ms": BrokerConfig(
+        INT, "1000", "Shortest time between two assignments of a consumer group."
+    ),
+    "group.consumer.assignors": BrokerConfig(
+        LIST, "uniform,range", "Assignors of consumer groups; the first one is the default."
+    ),
+    "group.consumer.heartbeat.interval.ms": BrokerConfig(
+        INT, "5000", "Time between two heartbeats of a member of a consumer group."
+    ),
+    "group.consumer.migration.policy": BrokerConfig(
+        STRING, "bidirectional", "Whether groups with members change their protocol."
+    ),
+    "group.consumer.session.timeout.ms": BrokerConfig(
+        INT, "45000", "Time without heartbeats until a member leaves its consumer group."
+    ),
+    "group.coordinator.rebalance.protocols": BrokerConfig(
+        LIST, "classic,consumer,streams", "Protocols of groups."
+    ),
+    "group.initial.rebalance.delay.ms": BrokerConfig(INT, "3000", "Time that a new group waits for members."),
+    "group.max.session.timeout.ms": BrokerConfig(INT, "1800000", "Longest session of a member."),
+    "group.max.size": BrokerConfig(INT, "2147483647", "Most members of a group."),
+    "group.min.session.timeout.ms": BrokerConfig(INT, "6000", "Shortest session of a member."),
+    "listeners": BrokerConfig(LIST, "PLAINTEXT://:9092", "Addresses on which the broker listens."),
+    "log.cleaner.dedupe.buffer.size": BrokerConfig(
+        LONG, "134217728", "Memory for keys of compactions, in bytes."
+    ),
+    "log.cleaner.enable": BrokerConfig(BOOLEAN, "true", "Whether topics are compacted."),
+    "log.dirs": BrokerConfig(LIST, None, "Folder of the store."),
+    "log.retention.check.interval.ms": BrokerConfig(
+        LONG, "300000", "Time between two looks for records to delete."
+    ),
+    "log.retention.hours": BrokerConfig(INT, "168", "Time that the log keeps its files, in hours."),
+    "log.retention.minutes": BrokerConfig(INT, None, "Not set: log.retention.hours counts."),
+    "log.retention.ms": BrokerConfig(LONG, None, "Not set: log.retention.hours counts."),
+    "max.incremental.fetch.session.cache.slots": BrokerConfig(INT, "1000", "Most fetch sessions."),
+    "node.id": BrokerConfig(INT, None, "Id of this broker."),
+    "num.partitions": BrokerConfig(INT, "1", "Partitions of a new topic."),
+    "offset.metadata.max.bytes": BrokerConfig(INT, "4096", "Longest metadata of an offset."),
+    "offsets.retention.minutes": BrokerConfig(INT, "10080", "Time that offsets of an empty group are kept."),
+    "offsets.topic.num.partitions": BrokerConfig(INT, "50", "Partitions of the topic of offsets."),
+    "offsets.topic.replication.factor": BrokerConfig(SHORT, "3", "Replicas of the topic of offsets."),
+    "process.roles": BrokerConfig(LIST, None, "Roles of this broker in the cluster."),
+    "producer.id.expiration.ms": BrokerConfig(
+        INT, "86400000", "Time after which an idle producer is forgotten."
+    ),
+    "socket.request.max.bytes": BrokerConfig(INT, "104857600", "Maximum size of a request."),
+    "telemetry.max.bytes": BrokerConfig(
+        INT, "1048576", "Maximum size of the metrics that a client pushes at a time."
+    ),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": BrokerConfig(
+        INT, "10000", "Time between two looks for transactions to abort."
+    ),
+    "transaction.max.timeout.ms": BrokerConfig(INT, "900000", "Longest timeout of a transaction."),
+    "transaction.partition.verification.enable": BrokerConfig(
+        BOOLEAN, "true", "Check with the coordinator before the first batch of a transaction."
+    ),
+    "transaction.state.log.num.partitions": BrokerConfig(
+        INT, "50", "Partitions of the topic of transactions."
+    ),
+    "transaction.state.log.replication.factor": BrokerConfig(
+        SHORT, "3", "Replicas of the topic of transactions."
+    ),
+    "transactional.id.expiration.ms": BrokerConfig(
+        INT, "604800000", "Time after which an idle transactional id is forgotten."
+    ),
+}
+_OF_TOPICS: Final = {
+    config.synonym: BrokerConfig(config.kind, config.default, config.meaning)
+    for config in KAFKA_CONFIGS.values()
+    if config.synonym
+}
+"""Settings that have the defaults of topics; they cannot be changed here."""
+
+BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _ROWS).items()))
+"""The settings by name."""
+
+
+def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[str, str | None]:
+    """Return the values in effect of all settings. The advertised listener is that of the call's client."""
+    options, store = operations.options, operations.store_options
+    groups, transactions = GroupSettings(), TxnSettings()
+    values: dict[str, object] = {
+        "advertised.listeners": node.advertised_listener(call),
+        "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
+        "broker.id": node.id,
+        "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
+        "fetch.max.bytes": BYTES_MAX,
+        "group.consumer.assignment.interval.ms": groups.consumer_assignment_interval,
+        "group.consumer.heartbeat.interval.ms": groups.consumer_heartbeat_interval,
+        "group.consumer.migration.policy": "disabled",
+        "group.consumer.session.timeout.ms": groups.consumer_session_timeout,
+        "group.coordinator.rebalance.protocols": "classic,consumer",
+        "group.initial.rebalance.delay.ms": options.kafka_group_initial_rebalance_delay_millis,
+        "group.max.session.timeout.ms": options.kafka_group_max_session_timeout_millis,
+        "group.max.size": options.kafka_group_max_size,
+        "group.min.session.timeout.ms": options.kafka_group_min_session_timeout_millis,
+        "listeners": node.listener,
+        "log.cleaner.dedupe.buffer.size": store.max_offset_map_size,
+        "log.cleaner.enable": str(store.enable_compaction).lower(),
+        "log.dirs": operations.storage.folder,
+        "log.retention.check.interval.ms": store.topic_retention_check_interval,
+        "log.retention.hours": store.file_reserved_time,
+        "max.incremental.fetch.session.cache.slots": SESSIONS_MAX,
+        MIN_IN_SYNC: store.min_in_sync_replicas,
+        "node.id": node.id,
+        "num.partitions": options.kafka_num_partitions,
+        "offset.metadata.max.bytes": options.kafka_offset_metadata_max_bytes,
+        "offsets.retention.minutes": options.kafka_offsets_retention_minutes,
+        "offsets.topic.num.partitions": 1,
+        "offsets.topic.replication.factor": 1,
+        "process.roles": "broker,controller",
+        "producer.id.expiration.ms": store.kafka_producer_id_expiration_millis,
+        "socket.request.max.bytes": options.kafka_max_request_size,
+        "telemetry.max.bytes": PUSH_BYTES_MAX,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": transactions.timeout_interval,
+        "transaction.max.timeout.ms": transactions.timeout_max,
+        "transaction.state.log.num.partitions": 1,
+        "transaction.state.log.replication.factor": 1,
+        "transactional.id.expiration.ms": transactions.id_retention,
+    }
+    return {
+        name: str(values[name]) if name in values else config.default
+        for name, config in BROKER_CONFIGS.items()
+    }

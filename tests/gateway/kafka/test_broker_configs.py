@@ -1,0 +1,61 @@
+"""Settings of the broker by Kafka's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
+from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES
+from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from tests.support.gateway.kafka.client import kafka_scene
+
+BROKER, STATIC, DEFAULT = 4, 4, 5
+
+
+def described(**settings: Any) -> dict[str, Any]:
+    """Return the settings of a broker, by name."""
+    with kafka_scene(**settings) as scene:
+        request = DescribeConfigsRequest([DescribeConfigsResource(BROKER, "1", None)], True, True)
+        [result] = scene.client().ask(request).results
+    return {config.name: config for config in result.configs}
+
+
+def test_settings_are_declared_with_known_types_and_meanings() -> None:
+    assert list(BROKER_CONFIGS) == sorted(BROKER_CONFIGS)
+    assert CHANGEABLE.keys() <= BROKER_CONFIGS.keys()
+    for config in BROKER_CONFIGS.values():
+        assert config.kind in TYPES and config.meaning.endswith(".")
+
+
+def test_all_settings_are_shown() -> None:
+    shown = described()
+    assert list(shown) == list(BROKER_CONFIGS)
+    assert all(config.documentation for config in shown.values())
+
+
+def test_defaults_of_topics_are_settings_of_the_broker() -> None:
+    shown = described()
+    for config in KAFKA_CONFIGS.values():
+        if config.synonym:
+            assert shown[config.synonym].value == config.default
+
+
+def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:
+    shown = described(file_reserved_time=96, kafka_group_max_size=7)
+    assert {
+        name: (
+            shown[name].value,
+            shown[name].config_source,
+            [(one.value, one.source) for one in shown[name].synonyms],
+        )
+        for name in ("log.retention.hours", "log.retention.ms", "group.max.size", "num.partitions", "node.id")
+    } == {
+        "log.retention.hours": ("96", STATIC, [("96", STATIC), ("168", DEFAULT)]),
+        "log.retention.ms": (None, DEFAULT, []),
+        "group.max.size": ("7", STATIC, [("7", STATIC), ("2147483647", DEFAULT)]),
+        "num.partitions": ("1", DEFAULT, [("1", DEFAULT)]),
+        "node.id": ("1", STATIC, [("1", STATIC)]),
+    }
