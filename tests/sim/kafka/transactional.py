@@ -94,7 +94,8 @@ class TransactionalProducer(IdempotentProducer):
         """Ask for the producer until there is one."""
         answer: Any = await self._until_done(InitProducerIdRequest(self.name, TIMEOUT))
         if answer.error_code:
-            raise Failed
+            code = ErrorCode(answer.error_code)
+            self.seen.report(f"client {self}: {code.name} for a new producer of {self.name}")
         self.become(answer.producer_id, answer.producer_epoch)
 
     async def _until_done(self, request: Any, version: int | None = None) -> Any:
