@@ -112,6 +112,11 @@ class History:
         """Return the acknowledged offsets of all producers."""
         return {body: at for one in self.producers for body, at in one.acknowledged.items()}
 
+    @property
+    def sent(self) -> int:
+        """Return the number of messages that were sent."""
+        return sum(one.sent for one in self.producers)
+
     def ask(self, address: str, code: RequestCode, header: Any) -> None:
         """Send a request as a client and ignore the answer."""
         asked = self.producers[0]._remoting.request(address, RemotingCommand.request(code, header))

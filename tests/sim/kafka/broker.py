@@ -7,11 +7,11 @@ from typing import Any
 
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.front_end import FrontEndEnvironment
 from mqgateway.gateway.kafka.creation import new_topic
 from mqgateway.gateway.kafka.front_end import KAFKA
 from mqgateway.gateway.kafka.topics import store_name
-from mqgateway.gateway.broker.operations import Use
 from tests.sim.machines import Broker, SlowWorker
 
 PORT = 9092

@@ -58,36 +58,40 @@ class CommittedReads(Reads):
 
 def records_of(batch: Batch, begin: int) -> list[tuple[int, bytes]]:
     """Return offsets and values of the records of a batch from an offset on."""
-    found = [
-        (batch.base_offset + one.offset_delta, bytes(one.value or b"")) for one in batch.records()
-    ]
+    found = [(batch.base_offset + one.offset_delta, bytes(one.value or b"")) for one in batch.records()]
     return [one for one in found if one[0] >= begin]
 
 
 class Consumer(KafkaClient):
     """Reads partitions from their beginning, and sometimes again from an earlier offset.
 
-    `read` has the value of each offset that the application got.
+    `read` has the value of each offset before the position that the application got.
     """
 
-    def __init__(self, *given: Any, partitions: Sequence[Partition], is_committed: bool, **named: Any) -> None:
+    def __init__(
+        self, *given: Any, partitions: Sequence[Partition], is_committed: bool, **named: Any
+    ) -> None:
         super().__init__(*given, **named)
         self.is_committed = is_committed
         self.positions = dict.fromkeys(partitions, 0)
-        self.reached = dict.fromkeys(partitions, 0)
-        """The greatest position in each partition."""
         self.read: dict[Partition, dict[int, bytes]] = {one: {} for one in partitions}
         self.lags = dict.fromkeys(partitions, -1)
         """Number of offsets that are not read, by the last answer: those that are not stable count."""
 
     async def _turn(self) -> None:
         if self.random.random() < 0.03:
-            partition = self.random.choice(tuple(self.positions))
-            self.positions[partition] = self.random.randint(0, self.positions[partition])
+            self._seek(self.random.choice(tuple(self.positions)))
         answer = await self.ask(self._request(), NAME_ONLY)
         for topic in answer.responses:
             for one in topic.partitions:
                 await self._take(Partition(topic.topic, one.partition_index), one)
+
+    def _seek(self, partition: Partition) -> None:
+        """Continue at an earlier offset: what is read from there on has to be read again."""
+        offset = self.random.randint(0, self.positions[partition])
+        self.positions[partition] = offset
+        read = self.read[partition]
+        self.read[partition] = {at: value for at, value in read.items() if at < offset}
 
     def _request(self) -> Any:
         topics: dict[str, list[FetchPartition]] = {}
@@ -120,5 +124,4 @@ class Consumer(KafkaClient):
             else:
                 self.seen.placed(partition, offset, value)
         self.positions[partition] = reads.end
-        self.reached[partition] = max(self.reached[partition], reads.end)
         self.lags[partition] = answer.high_watermark - reads.end

@@ -38,8 +38,8 @@ READ_BYTES = 1 << 24
 PROFILES = {
     "killed": Profile(1, 0, 0),
     "without power": Profile(1, 0, 0, power=True),
-    "a set, killed": Profile(),
-    "a set, without power": Profile(power=True),
+    "set killed": Profile(),
+    "set without power": Profile(power=True),
 }
 
 
@@ -60,7 +60,9 @@ class KafkaHistory(History):
 
     def _broker(self, number: int, cluster: Addresses) -> KafkaBroker:
         profile = self.profile
-        settings = profile.settings if self.is_set else {"all_ack_in_sync_state_set": False, **profile.settings}
+        settings = (
+            profile.settings if self.is_set else {"all_ack_in_sync_state_set": False, **profile.settings}
+        )
         return KafkaBroker(
             self.world, number, cluster, self._took, self._answered, power=profile.power, **settings
         )
@@ -117,8 +119,13 @@ class KafkaHistory(History):
 
     @property
     def sent(self) -> int:
-        """Number of values that were sent."""
+        """See `History`."""
         return len(self.seen.writes)
+
+    @property
+    def acknowledged(self) -> dict[bytes, int]:
+        """See `History`."""
+        return {one.value: one.offset for one in self.seen.writes.values() if one.offset is not None}
 
     def ask(self, address: str, code: RequestCode, header: Any) -> None:
         """See `History`."""
@@ -182,8 +189,8 @@ class KafkaHistory(History):
         yield from rules.problems()
         for reader in self.readers:
             for partition, read in reader.read.items():
-                reached = reader.reached[partition]
-                yield from rules.reader_problems(partition, read, reached, is_committed=reader.is_committed)
+                end = reader.positions[partition]
+                yield from rules.reader_problems(partition, read, end, is_committed=reader.is_committed)
         for source, group in zip(INPUTS, ("c2", "c1"), strict=True):
             offset = self._committed_offset(group, source)
             self.seen.group(group).answered(offset, self.seen.group(group).least())
@@ -204,6 +211,12 @@ class KafkaHistory(History):
                 self.seen.checks["newest of a key is kept"] += 1
                 if newest.get(write.key, -1) < write.offset:
                     yield f"{write.value!r} at {write.offset} of {COMPACTED} is lost"
+
+    @property
+    def compacted_end(self) -> int:
+        """The offset before which the compacted partition is compacted."""
+        queue: Any = self.master.store._queues.get(*COMPACTED)
+        return int(queue.compacted_end)
 
     @property
     def master(self) -> KafkaBroker:

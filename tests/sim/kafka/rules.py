@@ -1,8 +1,8 @@
 """The rules of a history's end: the log as it is then, all that was acknowledged, and all that was read.
 
 The rules are Jepsen's for queues: no aborted read, no lost write, no duplicate, no torn transaction, no
-offset with two values, no skip or inversion of a reader. Which records are committed is computed from the log's
-batches and markers alone, not from what the broker says of it.
+offset with two values, no skip or inversion of a reader. Which records are committed is computed from the
+log's batches and markers alone, not from what the broker says of it.
 """
 
 from __future__ import annotations
@@ -74,42 +74,46 @@ class Rules:
 
     def __init__(self, seen: Observations, logs: Mapping[Partition, Log]) -> None:
         self._seen, self._logs = seen, logs
+        self._records = {partition: records(log) for partition, log in logs.items()}
         self._committed = {partition: committed(log) for partition, log in logs.items()}
         self._count: Counter[str] = seen.checks
 
     def problems(self) -> Iterator[str]:
         """Yield the rules that are broken."""
         yield from self._log_problems()
-        yield from self._lost()
         yield from self._torn()
+        yield from self._lost()
+        yield from self._changed()
 
     def _log_problems(self) -> Iterator[str]:
-        for partition, log in self._logs.items():
+        for partition in self._logs:
             self._count["no duplicate"] += 1
-            for value, count in Counter(records(log).values()).items():
+            for value, count in Counter(self._records[partition].values()).items():
                 write = self._seen.writes.get(value)
                 if count > 1:
                     yield f"{value!r} is {count} times in {partition}: it is a duplicate"
                 if write is None or write.partition != partition:
                     yield f"{value!r} in {partition} was not sent to it"
-            for offset, value in records(log).items():
-                before = self._seen.at.get((partition, offset), value)
-                if before != value:
-                    yield f"{partition} has {before!r} and {value!r} at offset {offset}"
             for value in self._committed[partition].values():
                 write = self._seen.writes.get(value)
                 if write is not None and write.is_aborted:
                     yield f"{value!r} of {partition} is committed, though of the aborted {write.transaction}"
+
+    def _changed(self) -> Iterator[str]:
+        for (partition, offset), value in self._seen.at.items():
+            if partition in self._logs:
+                self._count["what was seen stays"] += 1
+                found = self._records[partition].get(offset)
+                if found != value:
+                    yield f"{value!r} was at {offset} of {partition}, where {found!r} is now"
 
     def _lost(self) -> Iterator[str]:
         for write in self._seen.writes.values():
             if write.offset is None or write.partition not in self._logs:
                 continue
             self._count["no lost write"] += 1
-            found = self._committed[write.partition] if self._is_committed(write) else None
-            if found is None:
-                found = records(self._logs[write.partition])
-            if found.get(write.offset) != write.value:
+            logs = self._committed if self._is_committed(write) else self._records
+            if logs[write.partition].get(write.offset) != write.value:
                 yield f"{write.value!r}, acknowledged at {write.offset} of {write.partition}, is lost"
 
     @staticmethod
@@ -130,19 +134,21 @@ class Rules:
                 yield f"the committed {transaction} is lost"
 
     def reader_problems(
-        self, partition: Partition, read: Mapping[int, bytes], reached: int, *, is_committed: bool
+        self, partition: Partition, read: Mapping[int, bytes], end: int, *, is_committed: bool
     ) -> Iterator[str]:
         """Yield the problems of a consumer that has read a partition from its beginning up to an offset."""
-        log = self._committed[partition] if is_committed else records(self._logs[partition])
+        log = (self._committed if is_committed else self._records)[partition]
         self._count["no skip"] += 1
         for offset, value in log.items():
-            if offset < reached and read.get(offset) != value:
+            if offset < end and read.get(offset) != value:
                 yield f"a reader has skipped {value!r} at {offset} of {partition}"
         for offset, value in read.items():
             if log.get(offset) != value:
                 yield f"a reader got {value!r} at {offset} of {partition}, which is not there"
 
-    def copy_problems(self, source: Partition, offset: int, copies: Sequence[Partition], group: str) -> Iterator[str]:
+    def copy_problems(
+        self, source: Partition, offset: int, copies: Sequence[Partition], group: str
+    ) -> Iterator[str]:
         """Yield what differs between the records of a partition before the offset of a group, and their
         copies by the group."""
         self._count["copied exactly once"] += 1

@@ -239,9 +239,7 @@ class Copier(TransactionalProducer):
         wanted = TxnOffsetCommitRequestTopic(
             topic, partitions=[TxnOffsetCommitRequestPartition(number, offset, -1, "")]
         )
-        commit = TxnOffsetCommitRequest(
-            self.name, self.name, self.producer_id, self.epoch, topics=[wanted]
-        )
+        commit = TxnOffsetCommitRequest(self.name, self.name, self.producer_id, self.epoch, topics=[wanted])
         transaction.offset = offset
         self.offsets.transactions.append(transaction)
         self._check(await self._until_done(commit, 5 if self.version >= 2 else 3), transaction)
