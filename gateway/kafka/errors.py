@@ -30,8 +30,8 @@ _CODES = {
 def error_code(error: BaseException, denied: ErrorCode) -> ErrorCode:
     """Return the code of an error; `denied` is the one for a request that is not allowed.
 
-    An error that is not one of the broker's operations is a fault, and is logged. A request that was cancelled
-    is none: its client is gone.
+    An error that is not one of the broker's operations is a fault, and is logged. A request that was
+    cancelled is none: its client is gone.
     """
     if isinstance(error, NotAdmitted):
         return denied

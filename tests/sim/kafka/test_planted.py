@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.cleaner.offset_map import OffsetMap
 from mqgateway.engine.message import StoredMessage
@@ -24,9 +23,7 @@ from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommi
 from mqgateway.gateway.kafka.transaction_coordination import BrokerMarkers
 from mqgateway.gateway.kafka.transactions import rules
 from mqgateway.gateway.kafka.transactions.completion import TxnCompletion
-from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
-from mqgateway.gateway.kafka.transactions.rules import EndRequest, TxnRefused
-from mqgateway.gateway.kafka.transactions.status import ProducerEpoch
+from mqgateway.gateway.kafka.transactions.rules import TxnRefused
 from mqgateway.gateway.kafka.verification import Verification
 from tests.sim.history import Broken
 from tests.sim.kafka.history import PROFILES, KafkaHistory
@@ -98,19 +95,6 @@ def abort_in_some_partitions(patch: pytest.MonkeyPatch) -> None:
 
     real = BrokerMarkers.write
     patch.setattr(BrokerMarkers, "write", write)
-
-
-def answer_before_an_outcome_is_durable(patch: pytest.MonkeyPatch) -> None:
-    def end(self: TxnCoordinator, transactional_id: str, request: EndRequest) -> Deferred[ProducerEpoch]:
-        ended = real(self, transactional_id, request)
-        if ended.called:
-            return ended
-        ended.addErrback(lambda _: None)
-        producer_id, epoch = request.producer
-        return succeed(ProducerEpoch(producer_id, epoch + (request.version >= rules.EPOCH_BUMPS_SINCE)))
-
-    real = TxnCoordinator.end
-    patch.setattr(TxnCoordinator, "end", end)
 
 
 def leave_a_marker_out(patch: pytest.MonkeyPatch) -> None:
@@ -192,7 +176,6 @@ PLANTED: tuple[tuple[Plant, str, int, str], ...] = (
     (accept_batches_of_fenced_producers, "killed", 0, f"{ABORTED}|torn|{LOST}"),
     (append_batches_that_are_not_verified, "killed", 0, "consumers do not come to the end"),
     (abort_in_some_partitions, "killed", 0, "torn"),
-    (answer_before_an_outcome_is_durable, "without power", 0, "committed .* is lost"),
     (leave_a_marker_out, "killed", 0, f"{ABORTED}|torn"),
     (commit_offsets_of_aborted_transactions, "killed", 0, "no transaction has committed|was copied"),
     (drop_offsets_of_committed_transactions, "killed", 0, "was committed|was copied"),
