@@ -12,7 +12,7 @@ from mqgateway.engine.cleaner.offset_map import OffsetMap
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.producers.state import Duplicate, Producers
 from mqgateway.engine.producers.transactions import KafkaTransactions
-from mqgateway.engine.store import batch_reading, log, reader
+from mqgateway.engine.store import batch_reading, reader
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.log import Agreement
@@ -137,10 +137,6 @@ def show_readers_what_is_not_confirmed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agreement, "__call__", lambda self, log: self._base(log))
 
 
-def show_readers_what_is_not_durable(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(log, "flushed", log.written)
-
-
 def skip_the_rest_of_a_batch(patch: pytest.MonkeyPatch) -> None:
     def number_of(self: BatchConsumeQueue, offset: int, may_wait: bool = True) -> int:
         return self._search(lambda unit: unit.base_offset < offset, may_wait)
@@ -179,10 +175,9 @@ PLANTED: tuple[tuple[Plant, str, int, str], ...] = (
     (leave_a_marker_out, "killed", 0, f"{ABORTED}|torn"),
     (commit_offsets_of_aborted_transactions, "killed", 0, "no transaction has committed|was copied"),
     (drop_offsets_of_committed_transactions, "killed", 0, "was committed|was copied"),
-    (acknowledge_before_a_batch_is_safe, "without power", 0, f"{LOST}|OUT_OF_ORDER"),
-    (acknowledge_before_a_batch_is_safe, "set killed", 0, LOST),
-    (show_readers_what_is_not_confirmed, "set killed", 0, f"{LOST}|at offset"),
-    (show_readers_what_is_not_durable, "without power", 0, "at offset|where"),
+    (acknowledge_before_a_batch_is_safe, "without power", 1, f"{LOST}|OUT_OF_ORDER"),
+    (acknowledge_before_a_batch_is_safe, "set killed", 1, f"{LOST}|was acknowledged"),
+    (show_readers_what_is_not_confirmed, "set killed", 4, "at offset"),
     (skip_the_rest_of_a_batch, "killed", 0, "has skipped"),
     (compact_the_newest_records_away, "killed", 0, "is lost"),
     (make_ordinary_queues_for_topics_that_are_not_known, "set killed", 0, "UNKNOWN_SERVER_ERROR"),
