@@ -1,4 +1,4 @@
-"""What all simulated Kafka clients have in common: a machine without faults, a connection, and turns.
+"""Common part of simulated Kafka clients: a machine without faults, a connection, and turns.
 
 A client looks for the master among all brokers, as each of them is a cluster of its own for Kafka's clients.
 """

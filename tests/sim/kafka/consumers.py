@@ -36,7 +36,7 @@ class Reads:
 
 
 class CommittedReads(Reads):
-    """The same for a consumer of committed records. Source: `CompletedFetch`."""
+    """Records of an answer to a consumer of committed records. Source: `CompletedFetch`."""
 
     def __init__(self, answer: Any, begin: int) -> None:
         self._aborted = sorted(

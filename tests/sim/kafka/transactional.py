@@ -186,7 +186,7 @@ class Copier(TransactionalProducer):
 
     @property
     def offsets(self) -> GroupOffsets:
-        """What is known of the offset of the group."""
+        """Knowledge of the offset of the group."""
         return self.seen.group(self.name)
 
     async def _play(self) -> None:
