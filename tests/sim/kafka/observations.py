@@ -1,4 +1,4 @@
-"""What clients wrote, what they were answered, and what they read; `rules` checks it."""
+"""Writes, acknowledgements and reads of clients, which `rules` checks."""
 
 from __future__ import annotations
 

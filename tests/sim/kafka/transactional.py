@@ -45,7 +45,7 @@ ABORTABLE = frozenset((ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.INVALID_TXN_ST
 
 
 class Failed(Exception):
-    """A transaction that cannot go on: the producer has to begin again."""
+    """A transaction that cannot continue: the producer has to begin again."""
 
 
 class TransactionalProducer(IdempotentProducer):
@@ -124,7 +124,7 @@ class TransactionalProducer(IdempotentProducer):
             self._check(answer, transaction)
 
     def _check(self, answer: Any, transaction: Transaction) -> None:
-        """Give the transaction up if an answer has an error. Nobody has asked for its commit then."""
+        """Give the transaction up if an answer has an error. Its commit has not been requested then."""
         code = ErrorCode(_code_of(answer))
         if code is ErrorCode.NONE:
             return
