@@ -2,7 +2,7 @@
 
 from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.views.view import NOTHING
-from tests.support.engine.store.kafka_batches import fill_kafka, read_all
+from tests.support.engine.store.kafka_batches import fill_kafka, kafka_batch, put_kafka, read_all
 from tests.support.engine.store.stores import ROOT, Bench, message
 
 
@@ -40,4 +40,5 @@ def test_rebuild_makes_queues_of_batches_for_an_unknown_topic() -> None:
     disk = bench.disk.kill()
     disk.rmtree(f"{ROOT}/batchconsumequeue")
     rebuilt = Bench(disk, bench.clock, knows_topics=False)
-    assert [one.base_offset for one in read_all(rebuilt.store)] == [0, 3]
+    assert put_kafka(rebuilt.store, kafka_batch(b"next")).queue_offset == 5
+    assert [one.base_offset for one in read_all(rebuilt.store)] == [0, 3, 5]
