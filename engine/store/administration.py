@@ -11,11 +11,13 @@ from typing import NamedTuple, Protocol
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import PROPERTY_KAFKA
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import LogFlusher
-from mqgateway.engine.store.log import Log, oldest_store_time
+from mqgateway.engine.store.log import Log, oldest_store_time, record_at
+from mqgateway.engine.store.record import properties_of
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 
@@ -135,17 +137,24 @@ class StoreAdministration:
     def newest_place(self, topic: str) -> int:
         """Return the log offset of the topic's newest message; -1 if there is none."""
         places = [
-            queue.place(queue.max_offset - 1)
+            queue.place(queue.end - 1)
             for queue in self._queues.table.get(topic, {}).values()
             if queue.max_offset > queue.min_offset
         ]
         return max((place[0] for place in places if place is not None), default=-1)
 
     def attributes_of(self, topic: str) -> dict[str, str]:
-        """Return the attributes of a topic that can be derived from its files."""
+        """Return the attributes of a topic that can be derived from its files.
+
+        A topic whose newest record is a batch of Kafka was made by Kafka's clients.
+        """
         if self._disk.is_dir(f"{self._store.root}/compaction/compactionLog/{topic}"):
             return {"cleanup.policy": "COMPACTION"}
-        return {"queue.type": "BatchCQ"} if self._queues.is_batch_topic(topic) else {}
+        if not self._queues.is_batch_topic(topic):
+            return {}
+        record = record_at(self._log, self.newest_place(topic))
+        is_kafka = record is not None and PROPERTY_KAFKA in properties_of(record)
+        return {"queue.type": "BatchCQ"} | ({"message.format": "kafka"} if is_kafka else {})
 
     def delete_topics(self, names: Iterable[str]) -> int:
         """Delete the consume queues of topics and return the number of topics that had any.

@@ -292,10 +292,11 @@ class ConsumeQueues:
         queues = self.table.get(topic)
         return None if queues is None else queues.get(queue_id)
 
-    def open(self, topic: str, queue_id: int) -> AnyQueue:
+    def open(self, topic: str, queue_id: int, has_batch: bool = False) -> AnyQueue:
         """Return a queue, created if needed.
 
-        Raises `MessageIllegal` for a topic that is no directory name.
+        With `has_batch` a record of the queue is a batch, so a new topic gets batch queues: a slave may get
+        records before it knows their topic. Raises `MessageIllegal` for a topic that is no directory name.
         """
         queue = self.get(topic, queue_id)
         if queue is not None:
@@ -303,7 +304,7 @@ class ConsumeQueues:
         others = self.table.get(topic)
         if others:
             return self._make(topic, queue_id, self.is_batch_topic(topic))
-        return self._make(topic, queue_id, self._is_batch(topic))
+        return self._make(topic, queue_id, has_batch or self._is_batch(topic))
 
     def _make(self, topic: str, queue_id: int, is_batch: bool) -> AnyQueue:
         if "/" in topic or "\0" in topic or topic in ("", ".", ".."):

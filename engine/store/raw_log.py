@@ -322,7 +322,9 @@ class RawLog:
 
     def _take(self, request: DispatchRequest, queue_id: int) -> None:
         """Queue a message for dispatch, and prepare its queue."""
-        queue = self._queue(request.topic, queue_id) if enters_queue(request.sys_flag) else None
+        flags = request.sys_flag
+        has_batch = bool(flags & SysFlag.INNER_BATCH)
+        queue = self._queue(request.topic, queue_id, has_batch) if enters_queue(flags) else None
         request.queue = queue
         if queue is not None:
             self._expects(request, queue)
@@ -345,9 +347,9 @@ class RawLog:
                 if light is not None:
                     self._make_ready(light, offset, 1, place)
 
-    def _queue(self, topic: str, queue_id: int) -> AnyQueue | None:
+    def _queue(self, topic: str, queue_id: int, has_batch: bool = False) -> AnyQueue | None:
         try:
-            return self._queues.open(topic, queue_id)
+            return self._queues.open(topic, queue_id, has_batch)
         except MessageIllegal as error:
             if not self._homeless:
                 log.error(

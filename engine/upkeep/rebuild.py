@@ -85,7 +85,6 @@ class _Rebuild:
         self._topics = topics_of(check_tables(layout, Findings()))
         folders = (layout.queues, layout.batch_queues)
         self._folders_before = {topic for folder in folders for topic in self._disk.subdirs(folder)}
-        self._batch_topics: set[str] = set()
         self._queues = self._new_queues()
         self._index = self._new_index()
         levels = parse_delay_levels(layout.options.message_delay_level)
@@ -109,8 +108,7 @@ class _Rebuild:
             layout.queues: options.mapped_file_size_consume_queue,
             layout.batch_queues: options.mapper_file_size_batch_consume_queue,
         }
-        batch_topics = self._batch_topics
-        batch_topics.update(topic for topic, _, _ in layout.queue_folders(layout.batch_queues))
+        batch_topics = {topic for topic, _, _ in layout.queue_folders(layout.batch_queues)}
         for parent in sizes:
             for _, _, folder in layout.queue_folders(parent):
                 names = [name for name in self._disk.listdir(folder) if name.isdigit()]
@@ -255,8 +253,6 @@ class _Rebuild:
         self.findings.error(StorePart.LOG, path, at, what, RESTORE)
 
     def _take(self, message: StoredMessage) -> None:
-        if message.sys_flag & SysFlag.INNER_BATCH:
-            self._batch_topics.add(message.topic)
         try:
             self._view.repeat(message)
             self._view.settle(0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from twisted.internet.defer import CancelledError
+
 from mqgateway.engine.errors import StoreError
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Reason
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -28,7 +30,8 @@ _CODES = {
 def error_code(error: BaseException, denied: ErrorCode) -> ErrorCode:
     """Return the code of an error; `denied` is the one for a request that is not allowed.
 
-    An error that is not one of the broker's operations is a fault, and is logged.
+    An error that is not one of the broker's operations is a fault, and is logged. A request that was
+    cancelled is none: its client is gone.
     """
     if isinstance(error, NotAdmitted):
         return denied
@@ -36,5 +39,7 @@ def error_code(error: BaseException, denied: ErrorCode) -> ErrorCode:
         return _CODES.get(error.reason, ErrorCode.UNKNOWN_SERVER_ERROR)
     if isinstance(error, StoreError):
         return ErrorCode.KAFKA_STORAGE_ERROR
+    if isinstance(error, CancelledError):
+        return ErrorCode.NETWORK_EXCEPTION
     log.error("a request of a Kafka client failed", exc_info=error)
     return ErrorCode.UNKNOWN_SERVER_ERROR

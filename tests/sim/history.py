@@ -112,6 +112,11 @@ class History:
         """Return the acknowledged offsets of all producers."""
         return {body: at for one in self.producers for body, at in one.acknowledged.items()}
 
+    @property
+    def sent(self) -> int:
+        """Return the number of messages that were sent."""
+        return sum(one.sent for one in self.producers)
+
     def ask(self, address: str, code: RequestCode, header: Any) -> None:
         """Send a request as a client and ignore the answer."""
         asked = self.producers[0]._remoting.request(address, RemotingCommand.request(code, header))
@@ -175,7 +180,8 @@ class History:
             self._report("mend", machine)
             self.mend(machine)
             return
-        name = self.random.choice(tuple(FAULTS))
+        faults = self.possible_faults()
+        name = self.random.choice(tuple(faults))
         leading = [one for one in self.brokers if one.leads]
         machine = self.random.choice(
             self.random.choice((self.machines, self.brokers, leading or self.brokers))
@@ -183,7 +189,11 @@ class History:
         if not machine.is_dead:
             self._report(name, machine)
             self.faults[name] += 1
-            FAULTS[name](self, machine)
+            faults[name](self, machine)
+
+    def possible_faults(self) -> dict[str, Callable[[Any, Any], None]]:
+        """Return the faults by name; each is given this history and a machine."""
+        return FAULTS
 
     def _report(self, what: str, machine: Machine) -> None:
         self.events.append(f"{what} {machine}")
@@ -302,6 +312,10 @@ class History:
             raise Broken("a message is twice in the log")
         for consumer in self.consumers:
             self._check_read(consumer, bodies)
+        self.check_members()
+
+    def check_members(self) -> None:
+        """Check that all brokers have the same log and the same epochs. Raises `Broken`."""
         logs = [one.log() for one in self.brokers]
         self.checks["logs are alike byte for byte"] += 1
         if any(log != logs[0] for log in logs):
@@ -321,7 +335,7 @@ class History:
             raise Broken(f"{sorted(missing)[:3]} were never read")
 
 
-FAULTS: dict[str, Callable[[History, Any], None]] = {
+FAULTS: dict[str, Callable[[Any, Any], None]] = {
     "kill": History.kill,
     "freeze": History.freeze,
     "stall": History.stall,

@@ -65,6 +65,7 @@ class Machine:
         self.disk = CrashDisk(millis=lambda: self.process.millis())
         self.disk_seconds = 0.0
         self.speed = 1.0
+        self.ahead = 0
         self.process = Process(world, address)
 
     def __repr__(self) -> str:
@@ -72,7 +73,7 @@ class Machine:
 
     def start(self) -> None:
         """Start the service on the current content of the disk."""
-        self.process = Process(self.world, self.address, self.speed)
+        self.process = Process(self.world, self.address, self.speed, self.ahead)
         self.begin(SlowWorker(self, self.process))
 
     def begin(self, worker: SlowWorker) -> None:
@@ -88,6 +89,10 @@ class Machine:
         """Set the speed of the clock."""
         self.speed = speed
         self.process.drift(speed)
+
+    def set_clock(self, ahead: int) -> None:
+        """Set the wall clock to `ahead` ms after that of a machine without faults."""
+        self.ahead = self.process.ahead = ahead
 
     @property
     def is_dead(self) -> bool:
@@ -115,7 +120,17 @@ class Broker(Machine):
         self.start()
 
     def begin(self, worker: SlowWorker) -> None:
-        options = BrokerOptions(
+        self.service = BrokerService(
+            OptionSet(self.options(), RemotingOptions(), self.store_options(), TlsOptions()),
+            Runtime(self.process, self.process, self.disk, worker),  # type: ignore[arg-type]
+            hooks=[self],
+        )
+        self.service.broker.role.on_change(lambda _, after: self._on_role(self, after))
+        self.started = self.service.start()
+
+    def options(self) -> BrokerOptions:
+        """Return the settings of the broker."""
+        return BrokerOptions(
             broker_name=SET,
             broker_ip1=self.address,
             broker_ip2=self.address,
@@ -124,7 +139,10 @@ class Broker(Machine):
             enable_controller_mode=True,
             controller_addr=self.cluster.controllers,
         )
-        store = StoreOptions(
+
+    def store_options(self) -> StoreOptions:
+        """Return the settings of its store."""
+        return StoreOptions(
             timer_wheel_enable=False,
             store_path_root_dir="/store",
             mapped_file_size_commit_log=FILE_SIZE,
@@ -134,13 +152,6 @@ class Broker(Machine):
             flush_disk_type=FlushDiskType.SYNC_FLUSH if self.power else FlushDiskType.ASYNC_FLUSH,
             **{"all_ack_in_sync_state_set": True, **self.settings},
         )
-        self.service = BrokerService(
-            OptionSet(options, RemotingOptions(), store, TlsOptions()),
-            Runtime(self.process, self.process, self.disk, worker),  # type: ignore[arg-type]
-            hooks=[self],
-        )
-        self.service.broker.role.on_change(lambda _, after: self._on_role(self, after))
-        self.service.start()
 
     # A hook of the dispatcher.
 

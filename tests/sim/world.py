@@ -136,11 +136,12 @@ class World:
 
 
 class Process:
-    """The reactor, the wall clock and the monotonic clock of one process at an address."""
+    """The reactor, the wall clock and the monotonic clock of one process at an address. `ahead` is how far
+    the wall clock was set forward, ms."""
 
-    def __init__(self, world: World, address: str, speed: float = 1.0) -> None:
+    def __init__(self, world: World, address: str, speed: float = 1.0, ahead: int = 0) -> None:
         self.world, self.address = world, address
-        self.speed = speed
+        self.speed, self.ahead = speed, ahead
         self._begin, self._since = 0.0, 0.0
         self.is_frozen = self.is_dead = False
         self.held: list[Event] = []
@@ -155,7 +156,7 @@ class Process:
     monotonic = seconds
 
     def millis(self) -> int:
-        return BEGIN_MILLIS + round(self.seconds() * 1000)
+        return BEGIN_MILLIS + self.ahead + round(self.seconds() * 1000)
 
     def drift(self, speed: float) -> None:
         """Set the speed of the clock from now on."""

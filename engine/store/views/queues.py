@@ -16,6 +16,7 @@ from mqgateway.engine.message import (
     PROPERTY_TAGS,
     SCHEDULE_TOPIC,
     StoredMessage,
+    SysFlag,
     tags_code,
 )
 from mqgateway.engine.steps import Steps
@@ -211,7 +212,8 @@ class QueuesView(View):
         """See `View`."""
         queue, follows = None, True
         if enters_queue(message.sys_flag):
-            queue = self._queues.open(message.topic, message.queue_id)
+            has_batch = bool(message.sys_flag & SysFlag.INNER_BATCH)
+            queue = self._queues.open(message.topic, message.queue_id, has_batch)
             if isinstance(queue, ConsumeQueue):
                 is_known = queue.max_offset > 0 or queue.was_cut
                 follows = message.queue_offset <= queue.max_offset or not is_known

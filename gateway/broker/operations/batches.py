@@ -317,6 +317,7 @@ class BatchOperations(BatchProducers):
             queue_id = self._readable(position.topic, position.queue_id)
             one.ends = ends = self._ends(position.topic, queue_id)
             if not ends.log_start <= position.offset <= ends.high_watermark:
+                self._check_leads(position)
                 one.is_out_of_range = True
             elif position.offset < ends.of(is_committed) and read.bytes_left > 0:
                 result = self._broker.store.batches.get(
@@ -345,6 +346,15 @@ class BatchOperations(BatchProducers):
                 raise
             self._broker.store.bring(cold, lambda: None)  # for the next request
         return one
+
+    def _check_leads(self, position: ReadPosition) -> None:
+        """Check that an offset which this broker does not have is one that no other broker has.
+
+        A client that hears that it is out of range starts elsewhere. Raises `OperationError`.
+        """
+        if not self._broker.role.is_master:
+            text = f"this broker is not the master, and does not have offset {position.offset}"
+            raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, text)
 
     def _aborted(self, position: ReadPosition, queue_id: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions of what was read from a position up to an offset."""

@@ -1,5 +1,6 @@
 """Figures of a store, and deletion of topics; deletion of old files is in the tests of retention."""
 
+from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import Bench, batch, drain, message
 
 
@@ -25,8 +26,18 @@ def test_counts_queues_and_derives_topic_attributes_from_files() -> None:
     assert admin.topics_with_messages() == {"orders": 3, "batched": 1}
     assert admin.attributes_of("orders") == {}
     assert admin.attributes_of("batched") == {"queue.type": "BatchCQ"}
+    fill_kafka(bench, 1)
+    assert admin.attributes_of("batched") == {"queue.type": "BatchCQ", "message.format": "kafka"}
     bench.disk.makedirs("/store/compaction/compactionLog/orders")
     assert admin.attributes_of("orders") == {"cleanup.policy": "COMPACTION"}
+
+
+def test_newest_place_of_batches_is_that_of_the_last_one() -> None:
+    bench = Bench()
+    fill_kafka(bench, 3)
+    place = bench.store.max_physical_offset
+    fill_kafka(bench, 2)
+    assert bench.store.admin.newest_place("batched") == place
 
 
 def test_runtime_info_has_what_the_tools_print() -> None:

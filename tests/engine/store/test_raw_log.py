@@ -10,6 +10,7 @@ from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.store.raw_log import ForeignBytes
+from tests.support.engine.store.kafka_batches import fill_kafka, kafka_batch, put_kafka, read_all
 from tests.support.engine.store.stores import Bench, batch, drain, message
 
 
@@ -188,6 +189,16 @@ def test_recreated_topic_counts_from_zero() -> None:
     original.put(message(body=b"new"))
     copy(original.store, replica.store, 999)
     assert [one.body for one in drain(replica.store)] == [b"new"]
+
+
+def test_batch_of_an_unknown_topic_enters_a_queue_of_batches() -> None:
+    """A slave may become the master before it has copied the topics."""
+    source = Bench()
+    fill_kafka(source, 3, 2)
+    copied = slave(knows_topics=False)
+    copy(source.store, copied.store, 4096)
+    assert [one.base_offset for one in read_all(copied.store)] == [0, 3]
+    assert put_kafka(copied.store, kafka_batch(b"next")).queue_offset == 5
 
 
 def test_topic_made_again_within_one_chunk_starts_from_zero() -> None:

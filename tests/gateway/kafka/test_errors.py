@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet.defer import CancelledError
 
 from mqgateway.engine.errors import StoreError
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Reason
@@ -25,6 +26,11 @@ DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 )
 def test_an_error_has_the_code_that_clients_know(error: Exception, code: ErrorCode) -> None:
     assert error_code(error, DENIED) is code
+
+
+def test_cancelled_request_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert error_code(CancelledError(), DENIED) is ErrorCode.NETWORK_EXCEPTION
+    assert not caplog.records
 
 
 def test_a_fault_is_logged(caplog: pytest.LogCaptureFixture) -> None:

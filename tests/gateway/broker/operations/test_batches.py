@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.gateway.broker.cold import ROUNDS
@@ -85,6 +86,16 @@ def test_fetch_at_the_end_waits_for_enough_bytes() -> None:
 def test_offset_out_of_range_is_answered_at_once(offset: int) -> None:
     (found,) = outcome_of(Scene().fetch(offset, wait=5000))
     assert found.is_out_of_range and not found.spans
+
+
+@pytest.mark.parametrize("offset", [-1, 5])
+def test_offset_that_only_the_master_may_have_is_refused(offset: int) -> None:
+    """A broker that has just started under a controller has less than its clients have read."""
+    scene = Scene()
+    scene.broker.role.become(RoleKind.FENCED)
+    (found,) = outcome_of(scene.fetch(offset))
+    assert not found.is_out_of_range
+    assert found.error is not None and found.error.reason is Reason.NOT_LEADER_FOR_QUEUE
 
 
 @pytest.mark.parametrize("count", [1, READ_AT_ONCE + 1])

@@ -45,7 +45,8 @@ def parts_of(arrival: Arrival) -> tuple[object, ...]:
 
 
 class Bench:
-    """A store with its disk and clock, and its arrivals. The topic `batched` has queues of batches."""
+    """A store with its disk and clock, and its arrivals. The topic `batched` has queues of batches, unless
+    the store `knows_topics` no more."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Bench:
         clock: ManualClock | None = None,
         worker: Worker | None = None,
         aside: Worker | None = None,
+        knows_topics: bool = True,
         **changes: Any,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -66,7 +68,7 @@ class Bench:
             worker=worker or InlineWorker(),
             store_host=HOST,
             on_arrivals=self.arrivals.extend,
-            is_batch_topic=lambda topic: topic == "batched",
+            is_batch_topic=lambda topic: knows_topics and topic == "batched",
             memory=GIB,
             aside=aside,
         )
