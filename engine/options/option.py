@@ -9,9 +9,8 @@ problems with a position and a remedy.
 """
 
 import dataclasses
-import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -145,10 +144,19 @@ def option(
     return dataclasses.field(default=default, metadata={_METADATA_KEY: metadata})
 
 
-@functools.cache
+_OPTIONS: dict[type, tuple[Option, ...]] = {}
+"""Settings by class: they do not change, and each broker of a process needs them."""
+
+
 def options_of(options_class: type) -> tuple[Option, ...]:
     """Return every setting of a class, including inherited ones, in the order of declaration."""
-    return tuple(
+    if options_class not in _OPTIONS:
+        _OPTIONS[options_class] = tuple(_declared(options_class))
+    return _OPTIONS[options_class]
+
+
+def _declared(options_class: type) -> Iterator[Option]:
+    return (
         Option(
             attribute=field.name,
             default=cast(Value, field.default),

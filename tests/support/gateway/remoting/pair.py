@@ -199,7 +199,8 @@ class Net(Clock):
 
     def pump_pairs(self) -> bool:
         """Carry the bytes of all connections; return True if anything happened."""
-        return any([pair.pump() for pair in list(self.pairs)])
+        moved = [pair.pump() for pair in list(self.pairs)]
+        return any(moved)
 
     def _is_due(self) -> bool:
         return any(call.getTime() <= self.seconds() for call in self.calls)
