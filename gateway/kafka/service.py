@@ -15,6 +15,9 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
+from mqgateway.gateway.kafka.api.share_fetch import ShareFetch
+from mqgateway.gateway.kafka.api.share_requests import ShareRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
@@ -24,8 +27,19 @@ from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.share_coordination import ShareCoordination
+from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
+from mqgateway.gateway.kafka.share_reads import ShareReads
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
+
+
+class AnyGroup:
+    def delivery_settings(self, group: str) -> DeliverySettings:
+        return DeliverySettings(offset_reset="earliest")
+
+    def is_gone(self, group: str) -> bool:
+        return False
 
 
 class KafkaService:
@@ -41,6 +55,8 @@ class KafkaService:
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
+        self._shares = shares = ShareCoordination(operations, topics, AnyGroup())
+        sharing = ShareRequests(shares.table, shares.settings, access, topics, operations.clock)
         requests = TransactionRequests(operations, transactions, access, topics)
         self.handlers: Handlers = {
             **Versions(node, lambda: self.handlers).handlers(),
@@ -54,6 +70,8 @@ class KafkaService:
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
             **Produce(operations, topics, transactions.verify).handlers(),
             **Fetch(operations, topics).handlers(),
+            **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
+            **ShareAcknowledge(sharing).handlers(),
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
@@ -68,3 +86,4 @@ class KafkaService:
         """Do what is due; called ten times a second."""
         self._coordination.tick()
         self._transactions.tick()
+        self._shares.tick()
