@@ -21,15 +21,9 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from mqgateway.gateway.kafka.consumer_groups.group import (
-    Kind,
-    ModernGroup,
-    RecordKey,
-    SubscriptionTooLarge,
-)
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, AssignmentState, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.reconciliation import reconciled
-from mqgateway.gateway.kafka.consumer_groups.records import by_topic
 from mqgateway.gateway.kafka.consumer_groups.requests import (
     Refused,
     check,
@@ -41,14 +35,16 @@ from mqgateway.gateway.kafka.consumer_groups.requests import (
     updated,
 )
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions, Shows
-from mqgateway.gateway.kafka.consumer_groups.targets import TargetUpdates
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
-from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances, write_error
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.target_updates import TargetUpdates
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +62,9 @@ class Heartbeats:
         groups: KafkaGroupTable,
         deadlines: Deadlines,
         rebalances: Rebalances,
-        writer: GroupWriter,
+        writer: GroupWriter[ModernGroup],
         subscriptions: GroupSubscriptions,
-        targets: TargetUpdates,
+        targets: TargetUpdates[ModernGroup],
         new_id: Callable[[], str],
     ) -> None:
         self._settings = settings

@@ -25,8 +25,7 @@ from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import (
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import record_key
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS
 from mqgateway.gateway.kafka.coordinator.group import CONSUMER, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import AnyGroup, KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
@@ -46,6 +45,7 @@ from mqgateway.gateway.kafka.coordinator.records import (
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -419,7 +419,7 @@ class Commits:
 def _keys_of(group_id: str, group: AnyGroup | None) -> Iterable[bytes]:
     """Return the keys of the records of a group, besides those of its offsets."""
     if isinstance(group, ModernGroup):
-        return (record_key(group_id, key) for key in group.tombstones())
+        return CONSUMER_RECORDS.tombstones(group)
     return (group_key(group_id),)
 
 

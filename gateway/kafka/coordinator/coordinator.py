@@ -10,9 +10,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import read_record_key
 from mqgateway.gateway.kafka.consumer_groups.service import ConsumerGroups
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
 from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group
@@ -33,6 +31,7 @@ from mqgateway.gateway.kafka.coordinator.records import (
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
 
 log = logging.getLogger(__name__)
@@ -168,8 +167,8 @@ class Coordinator:
                 self.groups.discard(place)
             if value is not None:
                 self.groups.put(read_group(place, value, self.groups.tally))
-        elif (record := read_record_key(key)) is not None:
-            self.consumers.replay(*record, value)
+        else:
+            self.consumers.replay(key, value)
 
     def _restore(self, group_id: str) -> None:
         """Enter offsets in the shared table, whose file may be older than the log."""

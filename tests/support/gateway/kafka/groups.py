@@ -33,16 +33,16 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import by_topic
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedInMemory
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition, TopicsInMemory
 
 SESSION, REBALANCE = 10_000, 30_000
 TOPIC_ID = b"t" * 16
