@@ -28,15 +28,15 @@ from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
-from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_reads import ShareReads
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 
 
 class AnyGroup:
-    def delivery_settings(self, group: str) -> DeliverySettings:
-        return DeliverySettings(offset_reset="earliest")
+    def settings(self, group: str) -> ShareGroupSettings:
+        return ShareGroupSettings(auto_offset_reset="earliest")
 
     def is_gone(self, group: str) -> bool:
         return False

@@ -16,9 +16,10 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import SharePartition
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
-from mqgateway.gateway.kafka.share_partitions.settings import BY_DURATION, EARLIEST, DeliverySettings
+from mqgateway.gateway.kafka.share_partitions.settings import BY_DURATION, EARLIEST
 from mqgateway.gateway.kafka.share_partitions.table import ShareTable
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
@@ -32,7 +33,7 @@ _PART_SECONDS: Final = (86400, 3600, 60, 1)
 class ShareGroupNames(Protocol):
     """The share groups of a broker."""
 
-    def delivery_settings(self, group: str) -> DeliverySettings:
+    def settings(self, group: str) -> ShareGroupSettings:
         """Return the settings of a group, whether it exists or not."""
         ...
 
@@ -71,9 +72,9 @@ class ShareCoordination:
         self._coordinated.tick()
         self.table.waiters.run(elapsed_millis(self._clock))
 
-    def settings(self, group: str) -> DeliverySettings:
+    def settings(self, group: str) -> ShareGroupSettings:
         """See `ShareGroupSource`."""
-        return self._groups.delivery_settings(group)
+        return self._groups.settings(group)
 
     def is_gone(self, key: ShareKey) -> bool:
         """See `ShareGroupSource`."""
@@ -88,7 +89,7 @@ class ShareCoordination:
         known = self.table.get(key)
         if known is not None or key in self._searches or not self.table.is_loaded:
             return known
-        reset = self.settings(key.group).offset_reset
+        reset = self.settings(key.group).auto_offset_reset
         batches, permit = self._operations.batches, self._operations.gate.internal(Use.PULL)
         ends = batches.ends(permit, topic.store_name, key.partition)
         if not reset.startswith(BY_DURATION):

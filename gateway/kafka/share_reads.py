@@ -26,9 +26,9 @@ from mqgateway.gateway.broker.operations import (
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import Acquisition, SharePartition
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
-from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
 from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan, aborted_spans, without
 from mqgateway.gateway.kafka.share_partitions.waiters import ShareWaiter
 from mqgateway.gateway.kafka.topics import Topic
@@ -99,7 +99,7 @@ class _ShareRead:
         self,
         reads: ShareReads,
         wish: ShareWish,
-        settings: DeliverySettings,
+        settings: ShareGroupSettings,
         places: Mapping[ShareKey, Topic],
     ) -> None:
         self._reads = reads
@@ -219,11 +219,11 @@ class _ShareRead:
         """Acquire records of a partition; return their number."""
         wish, settings = self._wish, self._settings
         try:
-            spans = _spans(read.spans, state.start + settings.locks_max)
+            spans = _spans(read.spans, state.start + settings.partition_max_record_locks)
         except CodecError:
             self._outcome[key] = SharedRecords(ErrorCode.CORRUPT_MESSAGE)
             return 0
-        deadline = elapsed_millis(self._reads.clock) + settings.lock_duration
+        deadline = elapsed_millis(self._reads.clock) + settings.record_lock_duration
         acquisition = Acquisition(wish.member, records, wish.batch_size, wish.is_exact, deadline)
         acquired = state.acquire(acquisition, offset, spans, settings)
         if settings.is_read_committed and acquired:

@@ -53,7 +53,7 @@ class ShareAcknowledge:
         done = yield from acknowledging
         if epoch == CLOSING_EPOCH:
             self._requests.close(member)
-        return done.addCallback(self._answer, self._requests.settings(member.group).lock_duration)
+        return done.addCallback(self._answer, self._requests.settings(member.group).record_lock_duration)
 
     def _check_session(self, member: MemberKey, epoch: int) -> None:
         """Check the session of a request. Raises `ShareSessionError`."""

@@ -76,7 +76,7 @@ class ShareFetch:
         is_full = request.share_session_epoch == OPENING_EPOCH
         places = () if session is None or not is_full else tuple(session.partitions)
         both: Deferred[list[Any]] = gatherResults([found, done])
-        lock_duration = self._requests.settings(member.group).lock_duration
+        lock_duration = self._requests.settings(member.group).record_lock_duration
         return both.addCallback(lambda results: _answer(places, *results, lock_duration))
 
     def _session(self, call: KafkaCall, request: ShareFetchRequest, member: MemberKey) -> ShareSession | None:

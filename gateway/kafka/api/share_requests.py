@@ -21,10 +21,10 @@ from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.rights import READING
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import RENEW, Acknowledgement, Refused
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
 from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey, TopicPartitionId
-from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
 from mqgateway.gateway.kafka.share_partitions.table import ShareTable
 from mqgateway.gateway.kafka.topics import Admitted, Topics
 
@@ -78,7 +78,7 @@ class ShareRequests:
     def __init__(
         self,
         table: ShareTable,
-        settings: Callable[[str], DeliverySettings],
+        settings: Callable[[str], ShareGroupSettings],
         access: GroupAccess,
         topics: Topics,
         clock: Clock,
@@ -102,7 +102,7 @@ class ShareRequests:
 
     def deadline(self, group: str) -> int:
         """Return until when records are locked that are acquired now, ms of the steady clock."""
-        return elapsed_millis(self._clock) + self.settings(group).lock_duration
+        return elapsed_millis(self._clock) + self.settings(group).record_lock_duration
 
     def admitted(self, call: KafkaCall, place: TopicPartitionId) -> Admitted | ErrorCode:
         """Return the topic of a partition with a permit to read it, or why it cannot be read."""

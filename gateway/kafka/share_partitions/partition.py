@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.ranges import (
     Change,
     OffsetRange,
@@ -21,7 +22,7 @@ from mqgateway.gateway.kafka.share_partitions.ranges import (
     change_between,
     merged,
 )
-from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
+from mqgateway.gateway.kafka.share_partitions.settings import delivered_together, throttled_from
 from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan, batch_end
 
 GAP: Final = 0
@@ -141,14 +142,14 @@ class SharePartition:
             self._may_have_available = False
         return self.next
 
-    def can_acquire(self, settings: DeliverySettings) -> bool:
+    def can_acquire(self, settings: ShareGroupSettings) -> bool:
         """Return True unless all records are acquired that may be in flight together."""
-        return self.next_offset != self.next or self.next - self.start < settings.locks_max
+        return self.next_offset != self.next or self.next - self.start < settings.partition_max_record_locks
 
     # Acquiring
 
     def acquire(
-        self, wish: Acquisition, offset: int, spans: Sequence[BatchSpan], settings: DeliverySettings
+        self, wish: Acquisition, offset: int, spans: Sequence[BatchSpan], settings: ShareGroupSettings
     ) -> list[Acquired]:
         """Acquire records of batches that were read from an offset on.
 
@@ -160,7 +161,7 @@ class SharePartition:
         if offset < spans[0].first:
             self._skip(offset, spans[0].first - 1)
         last = spans[-1].last
-        room = settings.locks_max - (self.next - self.start)
+        room = settings.partition_max_record_locks - (self.next - self.start)
         count = min(wish.records, room)
         if room <= 0:
             last = min(last, self.next - 1)
@@ -184,7 +185,7 @@ class SharePartition:
         spans: Sequence[BatchSpan],
         last: int,
         count: int,
-        settings: DeliverySettings,
+        settings: ShareGroupSettings,
     ) -> tuple[list[Acquired], bool]:
         """Acquire records that are available again; return them, and True if no others may come with them."""
         acquired: list[Acquired] = []
@@ -193,8 +194,8 @@ class SharePartition:
             if one.state is not _AVAILABLE:
                 continue
             first, end = max(one.first, low), min(one.last, last)
-            together = settings.together(one.count, end - first + 1)
-            is_throttled = one.count >= settings.throttled_from
+            together = delivered_together(one.count, end - first + 1, settings.delivery_count_limit)
+            is_throttled = one.count >= throttled_from(settings.delivery_count_limit)
             if count <= 0 or (is_throttled and acquired):
                 return acquired, is_throttled
             limit = first + min(count, together) - 1
@@ -245,7 +246,7 @@ class SharePartition:
         member: str,
         acknowledgements: Iterable[Acknowledgement],
         deadline: int,
-        settings: DeliverySettings,
+        settings: ShareGroupSettings,
     ) -> bool:
         """Apply all acknowledgements of a member or none; return True if more than deadlines changed.
 
@@ -272,19 +273,19 @@ class SharePartition:
             message = f"Batch record not found. The {which} offset in request is past acquired records."
             raise Refused(ErrorCode.INVALID_REQUEST, message)
 
-    def release(self, member: str, settings: DeliverySettings) -> bool:
+    def release(self, member: str, settings: ShareGroupSettings) -> bool:
         """Free the records of a member; return True if it had any."""
         return self._free(lambda one: one.member == member, settings)
 
-    def expire(self, now: int, settings: DeliverySettings) -> bool:
+    def expire(self, now: int, settings: ShareGroupSettings) -> bool:
         """Free the records whose deadline has passed; return True if there were any."""
         return self._free(lambda one: one.deadline <= now, settings)
 
-    def _free(self, is_due: Callable[[OffsetRange], bool], settings: DeliverySettings) -> bool:
+    def _free(self, is_due: Callable[[OffsetRange], bool], settings: ShareGroupSettings) -> bool:
         ranges, changed = list[OffsetRange](), list[OffsetRange]()
         for one in self.ranges:
             if one.state is _ACQUIRED and is_due(one):
-                changed.append(one := one.freed(settings.deliveries_max))
+                changed.append(one := one.freed(settings.delivery_count_limit))
             ranges.append(one)
         self.ranges = merged(ranges)
         return self._note(changed)
@@ -341,7 +342,7 @@ def _becoming(stored: OffsetRange) -> Change:
 
 
 def _acknowledging(
-    member: str, kind: int, deadline: int, settings: DeliverySettings, changed: list[OffsetRange]
+    member: str, kind: int, deadline: int, settings: ShareGroupSettings, changed: list[OffsetRange]
 ) -> Change:
     def change(one: OffsetRange) -> OffsetRange:
         if one.state is not _ACQUIRED:
@@ -354,7 +355,7 @@ def _acknowledging(
             raise Refused(ErrorCode.INVALID_RECORD_STATE, message)
         if kind == RENEW:
             return one._replace(deadline=deadline)
-        after = one.freed(settings.deliveries_max) if kind == RELEASE else one.become(_STATES[kind])
+        after = one.freed(settings.delivery_count_limit) if kind == RELEASE else one.become(_STATES[kind])
         changed.append(after)
         return after
 

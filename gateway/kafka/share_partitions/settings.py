@@ -1,11 +1,10 @@
-"""Settings of the state of share groups, and limits of the tables that clients grow.
+"""Limits of the tables that clients grow, and how records are delivered that fail again and again.
 
-Standard: `ShareGroupConfig`, `ShareCoordinatorConfig`.
+Standard: `ShareGroupConfig`, `SharePartition`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 SESSIONS_MAX: Final = 2000
@@ -16,40 +15,24 @@ ALL_SESSION_PARTITIONS_MAX: Final = 200_000
 """Partitions of all sessions together."""
 PARTITIONS_MAX: Final = 100_000
 """Share partitions of a broker."""
-
-
-LATEST: Final = "latest"
 EARLIEST: Final = "earliest"
 BY_DURATION: Final = "by_duration:"
+"""Values of `share.auto.offset.reset`; a duration follows the second one. The third value is `latest`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeliverySettings:
-    """Settings of a group that the delivery of records needs. Times in ms.
+def throttled_from(limit: int) -> int:
+    """Return the delivery count from which on records are delivered in ever smaller numbers.
 
-    `deliveries_max` is `share.delivery.count.limit`, `locks_max` is `share.partition.max.record.locks`,
-    `offset_reset` is `share.auto.offset.reset`, `can_renew` is `share.renew.acknowledge.enable`.
+    So one that cannot be processed is soon delivered alone. `limit` is `share.delivery.count.limit`.
     """
+    return max(2, (limit + 1) // 2)
 
-    deliveries_max: int = 5
-    locks_max: int = 2000
-    lock_duration: int = 30_000
-    offset_reset: str = LATEST
-    is_read_committed: bool = False
-    can_renew: bool = True
 
-    @property
-    def throttled_from(self) -> int:
-        """The delivery count from which on records are delivered in ever smaller numbers.
-
-        So one that cannot be processed is soon delivered alone.
-        """
-        return max(2, (self.deliveries_max + 1) // 2)
-
-    def together(self, count: int, size: int) -> int:
-        """Return how many of `size` records are delivered together that were delivered `count` times."""
-        if count < self.throttled_from:
-            return size
-        if self.deliveries_max > 2 and count >= self.deliveries_max - 1:
-            return 1
-        return max(1, size >> (count - self.throttled_from + 1))
+def delivered_together(count: int, size: int, limit: int) -> int:
+    """Return how many of `size` records are delivered together that were delivered `count` times."""
+    least = throttled_from(limit)
+    if count < least:
+        return size
+    if limit > 2 and count >= limit - 1:
+        return 1
+    return max(1, size >> (count - least + 1))

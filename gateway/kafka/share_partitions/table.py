@@ -20,6 +20,7 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, RecordsLog
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import NEVER, SharePartition
 from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange
 from mqgateway.gateway.kafka.share_partitions.records import (
@@ -35,7 +36,7 @@ from mqgateway.gateway.kafka.share_partitions.records import (
     update_value,
 )
 from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey, ShareSessions, TopicPartitionId
-from mqgateway.gateway.kafka.share_partitions.settings import PARTITIONS_MAX, DeliverySettings
+from mqgateway.gateway.kafka.share_partitions.settings import PARTITIONS_MAX
 from mqgateway.gateway.kafka.share_partitions.waiters import ShareWaiters
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ SWEEP_STEP: Final = 100
 class ShareGroupSource(Protocol):
     """The groups and topics that share partitions belong to."""
 
-    def settings(self, group: str) -> DeliverySettings:
+    def settings(self, group: str) -> ShareGroupSettings:
         """Return the settings of a group."""
         ...
 

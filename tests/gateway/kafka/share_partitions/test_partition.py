@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import (
     ACCEPT,
     GAP,
@@ -22,12 +23,11 @@ from mqgateway.gateway.kafka.share_partitions.partition import (
     SharePartition,
 )
 from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange, RecordState
-from mqgateway.gateway.kafka.share_partitions.settings import DeliverySettings
 from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
-SETTINGS = DeliverySettings()
+SETTINGS = ShareGroupSettings()
 
 
 def spans(first: int, *sizes: int) -> list[BatchSpan]:
@@ -46,7 +46,7 @@ def acquire(
     member: str = "m",
     batch_size: int = 500,
     is_exact: bool = False,
-    settings: DeliverySettings = SETTINGS,
+    settings: ShareGroupSettings = SETTINGS,
     deadline: int = 100,
 ) -> list[Acquired]:
     """Acquire records where the partition wants to be read."""
@@ -139,7 +139,7 @@ def test_renewal_can_be_forbidden() -> None:
     partition = SharePartition(0)
     acquire(partition, spans(0, 2))
     with pytest.raises(Refused) as caught:
-        partition.acknowledge("m", [Acknowledgement(0, 1, [RENEW])], 9, DeliverySettings(can_renew=False))
+        partition.acknowledge("m", [Acknowledgement(0, 1, [RENEW])], 9, ShareGroupSettings(can_renew=False))
     assert caught.value.code == ErrorCode.INVALID_RECORD_STATE
 
 
@@ -179,7 +179,7 @@ def test_acknowledgements_before_the_start_are_ignored() -> None:
 
 
 def test_records_in_flight_are_limited() -> None:
-    settings = DeliverySettings(locks_max=4)
+    settings = ShareGroupSettings(partition_max_record_locks=4)
     partition = SharePartition(0)
     assert acquire(partition, spans(0, 2, 2, 2), 2, settings=settings) == [Acquired(0, 1, 1)]
     assert acquire(partition, spans(2, 2, 2), settings=settings) == [Acquired(2, 3, 1)]
@@ -243,7 +243,7 @@ class Sharing(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.settings = DeliverySettings(deliveries_max=3, locks_max=12)
+        self.settings = ShareGroupSettings(delivery_count_limit=3, partition_max_record_locks=12)
         self.partition = SharePartition(0)
         self.now = 0
         self.log_start = 0
@@ -310,7 +310,7 @@ class Sharing(RuleBasedStateMachine):
             record.state = ACKNOWLEDGED if kind == ACCEPT else ARCHIVED
 
     def free(self, record: Model) -> None:
-        record.state = AVAILABLE if record.count < self.settings.deliveries_max else ARCHIVED
+        record.state = AVAILABLE if record.count < self.settings.delivery_count_limit else ARCHIVED
 
     @rule(passed=st.integers(1, 4))
     def wait(self, passed: int) -> None:
