@@ -15,6 +15,8 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.share_group_offsets import ShareGroupOffsetRequests
+from mqgateway.gateway.kafka.api.share_groups import ShareGroupRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
@@ -57,6 +59,8 @@ class KafkaService:
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }
