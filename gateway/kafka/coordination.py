@@ -16,6 +16,7 @@ from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
 from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.group_topics import GroupTopics
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.topics import Topics
 
 MINUTE = 60 * 1000
@@ -53,6 +54,7 @@ class Coordination:
             new_id=lambda: str(uuid.uuid4()),
             retention=lambda: options.file_reserved_time * HOUR,
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),
+            share_settings=lambda group_id: ShareGroupSettings(),
         )
         self._coordinated = Coordinated(operations, self.coordinator)
         operations.clients.reserve_groups(self._has_members)

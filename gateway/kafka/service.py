@@ -17,6 +17,8 @@ from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
 from mqgateway.gateway.kafka.api.share_fetch import ShareFetch
+from mqgateway.gateway.kafka.api.share_group_offsets import ShareGroupOffsetRequests
+from mqgateway.gateway.kafka.api.share_groups import ShareGroupRequests
 from mqgateway.gateway.kafka.api.share_requests import ShareRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
@@ -28,18 +30,9 @@ from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
-from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_reads import ShareReads
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
-
-
-class AnyGroup:
-    def settings(self, group: str) -> ShareGroupSettings:
-        return ShareGroupSettings(auto_offset_reset="earliest")
-
-    def is_gone(self, group: str) -> bool:
-        return False
 
 
 class KafkaService:
@@ -55,7 +48,7 @@ class KafkaService:
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
-        self._shares = shares = ShareCoordination(operations, topics, AnyGroup())
+        self._shares = shares = ShareCoordination(operations, topics, coordinator)
         sharing = ShareRequests(shares.table, shares.settings, access, topics, operations.clock)
         requests = TransactionRequests(operations, transactions, access, topics)
         self.handlers: Handlers = {
@@ -75,6 +68,8 @@ class KafkaService:
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Final
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.message import KAFKA_SHARE_TOPIC
-from mqgateway.gateway.broker.operations import Operations, TimedOffset, Use
+from mqgateway.gateway.broker.operations import OperationError, Operations, TimedOffset, Use
 from mqgateway.gateway.kafka.coordinated import Coordinated
+from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
+from mqgateway.gateway.kafka.share_groups.partitions import SharePartitionOffset
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import SharePartition
-from mqgateway.gateway.kafka.share_partitions.records import ShareKey
+from mqgateway.gateway.kafka.share_partitions.records import LEADER_EPOCH, ShareKey
+from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey
 from mqgateway.gateway.kafka.share_partitions.settings import BY_DURATION, EARLIEST
-from mqgateway.gateway.kafka.share_partitions.table import ShareTable
+from mqgateway.gateway.kafka.share_partitions.table import ShareTable, log_not_written
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 log = logging.getLogger(__name__)
@@ -30,33 +35,24 @@ _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?
 _PART_SECONDS: Final = (86400, 3600, 60, 1)
 
 
-class ShareGroupNames(Protocol):
-    """The share groups of a broker."""
-
-    def settings(self, group: str) -> ShareGroupSettings:
-        """Return the settings of a group, whether it exists or not."""
-        ...
-
-    def is_gone(self, group: str) -> bool:
-        """Return True if it is known that there is no such share group."""
-        ...
-
-
 class ShareCoordination:
-    """The share partitions of one broker."""
+    """The share partitions of one broker. `coordinator` has its share groups.
+
+    It is their `SharePartitionStates` too.
+    """
 
     def __init__(
         self,
         operations: Operations,
         topics: Topics,
-        groups: ShareGroupNames,
+        coordinator: Coordinator,
         records: RecordsLog | None = None,
     ) -> None:
         options = operations.store_options
         self._operations = operations
         self._clock = operations.clock
         self._topics = topics
-        self._groups = groups
+        self._coordinator = coordinator
         self._searches: dict[ShareKey, Deferred[None]] = {}
         self.table = ShareTable(
             operations.clock,
@@ -65,6 +61,7 @@ class ShareCoordination:
             retention=lambda: options.file_reserved_time * HOUR,
         )
         self._coordinated = Coordinated(operations, self.table)
+        coordinator.shares.attach(self)
         self.tick()
 
     def tick(self) -> None:
@@ -74,11 +71,45 @@ class ShareCoordination:
 
     def settings(self, group: str) -> ShareGroupSettings:
         """See `ShareGroupSource`."""
-        return self._groups.settings(group)
+        return self._coordinator.shares.settings(group)
 
     def is_gone(self, key: ShareKey) -> bool:
         """See `ShareGroupSource`."""
-        return self._topics.by_id(key.topic_id) is None or self._groups.is_gone(key.group)
+        coordinator = self._coordinator
+        has_no_group = coordinator.is_loaded and not coordinator.shares.is_share_group(key.group)
+        return has_no_group or self._topics.by_id(key.topic_id) is None
+
+    # The states of share groups
+
+    def describe(self, group_id: str) -> dict[TopicPartition, SharePartitionOffset]:
+        """See `SharePartitionStates`."""
+        return {(key.topic_id, key.partition): self._offset(key) for key in self.table.of_group(group_id)}
+
+    def _offset(self, key: ShareKey) -> SharePartitionOffset:
+        state, topic = self.table.get(key), self._topics.by_id(key.topic_id)
+        assert state is not None
+        lag = None
+        if topic is not None:
+            with suppress(OperationError):
+                permit = self._operations.gate.internal(Use.PULL)
+                ends = self._operations.batches.ends(permit, topic.store_name, key.partition)
+                lag = max(0, ends.high_watermark - state.start - state.done)
+        return SharePartitionOffset(state.start, LEADER_EPOCH, lag)
+
+    def alter(self, group_id: str, topic_id: bytes, partition: int, start_offset: int) -> Deferred[None]:
+        """See `SharePartitionStates`."""
+        return self.table.set_start(ShareKey(group_id, topic_id, partition), start_offset)
+
+    def delete(self, group_id: str, topic_id: bytes | None) -> Deferred[None]:
+        """See `SharePartitionStates`."""
+        keys = self.table.of_group(group_id)
+        return self.table.discard(key for key in keys if topic_id in (None, key.topic_id))
+
+    def release(self, group_id: str, member_id: str) -> None:
+        """See `SharePartitionStates`."""
+        self.table.close_session(MemberKey(group_id, member_id)).addErrback(log_not_written)
+
+    # Share partitions
 
     def partition(self, key: ShareKey, topic: Topic) -> SharePartition | None:
         """Return a share partition, which begins where the settings of its group say if it is new.

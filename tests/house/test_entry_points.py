@@ -17,6 +17,7 @@ WALL_TIME = {
     "gateway/kafka/consumer_groups/heartbeats.py": "written: when targets were computed",
     "gateway/kafka/coordinator/target_updates.py": "written: when targets were computed",
     "gateway/kafka/coordinator/group_writer.py": "written: the times of records of groups",
+    "gateway/kafka/share_groups/heartbeats.py": "written: when targets were computed",
     "gateway/kafka/coordinator/commits.py": "written: the times of commits, and their expiry after a restart",
     "gateway/kafka/coordinator/coordinator.py": "written: since when a group has its state",
     "gateway/kafka/coordinator/membership.py": "written: since when a group has its state",

@@ -5,7 +5,6 @@ Standard: `KafkaApis.handleAcknowledgements`, `KafkaApis.validateAcknowledgement
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
@@ -20,15 +19,14 @@ from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
-from mqgateway.gateway.kafka.share_partitions.partition import RENEW, Acknowledgement, Refused
+from mqgateway.gateway.kafka.share_partitions.partition import RENEW, Acknowledgement
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
 from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey, TopicPartitionId
-from mqgateway.gateway.kafka.share_partitions.table import ShareTable
+from mqgateway.gateway.kafka.share_partitions.table import ShareTable, log_not_written
 from mqgateway.gateway.kafka.topics import Admitted, Topics
-
-log = logging.getLogger(__name__)
 
 MEMBER_ID_MAX: Final = 36
 """Length of a member id, a UUID."""
@@ -168,7 +166,7 @@ class ShareRequests:
 
     def close(self, member: MemberKey) -> None:
         """Close a session, and free what its member has acquired."""
-        self.table.close_session(member).addErrback(log_not_freed, member)
+        self.table.close_session(member).addErrback(log_not_written)
 
 
 def are_valid(batches: Iterable[AcknowledgementBatch], kind_max: int, is_renewing: bool) -> bool:
@@ -184,12 +182,6 @@ def are_valid(batches: Iterable[AcknowledgementBatch], kind_max: int, is_renewin
             return False
         end = one.last_offset
     return True
-
-
-def log_not_freed(failure: Failure, member: MemberKey) -> None:
-    """Log that a member's records are freed, which is not written yet."""
-    failure.trap(NotWritten)
-    log.warning("that records of %s are free is not written: %s", member, failure.getErrorMessage())
 
 
 def _not_written(failure: Failure, errors: AckErrors, changed: Iterable[ShareKey]) -> AckErrors:

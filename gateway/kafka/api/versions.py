@@ -24,6 +24,8 @@ _METADATA_MIN = 7
 """Levels of `metadata.version`: of 4.4, and the oldest that clients of it accept."""
 _GROUP_LEVEL = 1
 """Level of `group.version`: consumer groups of KIP-848."""
+_SHARE_LEVEL = 2
+"""Level of `share.version`: share groups of KIP-932, with dead letters (KIP-1191)."""
 _TRANSACTION_LEVEL = 2
 """Level of `transaction.version`: each transaction has an epoch of its own (KIP-890)."""
 _LEVEL_0_SINCE = 4
@@ -63,6 +65,7 @@ class Versions:
             supported_features=[
                 SupportedFeatureKey("group.version", int(call.version < _LEVEL_0_SINCE), _GROUP_LEVEL),
                 SupportedFeatureKey("metadata.version", _METADATA_MIN, _METADATA_LEVEL),
+                SupportedFeatureKey("share.version", int(call.version < _LEVEL_0_SINCE), _SHARE_LEVEL),
                 SupportedFeatureKey(
                     "transaction.version", int(call.version < _LEVEL_0_SINCE), _TRANSACTION_LEVEL
                 ),
@@ -71,6 +74,7 @@ class Versions:
             finalized_features=[
                 FinalizedFeatureKey("group.version", _GROUP_LEVEL, _GROUP_LEVEL),
                 FinalizedFeatureKey("metadata.version", _METADATA_LEVEL, _METADATA_LEVEL),
+                FinalizedFeatureKey("share.version", _SHARE_LEVEL, _SHARE_LEVEL),
                 FinalizedFeatureKey("transaction.version", _TRANSACTION_LEVEL, _TRANSACTION_LEVEL),
             ],
         )

@@ -25,7 +25,6 @@ from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, AssignmentState, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.reconciliation import reconciled
 from mqgateway.gateway.kafka.consumer_groups.requests import (
-    Refused,
     check,
     check_epoch,
     former_self,
@@ -37,11 +36,13 @@ from mqgateway.gateway.kafka.consumer_groups.requests import (
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions, Shows
 from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group import Group
 from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances, write_error
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.target_updates import TargetUpdates
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
@@ -114,7 +115,7 @@ class Heartbeats:
             if made is None:
                 raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "There are too many groups.")
             return made
-        if not group.is_vacant:
+        if not isinstance(group, Group) or not group.is_vacant:
             raise Refused(not_found, f"Group {request.group_id} is not a consumer group.")
         return self._rebalances.convert(group)
 

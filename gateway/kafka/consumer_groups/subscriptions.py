@@ -12,9 +12,9 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, ResolvedRegex
-from mqgateway.gateway.kafka.consumer_groups.requests import Refused
-from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey
 from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRunner
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.pattern_syntax import PatternError
@@ -74,13 +74,7 @@ class GroupSubscriptions:
 
         If the group has become too large, it keeps the topics that it had.
         """
-        if group.topics_version == self._catalog.version:
-            return False
-        try:
-            return group.refresh_topics(self._catalog, self._settings.group_partitions_max)
-        except SubscriptionTooLarge as error:
-            log.warning("%s New topics and partitions are left out.", error)
-            return False
+        return group.follow_topics(self._catalog, self._settings.group_partitions_max)
 
     def look_up(self, group: ModernGroup) -> bool:
         """Look up the topics of a group whose subscriptions have changed; return True if they have.

@@ -6,6 +6,7 @@ Standard: `ModernGroup`.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from enum import Enum, auto
@@ -13,6 +14,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mqgateway.gateway.kafka.coordinator.member import MemberTally
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog, TopicInfo, TopicPartition
+
+log = logging.getLogger(__name__)
 
 INT_MAX = 2**31 - 1
 START_EPOCH = 1
@@ -187,6 +190,19 @@ class AssignedGroup(Generic[M]):
         has_changed = metadata_hash != self.metadata_hash
         self.metadata_hash = metadata_hash
         return has_changed
+
+    def follow_topics(self, catalog: TopicCatalog, partitions_max: int) -> bool:
+        """Look up the topics again if any topic has changed; return True if that changed the group.
+
+        If the group has become too large, it keeps the topics that it had.
+        """
+        if self.topics_version == catalog.version:
+            return False
+        try:
+            return self.refresh_topics(catalog, partitions_max)
+        except SubscriptionTooLarge as error:
+            log.warning("%s New topics and partitions are left out.", error)
+            return False
 
 
 def _hash(topics: Iterable[tuple[str, TopicInfo]]) -> int:

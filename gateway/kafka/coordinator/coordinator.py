@@ -33,6 +33,9 @@ from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.share_groups.service import ShareGroups
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +51,7 @@ class Coordinator:
     """Groups and their offsets. `new_id` returns the random part of a member's id, `catalog` has the topics.
 
     `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
-    after another.
+    after another. `share_settings` returns the settings of a share group, by its id.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Coordinator:
         new_id: Callable[[], str],
         retention: Callable[[], int],
         run_steps: Runner[None],
+        share_settings: Callable[[str], ShareGroupSettings],
     ) -> None:
         self.settings = settings
         self.is_loaded = False
@@ -84,6 +88,16 @@ class Coordinator:
             catalog,
             run_steps,
             new_id,
+        )
+        self.shares = ShareGroups(
+            settings,
+            share_settings,
+            clock,
+            self.groups,
+            self._deadlines,
+            self._journal,
+            catalog,
+            run_steps,
         )
         self.membership = Membership(
             settings, clock, self.groups, self._rebalances, new_id, self.consumers.retire
@@ -115,6 +129,7 @@ class Coordinator:
                 self._rebalances.abandon(group)
         self.groups.clear()
         self.consumers.clear()
+        self.shares.clear()
         self.commits.abandon()
         self.offsets.clear()
         self.pending.clear()
@@ -140,6 +155,8 @@ class Coordinator:
         for group in self.groups:
             if isinstance(group, ModernGroup):
                 self.consumers.restore(group)
+            elif isinstance(group, ShareGroup):
+                self.shares.restore(group)
             else:
                 for member in group.members.values():
                     self._rebalances.expect(group, member)
@@ -169,6 +186,7 @@ class Coordinator:
                 self.groups.put(read_group(place, value, self.groups.tally))
         else:
             self.consumers.replay(key, value)
+            self.shares.replay(key, value)
 
     def _restore(self, group_id: str) -> None:
         """Enter offsets in the shared table, whose file may be older than the log."""
@@ -192,6 +210,7 @@ class Coordinator:
         if now >= self._follow_due:
             self._follow_due = now + FOLLOW_INTERVAL
             self.consumers.repeat_writes()
+            self.shares.repeat_writes()
             self._works.setdefault("follow", self.commits.follow())
         if now >= self._expire_due:
             self._expire_due = now + self.settings.expiry_interval

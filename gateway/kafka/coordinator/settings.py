@@ -18,7 +18,7 @@ class GroupSettings:
     `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are of
     consumer groups (KIP-848); the members of one subscribe to `group_partitions_max` topics and partitions
     at most, by `group_regexes_max` regular expressions. The topics of a regular expression are searched again
-    `regex_refresh_interval` after topics have changed.
+    `regex_refresh_interval` after topics have changed. `share_max_size` limits the members of a share group.
     """
 
     min_session_timeout: int = 6000
@@ -37,6 +37,7 @@ class GroupSettings:
     group_partitions_max: int = 10_000
     group_regexes_max: int = 50
     regex_refresh_interval: int = 10_000
+    share_max_size: int = 200
     offset_metadata_max: int = 4096
     offsets_max: int = 1_000_000
     offsets_retention: int = 7 * DAY

@@ -45,6 +45,10 @@ class SharePartitionStates(Protocol):
         """Forget all partitions of a topic, or of the group if the topic is None."""
         ...
 
+    def release(self, group_id: str, member_id: str) -> None:
+        """Free the records of a member that is no longer in its group."""
+        ...
+
 
 class SharePartitionsInMemory:
     """States of share partitions in memory. `ends` are the offsets after the last records."""
@@ -73,3 +77,6 @@ class SharePartitionsInMemory:
         }
         if kept:
             self.starts[group_id] = kept
+
+    def release(self, group_id: str, member_id: str) -> None:
+        """See `SharePartitionStates`."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.ranges import (
     Change,
@@ -40,14 +41,6 @@ _STATES: Final = {
     REJECT: RecordState.ARCHIVED,
 }
 NEVER: Final = 2**63 - 1
-
-
-class Refused(Exception):
-    """Acknowledgements that are refused, none of which counts."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class Acquisition(NamedTuple):

@@ -20,7 +20,6 @@ from mqgateway.gateway.kafka.codec.messages.share_update_key import ShareUpdateK
 from mqgateway.gateway.kafka.codec.messages.share_update_value import ShareUpdateValue
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
-from mqgateway.gateway.kafka.node import LEADER_EPOCH
 from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange, RecordState
 
 SNAPSHOT: Final = 0
@@ -28,6 +27,8 @@ UPDATE: Final = 1
 """Kinds of records, the versions of their keys."""
 SCHEMA_VERSION: Final = 0
 """The only version of the schemas."""
+LEADER_EPOCH: Final = 0
+"""The leader epoch of partitions, which are not led by another broker."""
 
 
 class ShareKey(NamedTuple):

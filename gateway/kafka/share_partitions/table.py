@@ -95,6 +95,7 @@ class ShareTable:
         self._retention = retention
         self._journal = RecordJournal(records, "share partitions")
         self._entries: dict[ShareKey, ShareEntry] = {}
+        self._groups: dict[str, set[ShareKey]] = {}
         self._deadlines = Deadlines()
         self._sweep: Iterator[None] = iter(())
         self._sweep_due = elapsed_millis(clock) + SWEEP_INTERVAL
@@ -108,6 +109,7 @@ class ShareTable:
         """Forget all share partitions: this broker has not got them, or has to read them again."""
         self.is_loaded = False
         self._entries.clear()
+        self._groups.clear()
         self._deadlines.clear()
         self._sweep = iter(())
         self._journal.abandon(NotWritten(ErrorCode.NOT_COORDINATOR, "this broker is not the coordinator"))
@@ -149,7 +151,7 @@ class ShareTable:
             start = update.start
             batches += update.batches
         partition = SharePartition.restored(start, batches)
-        self._entries[key] = ShareEntry(partition, state.created, state.snapshot)
+        self._add(key, ShareEntry(partition, state.created, state.snapshot))
 
     # Share partitions
 
@@ -158,9 +160,22 @@ class ShareTable:
         entry = self._entries.get(key)
         return None if entry is None else entry.partition
 
-    def of_group(self, group: str) -> dict[ShareKey, SharePartition]:
+    def of_group(self, group: str) -> list[ShareKey]:
         """Return the share partitions of a group."""
-        return {key: entry.partition for key, entry in self._entries.items() if key.group == group}
+        return list(self._groups.get(group, ()))
+
+    def _add(self, key: ShareKey, entry: ShareEntry) -> ShareEntry:
+        self._entries[key] = entry
+        self._groups.setdefault(key.group, set()).add(key)
+        return entry
+
+    def _remove(self, key: ShareKey) -> None:
+        del self._entries[key]
+        self._deadlines.cancel(key)
+        keys = self._groups[key.group]
+        keys.discard(key)
+        if not keys:
+            del self._groups[key.group]
 
     def begin(self, key: ShareKey, start: int) -> SharePartition | None:
         """Begin a share partition at an offset; return None if there are as many as are allowed."""
@@ -170,7 +185,7 @@ class ShareTable:
         if len(self._entries) >= PARTITIONS_MAX:
             log.warning("share partition %s is refused: there are %d already", key, len(self._entries))
             return None
-        entry = self._entries[key] = ShareEntry(SharePartition(start), self._clock.millis())
+        entry = self._add(key, ShareEntry(SharePartition(start), self._clock.millis()))
         self._write_unawaited([key])
         return entry.partition
 
@@ -178,7 +193,7 @@ class ShareTable:
         """Begin a share partition anew at an offset; fires once that is durable. Fails with `NotWritten`."""
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = ShareEntry(SharePartition(start), self._clock.millis())
+            entry = self._add(key, ShareEntry(SharePartition(start), self._clock.millis()))
         entry.partition, entry.needs_snapshot = SharePartition(start), True
         self.waiters.wake(key)
         return self.write([key])
@@ -187,8 +202,8 @@ class ShareTable:
         """Remove share partitions; fires once that is durable. Fails with `NotWritten`."""
         records = Records()
         for key in keys:
-            if self._entries.pop(key, None) is not None:
-                self._deadlines.cancel(key)
+            if key in self._entries:
+                self._remove(key)
                 records.add(snapshot_key(key), None)
                 records.add(update_key(key), None)
                 self.waiters.wake(key)
@@ -273,7 +288,7 @@ class ShareTable:
         return failure
 
     def _write_unawaited(self, keys: Iterable[ShareKey]) -> None:
-        self.write(keys).addErrback(_log_not_written)
+        self.write(keys).addErrback(log_not_written)
 
     # Time
 
@@ -300,7 +315,7 @@ class ShareTable:
         """Remove the share partitions whose topic or group is gone."""
         for key in tuple(self._entries):
             if self._source.is_gone(key):
-                self.discard([key]).addErrback(_log_not_written)
+                self.discard([key]).addErrback(log_not_written)
             yield
 
 
@@ -310,6 +325,7 @@ def _first_error(failure: Failure) -> Failure:
     return reason
 
 
-def _log_not_written(failure: Failure) -> None:
+def log_not_written(failure: Failure) -> None:
+    """Log that changes of share partitions are not written yet."""
     failure.trap(NotWritten)
     log.warning("the state of share partitions is not written: %s", failure.getErrorMessage())

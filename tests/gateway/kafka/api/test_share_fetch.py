@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,10 +16,20 @@ from mqgateway.gateway.kafka.codec.messages.share_fetch_request import (
     ForgottenTopic,
     ShareFetchRequest,
 )
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import ACCEPT, REJECT, RELEASE, RENEW
 from tests.gateway.kafka.api.test_metadata import create
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
 from tests.support.gateway.kafka.requests import batch_of_values, produce_request, produced, values_in
+
+
+@contextmanager
+def share_scene(**settings: Any) -> Iterator[KafkaScene]:
+    """Yield a test server whose share groups begin with the first record."""
+    with kafka_scene() as scene:
+        create(scene.client(), "other")  # the first connection starts the front end
+        scene.set_share_groups(ShareGroupSettings(auto_offset_reset="earliest", **settings))
+        yield scene
 
 
 def fill(scene: KafkaScene, client: KafkaClient, count: int, partition: int = 0) -> None:
@@ -73,7 +85,7 @@ def acquired(answer: Any) -> list[tuple[int, int, int]]:
 
 
 def test_records_are_acquired_and_acknowledged_by_the_next_request() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a")
         fill(scene, client, 3)
@@ -88,7 +100,7 @@ def test_records_are_acquired_and_acknowledged_by_the_next_request() -> None:
 
 
 def test_members_share_a_partition() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         one, two = scene.client(), scene.client()
         topic_id = create(one, "a")
         for _ in range(2):
@@ -99,7 +111,7 @@ def test_members_share_a_partition() -> None:
 
 
 def test_no_more_records_come_than_wanted_in_the_mode_for_it() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a")
         fill(scene, client, 5)
@@ -108,7 +120,7 @@ def test_no_more_records_come_than_wanted_in_the_mode_for_it() -> None:
 
 
 def test_a_fetch_waits_for_records() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client, other = scene.client(), scene.client()
         topic_id = create(client, "a")
         request = share_fetch(topic_id, wait=5000)
@@ -125,7 +137,7 @@ def test_a_fetch_waits_for_records() -> None:
 
 
 def test_a_fetch_waits_for_records_that_others_free() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         one, two, three = scene.client(), scene.client(), scene.client()
         topic_id = create(one, "a")
         fill(scene, one, 2)
@@ -143,7 +155,7 @@ def test_a_fetch_waits_for_records_that_others_free() -> None:
 
 
 def test_the_end_of_a_session_frees_records() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         one, two = scene.client(), scene.client()
         topic_id = create(one, "a")
         fill(scene, one, 3)
@@ -157,7 +169,7 @@ def test_the_end_of_a_session_frees_records() -> None:
 
 
 def test_locks_are_renewed() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         one, two = scene.client(), scene.client()
         topic_id = create(one, "a")
         fill(scene, one, 2)
@@ -183,7 +195,7 @@ def test_locks_are_renewed() -> None:
     ],
 )
 def test_wrong_requests_are_refused(change: dict[str, Any], code: ErrorCode) -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         request = share_fetch(create(client, "a"))
         for name, value in change.items():
@@ -192,7 +204,7 @@ def test_wrong_requests_are_refused(change: dict[str, Any], code: ErrorCode) -> 
 
 
 def test_wrong_epochs_are_refused() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a")
         assert client.ask(share_fetch(topic_id)).error_code == 0
@@ -216,7 +228,7 @@ def test_wrong_epochs_are_refused() -> None:
     ],
 )
 def test_wrong_acknowledgements_are_refused(acks: list[AcknowledgementBatch], code: ErrorCode) -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a")
         fill(scene, client, 3)
@@ -227,7 +239,7 @@ def test_wrong_acknowledgements_are_refused(acks: list[AcknowledgementBatch], co
 
 
 def test_unknown_topics_and_partitions_have_errors() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a")
         assert only(client.ask(share_fetch(b"x" * 16))).error_code == ErrorCode.UNKNOWN_TOPIC_ID
@@ -236,7 +248,7 @@ def test_unknown_topics_and_partitions_have_errors() -> None:
 
 
 def test_forgotten_partitions_are_not_fetched() -> None:
-    with kafka_scene() as scene:
+    with share_scene() as scene:
         client = scene.client()
         topic_id = create(client, "a", 2)
         client.ask(share_fetch(topic_id))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions.partition import (
     ACCEPT,
@@ -19,7 +20,6 @@ from mqgateway.gateway.kafka.share_partitions.partition import (
     RENEW,
     Acknowledgement,
     Acquisition,
-    Refused,
     SharePartition,
 )
 from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange, RecordState
