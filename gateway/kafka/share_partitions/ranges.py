@@ -83,7 +83,7 @@ def merged(ranges: Iterable[OffsetRange]) -> list[OffsetRange]:
     """Return ranges in their order, with equal neighbours as one."""
     found: list[OffsetRange] = []
     for one in ranges:
-        if found and found[-1][2:] == one[2:]:
+        if found and found[-1].last + 1 == one.first and found[-1][2:] == one[2:]:
             one = one._replace(first=found.pop().first)
         found.append(one)
     return found
