@@ -28,7 +28,7 @@ def share_scene(**settings: Any) -> Iterator[KafkaScene]:
     """Yield a test server whose share groups begin with the first record."""
     with kafka_scene() as scene:
         create(scene.client(), "other")  # the first connection starts the front end
-        scene.set_share_groups(ShareGroupSettings(auto_offset_reset="earliest", **settings))
+        scene.set_share_groups(ShareGroupSettings(**{"auto_offset_reset": "earliest", **settings}))
         yield scene
 
 
