@@ -142,6 +142,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.clock",
         "engine.steps",
     ),
+    "gateway.kafka.share_partitions": (
+        "gateway.kafka.share_partitions",
+        "gateway.kafka.share_groups",
+        "gateway.kafka.coordinator",
+        "gateway.kafka.codec",
+        "engine.record_batches",
+        "engine.clock",
+    ),
     "gateway.kafka.share_groups": (
         "gateway.kafka.share_groups",
         "gateway.kafka.coordinator",

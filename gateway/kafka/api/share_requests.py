@@ -1,4 +1,4 @@
-"""What ShareFetch and ShareAcknowledge have in common: checks, acknowledgements, the end of sessions.
+"""Checks, acknowledgements and the end of sessions, for ShareFetch and ShareAcknowledge.
 
 Standard: `KafkaApis.handleAcknowledgements`, `KafkaApis.validateAcknowledgementBatches`.
 """
@@ -46,18 +46,28 @@ class AcknowledgedPartition(Protocol):
     """A partition of a request, of either API."""
 
     @property
-    def partition_index(self) -> int: ...
+    def partition_index(self) -> int:
+        """Number of the partition."""
+        ...
+
     @property
-    def acknowledgement_batches(self) -> Sequence[AcknowledgementBatch]: ...
+    def acknowledgement_batches(self) -> Sequence[AcknowledgementBatch]:
+        """Acknowledgements in the order of their offsets."""
+        ...
 
 
 class AcknowledgedTopic(Protocol):
     """A topic of a request, of either API."""
 
     @property
-    def topic_id(self) -> bytes: ...
+    def topic_id(self) -> bytes:
+        """Id of the topic."""
+        ...
+
     @property
-    def partitions(self) -> Sequence[AcknowledgedPartition]: ...
+    def partitions(self) -> Sequence[AcknowledgedPartition]:
+        """Partitions of the topic."""
+        ...
 
 
 class AckError(NamedTuple):

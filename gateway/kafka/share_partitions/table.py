@@ -190,7 +190,7 @@ class ShareTable:
         return entry.partition
 
     def set_start(self, key: ShareKey, start: int) -> Deferred[None]:
-        """Begin a share partition anew at an offset; fires once that is durable. Fails with `NotWritten`."""
+        """Begin a share partition again at an offset; fires once that is durable. Fails with `NotWritten`."""
         entry = self._entries.get(key)
         if entry is None:
             entry = self._add(key, ShareEntry(SharePartition(start), self._clock.millis()))
