@@ -204,23 +204,28 @@ class Groups:
         return group
 
     def share_heartbeat(
+        self, member_id: str = "m", epoch: int = 0, **more: Any
+    ) -> ShareGroupHeartbeatResponse:
+        """Send a heartbeat of a share group that is answered at once; return its answer."""
+        [answer] = self.send_share_heartbeat(member_id, epoch, **more)
+        return answer
+
+    def send_share_heartbeat(
         self,
         member_id: str = "m",
         epoch: int = 0,
         *,
         group: str = "g",
         topics: Sequence[str] | None = None,
-        rack: str | None = None,
-    ) -> ShareGroupHeartbeatResponse:
-        """Send a heartbeat of a share group that is answered at once; return its answer."""
+    ) -> list[ShareGroupHeartbeatResponse]:
+        """Send a heartbeat; return the list of answers. One that joins subscribes to `orders`."""
         names = ["orders"] if epoch == 0 and topics is None else topics
-        request = ShareGroupHeartbeatRequest(group, member_id, epoch, rack, names)
+        request = ShareGroupHeartbeatRequest(group, member_id, epoch, None, names)
         answered: list[ShareGroupHeartbeatResponse] = []
         self.coordinator.shares.heartbeats.heartbeat(request, RequestSender("c", "/127.0.0.1")).addCallback(
             answered.append
         )
-        [answer] = answered
-        return answer
+        return answered
 
     def join(
         self,
