@@ -35,6 +35,7 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
@@ -91,6 +92,7 @@ class Groups:
         self.log = log if log is not None else MemoryRecordsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
         self.catalog = catalog or TopicsInMemory({"orders": 4})
+        self.consumer_settings = ConsumerGroupSettings()
         self.share_settings = ShareGroupSettings()
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
@@ -103,6 +105,7 @@ class Groups:
             new_id=lambda: str(next(numbers)),
             retention=lambda: 3 * DAY,
             run_steps=self._run_steps,
+            consumer_settings=lambda group_id: self.consumer_settings,
             share_settings=lambda group_id: self.share_settings,
         )
         for _ in self.coordinator.load():
