@@ -1,8 +1,8 @@
-"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics and of the broker.
+"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics, groups and the broker.
 
-Settings of a topic are those of `engine.tables.kafka_configs`. Of the broker's settings those are shown that
-clients and tools read; two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
-`ConfigurationControlManager`.
+Settings of a topic are those of `engine.tables.kafka_configs`; `group_configs` has those of groups. Of the
+broker's settings those are shown that clients and tools read; two can be changed. Standard: `ConfigHelper`,
+`ConfigAdminManager`, `ConfigurationControlManager`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.group_configs import GROUP_RESOURCE, GroupConfigs
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
@@ -76,6 +77,7 @@ class Configs:
         self._operations = operations
         self._topics = topics
         self._node = node
+        self._groups = GroupConfigs(operations)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -101,6 +103,8 @@ class Configs:
                 rows = list(self._topic_rows(call, name))
             elif kind == BROKER_RESOURCE:
                 rows = list(self._broker_rows(call, name))
+            elif kind == GROUP_RESOURCE:
+                rows = list(self._groups.rows(call, name))
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
@@ -232,6 +236,8 @@ class Configs:
                 self._change_topic(call, name, changes, only_check, replaces)
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
+            elif kind == GROUP_RESOURCE:
+                self._groups.change(call, name, changes, only_check, replaces)
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:

@@ -33,6 +33,7 @@ from mqgateway.gateway.kafka.consumer_groups.requests import (
     owned_partitions,
     updated,
 )
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions, Shows
 from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
@@ -54,11 +55,15 @@ Response = ConsumerGroupHeartbeatResponse
 
 
 class Heartbeats:
-    """Heartbeats to the groups of one coordinator. `new_id` returns an id for a member without one."""
+    """Heartbeats to the groups of one coordinator.
+
+    `settings_of` returns the settings of a group, `new_id` an id for a member without one.
+    """
 
     def __init__(
         self,
         settings: GroupSettings,
+        settings_of: Callable[[str], ConsumerGroupSettings],
         clock: Clock,
         groups: KafkaGroupTable,
         deadlines: Deadlines,
@@ -69,6 +74,7 @@ class Heartbeats:
         new_id: Callable[[], str],
     ) -> None:
         self._settings = settings
+        self._settings_of = settings_of
         self._clock = clock
         self._groups = groups
         self._deadlines = deadlines
@@ -136,7 +142,7 @@ class Heartbeats:
         self._reconcile(group, member, owned)
         self.expect(group, member)
         shows_assignment = request.member_epoch == 0 or is_full(request) or before != member.position.assigned
-        return self._answer(member, shows_assignment)
+        return self._answer(group, member, shows_assignment)
 
     def _joining(self, group: ModernGroup, request: Request, client: RequestSender) -> ModernMember:
         """Return a member that joins: one that begins again, or a new one. Raises `Refused`."""
@@ -200,7 +206,7 @@ class Heartbeats:
         if position != member.position:
             group.move(member, position)
 
-    def _answer(self, member: ModernMember, shows_assignment: bool) -> Response:
+    def _answer(self, group: ModernGroup, member: ModernMember, shows_assignment: bool) -> Response:
         assignment = None
         if shows_assignment:
             topics = by_topic(member.position.assigned)
@@ -208,7 +214,7 @@ class Heartbeats:
         return Response(
             member_id=member.id,
             member_epoch=member.position.epoch,
-            heartbeat_interval_ms=self._settings.consumer_heartbeat_interval,
+            heartbeat_interval_ms=self._settings_of(group.id).heartbeat_interval,
             assignment=assignment,
         )
 
@@ -227,7 +233,7 @@ class Heartbeats:
     def expect(self, group: ModernGroup, member: ModernMember) -> None:
         """Expect the next heartbeat of a member within the session timeout. If it has to give up partitions,
         expect that within its rebalance timeout, from the answer that said so."""
-        self._expect(group, member, "session", self._settings.consumer_session_timeout)
+        self._expect(group, member, "session", self._settings_of(group.id).session_timeout)
         if member.position.state is not AssignmentState.UNREVOKED_PARTITIONS:
             self._deadlines.cancel(("revocation", group.id, member.id))
         elif ("revocation", group.id, member.id) not in self._deadlines:

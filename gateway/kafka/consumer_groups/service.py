@@ -8,6 +8,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.heartbeats import Heartbeats
 from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS, replay
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions
 from mqgateway.gateway.kafka.consumer_groups.targets import computed_targets
 from mqgateway.gateway.kafka.coordinator.assigned_group import Kind
@@ -22,11 +23,15 @@ from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 
 
 class ConsumerGroups:
-    """The consumer groups of one coordinator, in the table that has its classic ones too."""
+    """The consumer groups of one coordinator, in the table that has groups of other types too.
+
+    `settings_of` returns the settings of a group, by its id.
+    """
 
     def __init__(
         self,
         settings: GroupSettings,
+        settings_of: Callable[[str], ConsumerGroupSettings],
         clock: Clock,
         groups: KafkaGroupTable,
         deadlines: Deadlines,
@@ -46,11 +51,12 @@ class ConsumerGroups:
             deadlines,
             self.writer,
             run_steps,
-            lambda group_id: settings.consumer_assignment_interval,
+            lambda group_id: settings_of(group_id).assignment_interval,
             computed_targets,
         )
         self.heartbeats = Heartbeats(
             settings,
+            settings_of,
             clock,
             groups,
             deadlines,

@@ -11,6 +11,7 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.service import ConsumerGroups
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group
@@ -51,7 +52,7 @@ class Coordinator:
     """Groups and their offsets. `new_id` returns the random part of a member's id, `catalog` has the topics.
 
     `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
-    after another. `share_settings` returns the settings of a share group, by its id.
+    after another. `consumer_settings` and `share_settings` return the settings of a group, by its id.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Coordinator:
         new_id: Callable[[], str],
         retention: Callable[[], int],
         run_steps: Runner[None],
+        consumer_settings: Callable[[str], ConsumerGroupSettings],
         share_settings: Callable[[str], ShareGroupSettings],
     ) -> None:
         self.settings = settings
@@ -80,6 +82,7 @@ class Coordinator:
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
         self.consumers = ConsumerGroups(
             settings,
+            consumer_settings,
             clock,
             self.groups,
             self._deadlines,

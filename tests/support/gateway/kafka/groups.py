@@ -35,6 +35,7 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
@@ -91,6 +92,7 @@ class Groups:
         self.log = log if log is not None else MemoryRecordsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
         self.catalog = catalog or TopicsInMemory({"orders": 4})
+        self.consumer_settings = ConsumerGroupSettings()
         self.share_settings = ShareGroupSettings()
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
@@ -103,6 +105,7 @@ class Groups:
             new_id=lambda: str(next(numbers)),
             retention=lambda: 3 * DAY,
             run_steps=self._run_steps,
+            consumer_settings=lambda group_id: self.consumer_settings,
             share_settings=lambda group_id: self.share_settings,
         )
         for _ in self.coordinator.load():
@@ -204,23 +207,28 @@ class Groups:
         return group
 
     def share_heartbeat(
+        self, member_id: str = "m", epoch: int = 0, **more: Any
+    ) -> ShareGroupHeartbeatResponse:
+        """Send a heartbeat of a share group that is answered at once; return its answer."""
+        [answer] = self.send_share_heartbeat(member_id, epoch, **more)
+        return answer
+
+    def send_share_heartbeat(
         self,
         member_id: str = "m",
         epoch: int = 0,
         *,
         group: str = "g",
         topics: Sequence[str] | None = None,
-        rack: str | None = None,
-    ) -> ShareGroupHeartbeatResponse:
-        """Send a heartbeat of a share group that is answered at once; return its answer."""
+    ) -> list[ShareGroupHeartbeatResponse]:
+        """Send a heartbeat; return the list of answers. One that joins subscribes to `orders`."""
         names = ["orders"] if epoch == 0 and topics is None else topics
-        request = ShareGroupHeartbeatRequest(group, member_id, epoch, rack, names)
+        request = ShareGroupHeartbeatRequest(group, member_id, epoch, None, names)
         answered: list[ShareGroupHeartbeatResponse] = []
         self.coordinator.shares.heartbeats.heartbeat(request, RequestSender("c", "/127.0.0.1")).addCallback(
             answered.append
         )
-        [answer] = answered
-        return answer
+        return answered
 
     def join(
         self,
