@@ -33,10 +33,10 @@ class Scene(NamedTuple):
     address: str
     topic: str
 
-    def produce(self, first: int, count: int, **options: bool) -> list[str]:
+    def produce(self, first: int, count: int, *, apart: bool = False) -> list[str]:
         """Send numbered values; return them."""
         values = [f"value-{number}" for number in range(first, first + count)]
-        self.program.produce(self.address, self.topic, values, **options)
+        self.program.produce(self.address, self.topic, values, apart=apart)
         return values
 
     def join(
@@ -82,13 +82,13 @@ def test_released_record_comes_again_and_rejected_one_does_not(scene: Scene) -> 
     scene.produce(0, 3)
     member = scene.join(is_explicit=True)
     accepted, released, rejected = member.receive(3)
-    assert {one.count for one in (accepted, released, rejected)} == {1}
+    assert {one.deliveries for one in (accepted, released, rejected)} == {1}
     member.acknowledge(accepted, "ACCEPT")
     member.acknowledge(released, "RELEASE")
     member.acknowledge(rejected, "REJECT")
     assert member.commit() == []
     [again] = member.receive(1)
-    assert again == released._replace(count=2)
+    assert again == released._replace(deliveries=2)
     member.acknowledge(again, "ACCEPT")
     assert member.commit() == []
     assert member.poll(QUIET_MILLIS) == []
@@ -100,7 +100,7 @@ def test_record_that_is_always_released_comes_five_times(scene: Scene) -> None:
     member = scene.join(is_explicit=True)
     for count in range(1, 6):
         [one] = member.receive(1)
-        assert one.count == count
+        assert one.deliveries == count
         member.acknowledge(one, "RELEASE")
         assert member.commit() == []
     assert member.poll(QUIET_MILLIS) == []
@@ -140,7 +140,7 @@ def test_records_of_a_closed_member_come_at_once(scene: Scene) -> None:
     leaves.close()
     stays = scene.join(is_explicit=True)
     found = stays.receive(3, 10.0)
-    assert [(one.offset, one.count) for one in found] == [(1, 2), (2, 2), (3, 2)]
+    assert [(one.offset, one.deliveries) for one in found] == [(1, 2), (2, 2), (3, 2)]
     stays.close()
 
 
@@ -152,7 +152,7 @@ def test_records_of_a_killed_member_come_again(scene: Scene, peers: Peers) -> No
     dies.kill()
     stays = scene.join(is_explicit=True)
     found = stays.receive(2)
-    assert [(one.offset, one.count) for one in found] == [(0, 2), (1, 2)]
+    assert [(one.offset, one.deliveries) for one in found] == [(0, 2), (1, 2)]
     stays.close()
 
 
@@ -166,7 +166,7 @@ def test_locks_end_unless_they_are_renewed(program: ShareProgram, server: KafkaS
     keeps.acknowledge(renewed, "RENEW")
     assert keeps.commit() == []
     [again] = waits.receive(1)
-    assert (again.offset, again.count) == (1, 2)
+    assert (again.offset, again.deliveries) == (1, 2)
     for member in (keeps, waits):
         member.close()
 
@@ -202,4 +202,4 @@ def test_restart_of_the_broker_keeps_acknowledgements(
         server.start()
         other = scene.join(is_explicit=True)
         found = other.receive(3, 90.0)
-        assert [(one.offset, one.count) for one in found] == [(2, 2), (4, 1), (5, 1)]
+        assert [(one.offset, one.deliveries) for one in found] == [(2, 2), (4, 1), (5, 1)]

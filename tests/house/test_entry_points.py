@@ -18,7 +18,7 @@ WALL_TIME = {
     "gateway/kafka/coordinator/target_updates.py": "written: when targets were computed",
     "gateway/kafka/coordinator/group_writer.py": "written: the times of records of groups",
     "gateway/kafka/share_groups/heartbeats.py": "written: when targets were computed",
-    "gateway/kafka/share_coordination.py": "compared with the times of records: groups that begin some time ago",
+    "gateway/kafka/share_coordination.py": "compared with times of records: groups may begin in the past",
     "gateway/kafka/share_partitions/table.py": "written: the times of states and of their records",
     "gateway/kafka/coordinator/commits.py": "written: the times of commits, and their expiry after a restart",
     "gateway/kafka/coordinator/coordinator.py": "written: since when a group has its state",

@@ -25,7 +25,7 @@ class Shared(NamedTuple):
     partition: int
     offset: int
     value: str
-    count: int
+    deliveries: int
 
 
 class ShareProgram(Driver):

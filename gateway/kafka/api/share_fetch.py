@@ -77,7 +77,7 @@ class ShareFetch:
         places = () if session is None or not is_full else tuple(session.partitions)
         both: Deferred[list[Any]] = gatherResults([found, done])
         lock_duration = self._requests.settings(member.group).record_lock_duration
-        return both.addCallback(lambda results: _answer(places, *results, lock_duration))
+        return both.addCallback(_answer, places, lock_duration)
 
     def _session(self, call: KafkaCall, request: ShareFetchRequest, member: MemberKey) -> ShareSession | None:
         """Return the session of a request, None for its last one. Raises `ShareSessionError`."""
@@ -169,10 +169,13 @@ def _acknowledging(request: ShareFetchRequest) -> list[FetchTopic]:
     return topics
 
 
-def _answer(
-    places: Sequence[TopicPartitionId], found: Outcome, errors: AckErrors, lock_duration: int
-) -> ShareFetchResponse:
-    """Return the answer: the partitions with records, errors or acknowledgements, and those in `places`."""
+def _answer(results: list[Any], places: Sequence[TopicPartitionId], lock_duration: int) -> ShareFetchResponse:
+    """Return the answer: the partitions with records, errors or acknowledgements, and those in `places`.
+
+    `results` are the outcomes of the read and of the acknowledgements.
+    """
+    found: Outcome = results[0]
+    errors: AckErrors = results[1]
     partitions = {place: PartitionData(place.partition) for place in (*places, *errors)}
     for key, records in found.items():
         place = TopicPartitionId(key.topic_id, key.partition)

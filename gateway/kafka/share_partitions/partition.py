@@ -103,11 +103,11 @@ class SharePartition:
         """Return the batches of which the state can be restored. Records that are acquired are available
         then, as if their members had not got them."""
         return merged(
-            one._replace(state=_AVAILABLE, count=one.count - 1, member="", deadline=0)
+            one._replace(state=_AVAILABLE, deliveries=one.deliveries - 1, member="", deadline=0)
             if one.state is _ACQUIRED
             else one
             for one in self.ranges
-            if one.state.is_final or one.count > (one.state is _ACQUIRED)
+            if one.state.is_final or one.deliveries > (one.state is _ACQUIRED)
         )
 
     def changed(self) -> list[OffsetRange]:
@@ -187,14 +187,14 @@ class SharePartition:
             if one.state is not _AVAILABLE:
                 continue
             first, end = max(one.first, low), min(one.last, last)
-            together = delivered_together(one.count, end - first + 1, settings.delivery_count_limit)
-            is_throttled = one.count >= throttled_from(settings.delivery_count_limit)
+            together = delivered_together(one.deliveries, end - first + 1, settings.delivery_count_limit)
+            is_throttled = one.deliveries >= throttled_from(settings.delivery_count_limit)
             if count <= 0 or (is_throttled and acquired):
                 return acquired, is_throttled
             limit = first + min(count, together) - 1
             end = min(end, limit if wish.is_exact or is_throttled else batch_end(spans, limit))
             change_between(self.ranges, first, end, _acquiring(wish))
-            acquired.append(Acquired(first, end, one.count + 1))
+            acquired.append(Acquired(first, end, one.deliveries + 1))
             if is_throttled:
                 return acquired, True
             count -= end - first + 1
@@ -327,7 +327,11 @@ class SharePartition:
 
 
 def _acquiring(wish: Acquisition) -> Change:
-    return lambda one: OffsetRange(one.first, one.last, _ACQUIRED, one.count + 1, wish.member, wish.deadline)
+    def change(one: OffsetRange) -> OffsetRange:
+        deliveries = one.deliveries + 1
+        return OffsetRange(one.first, one.last, _ACQUIRED, deliveries, wish.member, wish.deadline)
+
+    return change
 
 
 def _becoming(stored: OffsetRange) -> Change:

@@ -26,7 +26,7 @@ class RecordState(IntEnum):
 
 
 class OffsetRange(NamedTuple):
-    """Offsets `first` to `last`, delivered `count` times.
+    """Offsets `first` to `last`, delivered `deliveries` times.
 
     `member` has acquired them until `deadline`, ms of the steady clock; empty and 0 in other states.
     """
@@ -34,7 +34,7 @@ class OffsetRange(NamedTuple):
     first: int
     last: int
     state: RecordState
-    count: int
+    deliveries: int
     member: str = ""
     deadline: int = 0
 
@@ -46,12 +46,12 @@ class OffsetRange(NamedTuple):
     def freed(self, deliveries_max: int) -> OffsetRange:
         """Return the range once its member does not have it any more: available, or archived if it was
         delivered as often as is allowed."""
-        is_left = self.count < deliveries_max
+        is_left = self.deliveries < deliveries_max
         return self.become(RecordState.AVAILABLE if is_left else RecordState.ARCHIVED)
 
     def become(self, state: RecordState) -> OffsetRange:
         """Return the range in another state, without a member."""
-        return OffsetRange(self.first, self.last, state, self.count)
+        return OffsetRange(self.first, self.last, state, self.deliveries)
 
 
 Change = Callable[[OffsetRange], OffsetRange]

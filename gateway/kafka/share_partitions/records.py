@@ -71,10 +71,7 @@ def snapshot_value(state: StoredState, now: int) -> bytes:
         delivery_complete_count=state.done,
         create_timestamp=state.created,
         write_timestamp=now,
-        state_batches=[
-            share_snapshot_value.StateBatch(one.first, one.last, one.state, one.count)
-            for one in state.batches
-        ],
+        state_batches=[share_snapshot_value.StateBatch(*one[:4]) for one in state.batches],
     )
     return _bytes(value, SCHEMA_VERSION)
 
@@ -86,9 +83,7 @@ def update_value(state: StoredState) -> bytes:
         leader_epoch=LEADER_EPOCH,
         start_offset=state.start,
         delivery_complete_count=state.done,
-        state_batches=[
-            share_update_value.StateBatch(one.first, one.last, one.state, one.count) for one in state.batches
-        ],
+        state_batches=[share_update_value.StateBatch(*one[:4]) for one in state.batches],
     )
     return _bytes(value, SCHEMA_VERSION)
 

@@ -6,7 +6,7 @@ Standard: KIP-932, `ShareSessionCache`, `SharePartitionManager.newContext`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -40,7 +40,7 @@ class ShareSession:
 
     __slots__ = ("connection", "epoch", "key", "partitions")
 
-    def __init__(self, key: MemberKey, connection: Hashable) -> None:
+    def __init__(self, key: MemberKey, connection: object) -> None:
         self.key = key
         self.connection = connection
         self.epoch = 1
@@ -66,7 +66,7 @@ class ShareSessions:
 
     def __init__(self) -> None:
         self._sessions: dict[MemberKey, ShareSession] = {}
-        self._by_connection: dict[Hashable, set[MemberKey]] = {}
+        self._by_connection: dict[object, set[MemberKey]] = {}
         self._partitions = 0
 
     def __len__(self) -> int:
@@ -76,12 +76,12 @@ class ShareSessions:
         """Return the session of a member, None if it has none."""
         return self._sessions.get(key)
 
-    def members(self, connection: Hashable) -> list[MemberKey]:
+    def members(self, connection: object) -> list[MemberKey]:
         """Return the members whose sessions a connection has opened."""
         return list(self._by_connection.get(connection, ()))
 
     def open(
-        self, key: MemberKey, connection: Hashable, partitions: Iterable[TopicPartitionId]
+        self, key: MemberKey, connection: object, partitions: Iterable[TopicPartitionId]
     ) -> ShareSession:
         """Open a session in place of the one that the member has. Raises `ShareSessionError`."""
         self.remove(key)

@@ -24,7 +24,7 @@ class Acquired(NamedTuple):
 
     first: int
     last: int
-    count: int
+    deliveries: int
 
 
 def batch_end(spans: Sequence[BatchSpan], offset: int) -> int:

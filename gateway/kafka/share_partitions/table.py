@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, Protocol
 
-from twisted.internet.defer import Deferred, gatherResults, succeed
+from twisted.internet.defer import Deferred, FirstError, gatherResults, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
@@ -321,11 +321,13 @@ class ShareTable:
 
 def _first_error(failure: Failure) -> Failure:
     """Return the failure of the first write that failed."""
+    assert isinstance(failure.value, FirstError)
     reason: Failure = failure.value.subFailure
     return reason
 
 
 def log_not_written(failure: Failure) -> None:
     """Log that changes of share partitions are not written yet."""
-    failure.trap(NotWritten)
+    if not isinstance(failure.value, NotWritten):
+        failure.raiseException()
     log.warning("the state of share partitions is not written: %s", failure.getErrorMessage())

@@ -265,8 +265,8 @@ class Sharing(RuleBasedStateMachine):
         for one in acquired:
             for number in range(one.first, one.last + 1):
                 record = self.records.setdefault(number, Model())
-                assert (record.state, record.count + 1) == (AVAILABLE, one.count)
-                self.records[number] = Model(ACQUIRED, one.count, member, self.now + 5)
+                assert (record.state, record.count + 1) == (AVAILABLE, one.deliveries)
+                self.records[number] = Model(ACQUIRED, one.deliveries, member, self.now + 5)
 
     @rule(
         member=members,
@@ -347,7 +347,7 @@ class Sharing(RuleBasedStateMachine):
             end = one.last + 1
             for number in range(one.first, end):
                 record = self.records.get(number, Model())
-                assert (one.state, one.count) == (record.state, record.count)
+                assert (one.state, one.deliveries) == (record.state, record.count)
                 if one.state is ACQUIRED:
                     assert (one.member, one.deadline) == (record.member, record.deadline)
         assert partition.next == end

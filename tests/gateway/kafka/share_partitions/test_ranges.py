@@ -23,9 +23,9 @@ def test_changes_are_those_of_single_offsets(changes: list[tuple[int, int, int]]
     counts = [0] * 20
     for first, more, count in changes:
         last = min(19, first + more)
-        change_between(ranges, first, last, lambda one, count=count: one._replace(count=count))
+        change_between(ranges, first, last, lambda one, count=count: one._replace(deliveries=count))
         counts[first : last + 1] = [count] * (last + 1 - first)
-    assert [one.count for one in ranges for _ in range(one.size)] == counts
+    assert [one.deliveries for one in ranges for _ in range(one.size)] == counts
     assert [one.first for one in ranges[1:]] == [one.last + 1 for one in ranges[:-1]]
     assert merged(ranges) == ranges
 

@@ -99,7 +99,7 @@ def test_acknowledged_and_released_records_survive_a_restart() -> None:
     again = scene.started().get(KEY)
     assert again is not None
     assert (again.start, again.next, again.next_offset) == (4, 8, 4)
-    assert [(one.first, one.last, one.count) for one in again.ranges] == [(4, 5, 0), (6, 7, 1)]
+    assert [(one.first, one.last, one.deliveries) for one in again.ranges] == [(4, 5, 0), (6, 7, 1)]
     assert scene.kinds()[0] == SNAPSHOT and set(scene.kinds()[1:]) != {SNAPSHOT}
 
 
@@ -147,7 +147,7 @@ def test_records_whose_lock_has_ended_are_free_with_their_count() -> None:
     scene.table.tick()
     assert (woken, partition.next_offset) == ([False], 0)
     again = scene.started().get(KEY)
-    assert again is not None and [one.count for one in again.ranges] == [1]
+    assert again is not None and [one.deliveries for one in again.ranges] == [1]
 
 
 def test_the_end_of_a_session_frees_the_records_of_its_member() -> None:
