@@ -16,7 +16,11 @@ from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.share_requests import AckError, AckErrors, ShareRequests
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.codec.messages.share_fetch_request import FetchTopic, ShareFetchRequest
+from mqgateway.gateway.kafka.codec.messages.share_fetch_request import (
+    FetchTopic,
+    ForgottenTopic,
+    ShareFetchRequest,
+)
 from mqgateway.gateway.kafka.codec.messages.share_fetch_response import (
     AcquiredRecords,
     PartitionData,
@@ -32,6 +36,7 @@ from mqgateway.gateway.kafka.share_partitions.sessions import (
     ShareSessionError,
     TopicPartitionId,
 )
+from mqgateway.gateway.kafka.share_partitions.settings import SESSION_PARTITIONS_MAX
 from mqgateway.gateway.kafka.share_reads import Outcome, SharedRecords, ShareReads, ShareWish
 from mqgateway.gateway.kafka.topics import Topic
 from mqgateway.gateway.runtime.outcomes import as_deferred
@@ -82,6 +87,8 @@ class ShareFetch:
     def _session(self, call: KafkaCall, request: ShareFetchRequest, member: MemberKey) -> ShareSession | None:
         """Return the session of a request, None for its last one. Raises `ShareSessionError`."""
         sessions, epoch = self._requests.table.sessions, request.share_session_epoch
+        if max(_size(request.topics), _size(request.forgotten_topics_data)) > SESSION_PARTITIONS_MAX:
+            raise ShareSessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         named = [
             TopicPartitionId(one.topic_id, part.partition_index)
             for one in request.topics
@@ -153,6 +160,10 @@ class ShareFetch:
         )
         read = as_deferred(self._reads.read(wish, member.group, places))
         return read.addCallback(lambda outcome: {**refused, **outcome})
+
+
+def _size(topics: Sequence[FetchTopic] | Sequence[ForgottenTopic]) -> int:
+    return sum(len(topic.partitions) for topic in topics)
 
 
 def _wants_records(request: ShareFetchRequest) -> bool:

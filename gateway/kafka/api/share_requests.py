@@ -30,6 +30,8 @@ from mqgateway.gateway.kafka.topics import Admitted, Topics
 
 MEMBER_ID_MAX: Final = 36
 """Length of a member id, a UUID."""
+BATCHES_MAX: Final = 10_000
+"""Batches of acknowledgements of a partition: more than it may have records in flight."""
 RENEW_SINCE: Final = 2
 """Version of both requests from which locks may be renewed."""
 
@@ -179,8 +181,10 @@ class ShareRequests:
         self.table.close_session(member).addErrback(log_not_written)
 
 
-def are_valid(batches: Iterable[AcknowledgementBatch], kind_max: int, is_renewing: bool) -> bool:
-    """Return True if acknowledgements are in order and have the right number of known types."""
+def are_valid(batches: Sequence[AcknowledgementBatch], kind_max: int, is_renewing: bool) -> bool:
+    """Return True if acknowledgements are in order, not too many, and have as many known types as needed."""
+    if len(batches) > BATCHES_MAX:
+        return False
     end = -1
     for one in batches:
         count, kinds = len(one.acknowledge_types), one.acknowledge_types
