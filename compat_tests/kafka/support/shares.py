@@ -5,18 +5,29 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from compat_tests.kafka.support.builds import java_program
-from compat_tests.support.artifacts import SMALL_JVM
+from compat_tests.kafka.support.builds import KAFKA, class_path, digest
+from compat_tests.support.artifacts import SMALL_JVM, cache_folder, made, run
 from compat_tests.support.driver import Driver
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
 
+PROGRAM = Path(__file__).parents[1] / "sharing" / "java"
 ANSWER_SECONDS = 120.0
 PATIENCE_SECONDS = 40.0
 QUIET_MILLIS = 1500
 """Time for which a scenario listens for records that must not come."""
+
+
+def java_classes() -> str:
+    """Return the class path of the driver."""
+    sources = sorted(PROGRAM.rglob("*.java"))
+    needed = class_path("client")
+    command = ["javac", "-nowarn", "-Xlint:-options", "--release", "11", "-encoding", "UTF-8", "-cp", needed]
+    target = cache_folder() / "classes" / f"kafka-sharing-{KAFKA}-{digest(sources)}"
+    return f"{made(target, lambda aside: run([*command, '-d', str(aside), *map(str, sources)]))}:{needed}"
 
 
 class Shared(NamedTuple):
@@ -35,9 +46,8 @@ class ShareProgram(Driver):
         super().__init__(runtime, "share")
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
-        path = java_program("share", "client")
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-        return runtime.java([*SMALL_JVM, quiet, "-cp", path, "compat.kafka.ShareDriver"])
+        return runtime.java([*SMALL_JVM, quiet, "-cp", java_classes(), "compat.kafka.ShareDriver"])
 
     def kill(self) -> None:
         """Kill the process."""
