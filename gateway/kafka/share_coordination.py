@@ -7,15 +7,16 @@ import re
 from contextlib import suppress
 from typing import Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.message import KAFKA_SHARE_TOPIC
 from mqgateway.gateway.broker.operations import OperationError, Operations, TimedOffset, Use
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 HOUR: Final = 3600 * 1000
 _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d+))?S)?)?")
 _PART_SECONDS: Final = (86400, 3600, 60, 1)
+_NOT_LOADED: Final = NotWritten(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "share partitions are being read")
 
 
 class ShareCoordination:
@@ -98,10 +100,14 @@ class ShareCoordination:
 
     def alter(self, group_id: str, topic_id: bytes, partition: int, start_offset: int) -> Deferred[None]:
         """See `SharePartitionStates`."""
+        if not self.table.is_loaded:
+            return fail(_NOT_LOADED)
         return self.table.set_start(ShareKey(group_id, topic_id, partition), start_offset)
 
     def delete(self, group_id: str, topic_id: bytes | None) -> Deferred[None]:
         """See `SharePartitionStates`."""
+        if not self.table.is_loaded:
+            return fail(_NOT_LOADED)
         keys = self.table.of_group(group_id)
         return self.table.discard(key for key in keys if topic_id in (None, key.topic_id))
 

@@ -34,9 +34,11 @@ from mqgateway.gateway.kafka.share_partitions.waiters import ShareWaiter
 from mqgateway.gateway.kafka.topics import Topic
 from mqgateway.gateway.runtime.outcomes import pending, resolve
 
+BYTES_MAX: Final = 4 * 1024 * 1024
+"""Bytes of one answer, unless the first batch is larger; a client that wants more asks again."""
 READ_BYTES: Final = 1024 * 1024
 """Bytes that are read of a partition, unless its first batch is larger. Most of what a client allows would be
-read in vain, as it limits the records too."""
+read for nothing, as it limits the records too."""
 
 Span = bytes | bytearray | memoryview
 
@@ -107,6 +109,7 @@ class _ShareRead:
         self._settings = settings
         self._places = places
         self._deadline = elapsed_millis(reads.clock) + wish.max_wait
+        self._max_bytes = min(wish.max_bytes, BYTES_MAX)
         self._outcome: Outcome = {}
 
     def attempt(self) -> Outcome | Deferred[Outcome]:
@@ -124,7 +127,7 @@ class _ShareRead:
             wish.permit,
             list(planned.values()),
             wish.min_bytes,
-            wish.max_bytes,
+            self._max_bytes,
             max(0, left),
             is_committed=self._settings.is_read_committed,
         )
@@ -138,7 +141,7 @@ class _ShareRead:
     def _planned(self) -> dict[ShareKey, ReadPosition]:
         """Return where to read of the partitions that have records to acquire."""
         planned: dict[ShareKey, ReadPosition] = {}
-        size = min(READ_BYTES, max(1, self._wish.max_bytes // max(1, len(self._places))))
+        size = min(READ_BYTES, max(1, self._max_bytes // max(1, len(self._places))))
         for key, topic in self._places.items():
             try:
                 state = self._reads.shares.partition(key, topic)
@@ -154,16 +157,18 @@ class _ShareRead:
         self, planned: dict[ShareKey, ReadPosition], arriving: Deferred[list[ReadBatches]] | None
     ) -> Deferred[Outcome]:
         """Wait for records, for a change of a share partition, and for the end of the time."""
-        outcome: Deferred[Outcome] = Deferred()
         waiters = self._reads.table.waiters
-
         is_woken = False
 
-        def wake(is_late: bool) -> None:
+        def end(_: object) -> None:
             nonlocal is_woken
             is_woken = True
+            waiters.forget(waiter)
             if arriving is not None:
                 arriving.cancel()
+
+        def wake(is_late: bool) -> None:
+            end(None)
             resolve(outcome, self._outcome if is_late else self.attempt())
 
         def arrived(found: list[ReadBatches]) -> None:
@@ -175,6 +180,7 @@ class _ShareRead:
                 waiters.forget(waiter)
                 outcome.errback(failure)
 
+        outcome: Deferred[Outcome] = Deferred(end)
         waiter = ShareWaiter(self._places, wake)
         waiters.hold(waiter, self._deadline)
         if arriving is not None:
@@ -224,7 +230,8 @@ class _ShareRead:
             self._outcome[key] = SharedRecords(ErrorCode.CORRUPT_MESSAGE)
             return 0
         deadline = elapsed_millis(self._reads.clock) + settings.record_lock_duration
-        acquisition = Acquisition(wish.member, records, wish.batch_size, wish.is_exact, deadline)
+        is_exact = wish.is_exact or not self._places[key].keeps_batches  # else batches were built just now
+        acquisition = Acquisition(wish.member, records, wish.batch_size, is_exact, deadline)
         acquired = state.acquire(acquisition, offset, spans, settings)
         if settings.is_read_committed and acquired:
             aborted = aborted_spans(spans, [(one.first_offset, one.producer_id) for one in read.aborted])

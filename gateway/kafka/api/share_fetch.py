@@ -80,7 +80,7 @@ class ShareFetch:
             found = yield from self._found(call, request, member, session)
         is_full = request.share_session_epoch == OPENING_EPOCH
         places = () if session is None or not is_full else tuple(session.partitions)
-        both: Deferred[list[Any]] = gatherResults([found, done])
+        both: Deferred[list[Any]] = gatherResults([found, done], consumeErrors=True)
         lock_duration = self._requests.settings(member.group).record_lock_duration
         return both.addCallback(_answer, places, lock_duration)
 

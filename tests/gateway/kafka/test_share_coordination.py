@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from twisted.python.failure import Failure
 
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.share_coordination import duration_millis
 from mqgateway.gateway.kafka.share_partitions.partition import ACCEPT, RELEASE
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
@@ -84,3 +87,14 @@ def test_share_partitions_of_deleted_topics_and_unknown_groups_are_gone() -> Non
         assert scene.shares.is_gone(ShareKey("g", topic_id, 0))
         scene.shares._coordinator.groups.create_share_group("g")
         assert not scene.shares.is_gone(ShareKey("g", topic_id, 0))
+
+
+def test_offsets_cannot_be_changed_before_they_are_read() -> None:
+    with share_scene() as scene:
+        topic_id = create(scene.client(), "a")
+        scene.shares.table.is_loaded = False
+        failures: list[Failure] = []
+        scene.shares.alter("g", topic_id, 0, 5).addErrback(failures.append)
+        scene.shares.delete("g", None).addErrback(failures.append)
+        codes = [one.value.code for one in failures if isinstance(one.value, NotWritten)]
+        assert codes == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2

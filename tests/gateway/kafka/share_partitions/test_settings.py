@@ -1,4 +1,4 @@
-"""How many records are delivered together that fail again and again."""
+"""Numbers of records that are delivered together when they fail again and again."""
 
 from __future__ import annotations
 
