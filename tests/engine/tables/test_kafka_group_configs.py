@@ -53,9 +53,7 @@ def test_start_may_be_named_or_a_duration(value: str) -> None:
     assert KAFKA_GROUP_CONFIGS["share.auto.offset.reset"].problem(value) is None
 
 
-@pytest.mark.parametrize(
-    "value", ["none", "Earliest", "by_duration", "by_duration:P", ""]
-)
+@pytest.mark.parametrize("value", ["none", "Earliest", "by_duration", "by_duration:P", ""])
 def test_other_starts_have_a_problem(value: str) -> None:
     problem = KAFKA_GROUP_CONFIGS["share.auto.offset.reset"].problem(value)
     assert problem is not None and problem.endswith("format 'by_duration:<PnDTnHnMn.nS>'.")

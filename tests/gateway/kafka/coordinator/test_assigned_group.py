@@ -1,4 +1,4 @@
-"""What groups whose partitions the broker assigns have in common."""
+"""Groups whose partitions the broker assigns, of any type."""
 
 import pytest
 

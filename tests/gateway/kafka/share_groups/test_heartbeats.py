@@ -220,7 +220,7 @@ class ShareGroupHistory(RuleBasedStateMachine):
 
     @precondition(lambda self: self.epochs)
     @rule(data=st.data())
-    def beat(self, data: st.DataObject) -> None:
+    def send_heartbeat(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.epochs)))
         answer = self.groups.share_heartbeat(name, self.epochs[name])
         assert answer.error_code == E.NONE
@@ -246,9 +246,9 @@ class ShareGroupHistory(RuleBasedStateMachine):
         else:
             self.groups.pass_time(1000)
             for name in self.epochs:
-                self.beat_one(name)
+                self.send_for(name)
 
-    def beat_one(self, name: str) -> None:
+    def send_for(self, name: str) -> None:
         self.epochs[name] = self.groups.share_heartbeat(name, self.epochs[name]).member_epoch
 
     @rule()
@@ -265,7 +265,7 @@ class ShareGroupHistory(RuleBasedStateMachine):
         for _ in range(3):
             self.groups.pass_time(1100)
             for name in self.epochs:
-                self.beat_one(name)
+                self.send_for(name)
         group = self.groups.coordinator.shares.get("g")
         if group is None or group.is_empty:
             return

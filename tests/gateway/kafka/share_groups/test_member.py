@@ -4,7 +4,7 @@ from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.share_groups.member import ShareMember
 
 
-def test_what_is_not_said_stays_as_it_is() -> None:
+def test_null_fields_of_a_heartbeat_change_nothing() -> None:
     member = ShareMember("a", RequestSender("c", "/h"), rack_id="r", topics=("orders",))
     member.move(3, 2, {(b"t" * 16, 0)})
     again = member.changed(RequestSender("d", "/h"), None, None)

@@ -1,4 +1,4 @@
-"""What a heartbeat says; `test_heartbeats` has the errors that need a group."""
+"""Checks of heartbeats; `test_heartbeats` has the errors that need a group."""
 
 import pytest
 
