@@ -149,6 +149,8 @@ class ShareGroupOffsetRequests:
         """Answer AlterShareGroupOffsets once the offsets are durable."""
         yield
         error = self._group_error(call, request.group_id, Action.SUB)
+        if not error:
+            error = self._access.share_error(request.group_id)
         if error:
             return AlterShareGroupOffsetsResponse(error_code=error)
         names: dict[bytes, str] = {}
