@@ -95,6 +95,16 @@ class GroupAccess:
         found = self._operations.groups.find(store_group(group_id)) if group_id else None
         return ErrorCode.INVALID_GROUP_ID if found is None else ErrorCode.NONE
 
+    def share_error(self, group_id: str) -> ErrorCode:
+        """Return why a group cannot be a share group with members or offsets: it is one of RocketMQ's, or it
+        cannot be made."""
+        group, shared = self._coordinator.groups.get(group_id), self._coordinator.shared
+        if group is None:
+            is_foreign = shared.has_group(group_id)
+        else:
+            is_foreign = group.is_empty and shared.has_members(group_id)
+        return ErrorCode.GROUP_ID_NOT_FOUND if is_foreign else self.create_error(group_id)
+
 
 class Groups:
     """Requests of members and administrators of groups."""

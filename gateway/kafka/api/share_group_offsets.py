@@ -66,6 +66,21 @@ Deleted = DeleteShareGroupOffsetsResponseTopic
 Offsets = Mapping[TopicPartition, SharePartitionOffset | None]
 
 
+class _Alteration:
+    """Start offsets that are set by one request, with the answers that wait for that."""
+
+    def __init__(self) -> None:
+        self.names: dict[bytes, str] = {}
+        self.offsets: dict[TopicPartition, int] = {}
+        self.known: list[tuple[TopicPartition, Altered]] = []
+
+    def add(self, topic: Topic, asked: AlterShareGroupOffsetsRequestPartition, answer: Altered) -> None:
+        place = topic.id, asked.partition_index
+        self.names[topic.id] = topic.name
+        self.offsets[place] = asked.start_offset
+        self.known.append((place, answer))
+
+
 class ShareGroupOffsetRequests:
     """Requests of administrators about the start offsets of share groups."""
 
@@ -149,32 +164,29 @@ class ShareGroupOffsetRequests:
         """Answer AlterShareGroupOffsets once the offsets are durable."""
         yield
         error = self._group_error(call, request.group_id, Action.SUB)
+        if not error:
+            error = self._access.share_error(request.group_id)
         if error:
             return AlterShareGroupOffsetsResponse(error_code=error)
-        names: dict[bytes, str] = {}
-        offsets: dict[TopicPartition, int] = {}
+        alteration = _Alteration()
         answers: list[AlterShareGroupOffsetsResponseTopic] = []
         for topic in request.topics:
-            answers.append((yield from self._alterable(call, topic, names, offsets)))
+            answers.append((yield from self._alterable(call, topic, alteration)))
+        names, offsets, known = alteration.names, alteration.offsets, alteration.known
         try:
             done = yield from self._shares.offsets.alter(request.group_id, names, offsets)
         except Refused as refused:
             return AlterShareGroupOffsetsResponse(error_code=refused.code, error_message=str(refused))
 
         def altered(errors: Mapping[TopicPartition, ErrorCode]) -> AlterShareGroupOffsetsResponse:
-            for answer in answers:
-                for one in answer.partitions:
-                    one.error_code = one.error_code or errors[answer.topic_id, one.partition_index]
+            for place, one in known:
+                one.error_code = errors[place]
             return AlterShareGroupOffsetsResponse(responses=answers)
 
         return done.addCallback(altered)
 
     def _alterable(
-        self,
-        call: KafkaCall,
-        asked: AlterShareGroupOffsetsRequestTopic,
-        names: dict[bytes, str],
-        offsets: dict[TopicPartition, int],
+        self, call: KafkaCall, asked: AlterShareGroupOffsetsRequestTopic, alteration: _Alteration
     ) -> Steps[AlterShareGroupOffsetsResponseTopic]:
         """Add the offsets that may be set; return what is known of the topic's answer."""
         topic = self._topics.find(asked.topic_name)
@@ -182,10 +194,10 @@ class ShareGroupOffsetRequests:
 
         def checked(one: AlterShareGroupOffsetsRequestPartition) -> Altered:
             problem = error or _offset_error(topic, one)
+            answer = Altered(one.partition_index, problem, MESSAGES.get(problem))
             if topic is not None and not problem:
-                names[topic.id] = topic.name
-                offsets[topic.id, one.partition_index] = one.start_offset
-            return Altered(one.partition_index, problem, MESSAGES.get(problem))
+                alteration.add(topic, one, answer)
+            return answer
 
         partitions = yield from mapped(checked, asked.partitions, PART)
         topic_id = NO_UUID if topic is None else topic.id
@@ -209,20 +221,24 @@ class ShareGroupOffsetRequests:
         if error:
             return DeleteShareGroupOffsetsResponse(error_code=error)
         answers: list[Deleted] = []
+        known: dict[bytes, Deleted] = {}
         for name in dict.fromkeys(one.topic_name for one in request.topics):
             yield
             topic = self._topics.find(name)
             error = self._topic_error(call, name, topic)
-            topic_id = NO_UUID if topic is None or error else topic.id
-            answers.append(Deleted(name, topic_id, error, MESSAGES.get(error)))
-        topic_ids = [one.topic_id for one in answers if not one.error_code]
+            answer = Deleted(name, NO_UUID, error, MESSAGES.get(error))
+            answers.append(answer)
+            if topic is not None and not error:
+                known[topic.id] = answer
         try:
-            done = self._shares.offsets.delete(request.group_id, topic_ids)
+            done = self._shares.offsets.delete(request.group_id, list(known))
         except Refused as refused:
             return DeleteShareGroupOffsetsResponse(error_code=refused.code, error_message=str(refused))
 
         def deleted(errors: Mapping[bytes, ErrorCode | None]) -> DeleteShareGroupOffsetsResponse:
-            return DeleteShareGroupOffsetsResponse(responses=[_deleted(one, errors) for one in answers])
+            for topic_id, error in errors.items():
+                _complete(known[topic_id], topic_id, error)
+            return DeleteShareGroupOffsetsResponse(responses=answers)
 
         return done.addCallback(deleted)
 
@@ -247,12 +263,9 @@ def _offset_error(topic: Topic | None, one: AlterShareGroupOffsetsRequestPartiti
     return ErrorCode.INVALID_REQUEST if one.start_offset < 0 else ErrorCode.NONE
 
 
-def _deleted(answer: Deleted, errors: Mapping[bytes, ErrorCode | None]) -> Deleted:
-    """Return the answer about a topic, with the outcome of its deletion."""
-    if answer.error_code:
-        return answer
-    error = errors[answer.topic_id]
+def _complete(answer: Deleted, topic_id: bytes, error: ErrorCode | None) -> None:
+    """Add the outcome of a deletion to its answer; None if there was nothing to delete."""
     if error is None:
-        return Deleted(answer.topic_name, NO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOTHING)
-    answer.error_code = error
-    return answer
+        answer.error_code, answer.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOTHING
+    else:
+        answer.topic_id, answer.error_code = topic_id, error

@@ -57,21 +57,13 @@ class ShareGroupRequests:
         """Answer ShareGroupHeartbeat once what it changed is durable."""
         error = self._access.error(call, request.group_id, Action.SUB)
         if not error and request.member_epoch == 0 and request.group_id:
-            error = self._join_error(request.group_id)
+            error = self._access.share_error(request.group_id)
         if error:
             return ShareGroupHeartbeatResponse(error_code=error)
         if not all((yield from _shown(call, request.subscribed_topic_names or ()))):
             return ShareGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         client = RequestSender(call.client_id, f"/{call.client_host}")
         return self._coordinator.shares.heartbeats.heartbeat(request, client)
-
-    def _join_error(self, group_id: str) -> ErrorCode:
-        """Return why a group accepts no members: it is one of RocketMQ's, or it cannot be made."""
-        group, shared = self._coordinator.groups.get(group_id), self._coordinator.shared
-        is_foreign = (
-            shared.has_group(group_id) if group is None else group.is_empty and shared.has_members(group_id)
-        )
-        return ErrorCode.GROUP_ID_NOT_FOUND if is_foreign else self._access.create_error(group_id)
 
     # Administrators
 
@@ -96,9 +88,8 @@ class ShareGroupRequests:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.shares.get(group_id)
         if group is None:
-            is_known = self._coordinator.groups.get(
-                group_id
-            ) is not None or self._coordinator.shared.has_group(group_id)
+            groups, shared = self._coordinator.groups, self._coordinator.shared
+            is_known = groups.get(group_id) is not None or shared.has_group(group_id)
             message = f"Group {group_id} {'is not a share group' if is_known else 'not found'}."
             return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
         if not all((yield from _shown(call, tuple(group.topics)))):

@@ -23,6 +23,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_share_group_offsets_request
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.share_groups.partitions import SharePartitionsInMemory
 from tests.gateway.kafka.api.test_consumer_groups import heartbeat as consumer_heartbeat
+from tests.gateway.kafka.api.test_groups import add_rocketmq_member
 from tests.gateway.kafka.api.test_share_groups import heartbeat
 from tests.support.gateway.kafka.broker import KafkaBroker
 
@@ -123,6 +124,9 @@ def test_groups_with_members_and_of_other_types_are_refused() -> None:
     request.group_id = "h"
     kafka.ask(request)
     assert alter(kafka, {0: 1}, group="h").error_code == E.GROUP_ID_NOT_FOUND
+    add_rocketmq_member(kafka, "i")
+    assert alter(kafka, {0: 1}, group="i").error_code == E.GROUP_ID_NOT_FOUND
+    assert alter(kafka, {0: 1}, group="x" * 300).error_code == E.INVALID_GROUP_ID
 
 
 def test_rights_are_needed() -> None:

@@ -1,6 +1,7 @@
 """Groups that are read from the log and deleted, and what others ask of them."""
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
+from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from mqgateway.gateway.kafka.coordinator.settings import DAY
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from tests.gateway.kafka.consumer_groups.test_service import delete
@@ -56,6 +57,7 @@ def test_offsets_cannot_be_committed() -> None:
     assert groups.commit_error() == groups.commit_error("a", 2) == E.GROUP_ID_NOT_FOUND
     commits = groups.coordinator.commits
     assert commits.delete_error("g", groups.shares()) == E.GROUP_ID_NOT_FOUND
+    assert commits.transactional_error(TxnOffsetCommitRequest("t", "g")) == E.GROUP_ID_NOT_FOUND
 
 
 def test_coordinator_that_begins_again_forgets_groups() -> None:
