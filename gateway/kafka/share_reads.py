@@ -89,7 +89,7 @@ class ShareReads:
     def pause(self, millis: int) -> Deferred[None]:
         """Return a Deferred that fires after some time."""
         paused: Deferred[None] = Deferred()
-        waiter = ShareWaiter((), lambda _: paused.callback(None))
+        waiter = ShareWaiter((), lambda _: False, lambda _: paused.callback(None))
         self.table.waiters.hold(waiter, elapsed_millis(self.clock) + millis)
         return paused
 
@@ -181,11 +181,19 @@ class _ShareRead:
                 outcome.errback(failure)
 
         outcome: Deferred[Outcome] = Deferred(end)
-        waiter = ShareWaiter(self._places, wake)
+        waiter = ShareWaiter(self._places, lambda key: self._has_news(planned.get(key), key), wake)
         waiters.hold(waiter, self._deadline)
         if arriving is not None:
             arriving.addCallbacks(arrived, failed)
         return outcome
+
+    def _has_news(self, waits_at: ReadPosition | None, key: ShareKey) -> bool:
+        """Return True if a share partition has records to acquire elsewhere than where a read waits."""
+        state = self._reads.table.get(key)
+        if state is None:
+            return True
+        is_waiting = waits_at is not None and waits_at.offset == state.next_offset
+        return not is_waiting and state.can_acquire(self._settings)
 
     def _arrived(
         self, planned: dict[ShareKey, ReadPosition], found: list[ReadBatches]

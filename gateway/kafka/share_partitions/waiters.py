@@ -9,15 +9,18 @@ from mqgateway.gateway.kafka.share_partitions.records import ShareKey
 
 Wake = Callable[[bool], None]
 """Resumes a fetch; called with True at the end of its time."""
+HasNews = Callable[[ShareKey], bool]
+"""Returns True if a share partition has changed in a way that a fetch waits for."""
 
 
 class ShareWaiter:
     """A fetch that waits at some share partitions."""
 
-    __slots__ = ("keys", "wake")
+    __slots__ = ("has_news", "keys", "wake")
 
-    def __init__(self, keys: Iterable[ShareKey], wake: Wake) -> None:
+    def __init__(self, keys: Iterable[ShareKey], has_news: HasNews, wake: Wake) -> None:
         self.keys = tuple(keys)
+        self.has_news = has_news
         self.wake = wake
 
 
@@ -48,15 +51,15 @@ class ShareWaiters:
                     del self._at[key]
 
     def wake(self, key: ShareKey) -> None:
-        """Wake the fetches at a share partition, which may find records there now."""
+        """Wake the fetches at a share partition that may find records there now."""
         for waiter in tuple(self._at.get(key, ())):
-            self._end(waiter, False)
+            if waiter in self._deadlines and waiter.has_news(key):
+                self._end(waiter, False)
 
     def run(self, now: int) -> None:
         """Wake the fetches whose time is up."""
         self._deadlines.run(now)
 
     def _end(self, waiter: ShareWaiter, is_late: bool) -> None:
-        if is_late or waiter in self._deadlines:
-            self.forget(waiter)
-            waiter.wake(is_late)
+        self.forget(waiter)
+        waiter.wake(is_late)

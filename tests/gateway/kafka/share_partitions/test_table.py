@@ -138,7 +138,7 @@ def test_records_whose_lock_has_ended_are_free_with_their_count() -> None:
     partition = scene.begin()
     scene.acquire(partition, 2, deadline=elapsed_millis(scene.clock) + 500)
     woken: list[bool] = []
-    scene.table.waiters.hold(ShareWaiter((KEY,), woken.append), 10**9)
+    scene.table.waiters.hold(ShareWaiter((KEY,), lambda _: True, woken.append), 10**9)
     scene.table.watch(KEY)
     scene.clock.advance(400)
     scene.table.tick()
