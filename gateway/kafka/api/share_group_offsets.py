@@ -121,6 +121,7 @@ class ShareGroupOffsetRequests:
         else:
             topics = []
             for topic in group.topics:
+                yield
                 topics.append((yield from self._described_topic(call, topic, offsets)))
         return DescribeShareGroupOffsetsResponseGroup(group.group_id, topics)
 
@@ -171,6 +172,7 @@ class ShareGroupOffsetRequests:
         alteration = _Alteration()
         answers: list[AlterShareGroupOffsetsResponseTopic] = []
         for topic in request.topics:
+            yield
             answers.append((yield from self._alterable(call, topic, alteration)))
         names, offsets, known = alteration.names, alteration.offsets, alteration.known
         try:
@@ -220,14 +222,14 @@ class ShareGroupOffsetRequests:
         error = self._group_error(call, request.group_id, Action.DELETE)
         if error:
             return DeleteShareGroupOffsetsResponse(error_code=error)
-        answers: list[Deleted] = []
+        answers: dict[str, Deleted] = {}
         known: dict[bytes, Deleted] = {}
-        for name in dict.fromkeys(one.topic_name for one in request.topics):
+        for one in request.topics:
             yield
+            name = one.topic_name
             topic = self._topics.find(name)
             error = self._topic_error(call, name, topic)
-            answer = Deleted(name, NO_UUID, error, MESSAGES.get(error))
-            answers.append(answer)
+            answer = answers[name] = Deleted(name, NO_UUID, error, MESSAGES.get(error))
             if topic is not None and not error:
                 known[topic.id] = answer
         try:
@@ -238,7 +240,7 @@ class ShareGroupOffsetRequests:
         def deleted(errors: Mapping[bytes, ErrorCode | None]) -> DeleteShareGroupOffsetsResponse:
             for topic_id, error in errors.items():
                 _complete(known[topic_id], topic_id, error)
-            return DeleteShareGroupOffsetsResponse(responses=answers)
+            return DeleteShareGroupOffsetsResponse(responses=tuple(answers.values()))
 
         return done.addCallback(deleted)
 
