@@ -178,7 +178,9 @@ KAFKA_OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Groups and offsets of Kafka clients."""
 KAFKA_TRANSACTIONS_TOPIC: Final = "__transaction_state"
 """Transactional ids of Kafka clients."""
-KAFKA_COORDINATOR_TOPICS: Final = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC)
+KAFKA_SHARE_TOPIC: Final = "__share_group_state"
+"""State of share partitions of Kafka clients."""
+KAFKA_COORDINATOR_TOPICS: Final = (KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC, KAFKA_SHARE_TOPIC)
 """Logs of the coordinators of Kafka clients."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"

@@ -11,6 +11,7 @@ from mqgateway.engine.message import (
     DEFAULT_TOPIC,
     DLQ_PREFIX,
     KAFKA_OFFSETS_TOPIC,
+    KAFKA_SHARE_TOPIC,
     KAFKA_TRANSACTIONS_TOPIC,
     LMQ_PREFIX,
     OFFSET_MOVED_EVENT,
@@ -55,6 +56,7 @@ SEND_FORBIDDEN_TOPICS: Final = frozenset(
         OFFSET_MOVED_EVENT,
         KAFKA_OFFSETS_TOPIC,
         KAFKA_TRANSACTIONS_TOPIC,
+        KAFKA_SHARE_TOPIC,
         QUEUE_STARTS_TOPIC,
     }
 )

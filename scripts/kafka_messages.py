@@ -2,7 +2,8 @@
 """Generate `gateway/kafka/codec/messages` from the message schemas of Apache Kafka.
 
     .venv/bin/python scripts/kafka_messages.py \
-        kafka-clients-4.4.0.jar kafka-group-coordinator-4.4.0.jar kafka-transaction-coordinator-4.4.0.jar
+        kafka-clients-4.4.0.jar kafka-group-coordinator-4.4.0.jar kafka-transaction-coordinator-4.4.0.jar \
+        kafka-share-coordinator-4.4.0.jar
 
 The arguments are the jars of Kafka's clients and of its coordinators, whose `common/message` have the
 schemas (Apache License 2.0), or folders with the same files. A module is written for each message of the APIs
@@ -45,6 +46,22 @@ RECORDS = (
     "GroupMetadataValue",
     "OffsetCommitKey",
     "OffsetCommitValue",
+    "ShareGroupCurrentMemberAssignmentKey",
+    "ShareGroupCurrentMemberAssignmentValue",
+    "ShareGroupMemberMetadataKey",
+    "ShareGroupMemberMetadataValue",
+    "ShareGroupMetadataKey",
+    "ShareGroupMetadataValue",
+    "ShareGroupStatePartitionMetadataKey",
+    "ShareGroupStatePartitionMetadataValue",
+    "ShareGroupTargetAssignmentMemberKey",
+    "ShareGroupTargetAssignmentMemberValue",
+    "ShareGroupTargetAssignmentMetadataKey",
+    "ShareGroupTargetAssignmentMetadataValue",
+    "ShareSnapshotKey",
+    "ShareSnapshotValue",
+    "ShareUpdateKey",
+    "ShareUpdateValue",
     "TransactionLogKey",
     "TransactionLogValue",
 )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, PREFIX, KafkaConfig
+from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 
 LONG_MAX = 2**63 - 1
 
@@ -78,8 +79,9 @@ GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "lite.sub.client.quota": Attribute(low=-1),
     "lite.sub.client.max.event.cnt": Attribute(low=10),
     "lite.sub.wildcard": BOOLEAN,
+    **{PREFIX + name: Attribute(kafka=row.config) for name, row in KAFKA_GROUP_CONFIGS.items()},
 }
-"""RocketMQ: `SubscriptionGroupAttributes` of 5.5."""
+"""RocketMQ: `SubscriptionGroupAttributes` of 5.5; the last kind is mqgateway's, for groups of Kafka."""
 
 
 def parse_changes(text: str | None) -> dict[str, str]:

@@ -4,8 +4,8 @@ A record that holds a batch whole is replaced by the messages that readers of Ro
 (`store.expansion`), with the same queue offsets. An offset whose message cannot be made gets an empty message
 with the property `__KLOST`, as offsets of an ordinary queue have no gaps; such batches are reported. Markers
 of transactions, and records that were not committed, get empty messages too, without a report. Records of
-`__consumer_offsets` and `__transaction_state` are left out: a broker that reads them again would go back to
-old offsets and transactions. All other records stay as they are.
+Kafka's coordinators are left out: a broker that reads them again would go back to old offsets and
+transactions. All other records stay as they are.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
 from mqgateway.gateway.kafka.group_names import kafka_group
+from mqgateway.gateway.kafka.group_settings import StoredSettings
 from mqgateway.gateway.kafka.group_topics import GroupTopics
 from mqgateway.gateway.kafka.topics import Topics
 
@@ -43,7 +44,7 @@ class Coordination:
     """The coordinator of groups of one broker."""
 
     def __init__(self, operations: Operations, topics: Topics, records: RecordsLog | None = None) -> None:
-        options = operations.store_options
+        options, settings = operations.store_options, StoredSettings(operations)
         self.coordinator = Coordinator(
             group_settings(operations.options),
             operations.clock,
@@ -53,6 +54,8 @@ class Coordination:
             new_id=lambda: str(uuid.uuid4()),
             retention=lambda: options.file_reserved_time * HOUR,
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),
+            consumer_settings=settings.consumer,
+            share_settings=settings.share,
         )
         self._coordinated = Coordinated(operations, self.coordinator)
         operations.clients.reserve_groups(self._has_members)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo
 from mqgateway.gateway.kafka.topics import Topics
 
 
 class GroupTopics:
-    """See `consumer_groups.topics.TopicCatalog`."""
+    """See `coordinator.topic_catalog.TopicCatalog`."""
 
     def __init__(self, operations: Operations, topics: Topics) -> None:
         self._table = operations.topics

@@ -82,6 +82,11 @@ def shows_topic(call: KafkaCall, store_name: str) -> bool:
     return _may(call, on_topic(store_name, *VISIBLE))
 
 
+def reads_topic(call: KafkaCall, store_name: str) -> bool:
+    """Return True if the client may read a topic."""
+    return _may(call, on_topic(store_name, *READING))
+
+
 def topic_bits(call: KafkaCall, store_name: str) -> int:
     """Return the operations that a client is allowed on a topic."""
     return _bits(call, _TOPIC, lambda action: on_topic(store_name, action))

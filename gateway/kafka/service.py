@@ -19,6 +19,11 @@ from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
+from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
+from mqgateway.gateway.kafka.api.share_fetch import ShareFetch
+from mqgateway.gateway.kafka.api.share_group_offsets import ShareGroupOffsetRequests
+from mqgateway.gateway.kafka.api.share_groups import ShareGroupRequests
+from mqgateway.gateway.kafka.api.share_requests import ShareRequests
 from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.telemetry import TelemetryRequests
 from mqgateway.gateway.kafka.api.topics import TopicRequests
@@ -29,6 +34,8 @@ from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.share_coordination import ShareCoordination
+from mqgateway.gateway.kafka.share_reads import ShareReads
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 
@@ -46,6 +53,8 @@ class KafkaService:
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
+        self._shares = shares = ShareCoordination(operations, topics, coordinator)
+        sharing = ShareRequests(shares.table, shares.settings, access, topics, operations.clock)
         requests = TransactionRequests(operations, transactions, access, topics)
         self._telemetry = TelemetryRequests(operations)
         self.handlers: Handlers = {
@@ -64,9 +73,13 @@ class KafkaService:
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
             **Produce(operations, topics, transactions.verify).handlers(),
             **Fetch(operations, topics).handlers(),
+            **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
+            **ShareAcknowledge(sharing).handlers(),
             **ListOffsets(operations, topics).handlers(),
             **Groups(operations, coordinator, access, node).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupRequests(coordinator, access, topics).handlers(),
+            **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }
@@ -83,3 +96,4 @@ class KafkaService:
         self._telemetry.tick()
         self._coordination.tick()
         self._transactions.tick()
+        self._shares.tick()

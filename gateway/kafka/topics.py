@@ -13,7 +13,7 @@ from itertools import product
 from operator import add
 from typing import Final, NamedTuple
 
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
+from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import kafka_config
 from mqgateway.engine.tables.topics import TopicConfig
@@ -25,7 +25,7 @@ from mqgateway.gateway.kafka.ids import id_of_text, named_id
 from mqgateway.gateway.kafka.rights import on_topic
 
 NAME_MAX: Final = 249
-INTERNAL: Final = frozenset((KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC, "__share_group_state"))
+INTERNAL: Final = frozenset(KAFKA_COORDINATOR_TOPICS)
 
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _SEPARATOR: Final = re.compile(r"[._]")

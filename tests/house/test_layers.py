@@ -136,6 +136,23 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.kafka.coordinator": (
         "gateway.kafka.coordinator",
         "gateway.kafka.consumer_groups",
+        "gateway.kafka.share_groups",
+        "gateway.kafka.codec",
+        "engine.record_batches",
+        "engine.clock",
+        "engine.steps",
+    ),
+    "gateway.kafka.share_partitions": (
+        "gateway.kafka.share_partitions",
+        "gateway.kafka.share_groups",
+        "gateway.kafka.coordinator",
+        "gateway.kafka.codec",
+        "engine.record_batches",
+        "engine.clock",
+    ),
+    "gateway.kafka.share_groups": (
+        "gateway.kafka.share_groups",
+        "gateway.kafka.coordinator",
         "gateway.kafka.codec",
         "engine.record_batches",
         "engine.clock",

@@ -10,6 +10,7 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE
+from mqgateway.gateway.kafka.api.group_configs import GROUP_RESOURCE
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.list_config_resources_request import ListConfigResourcesRequest
@@ -17,12 +18,13 @@ from mqgateway.gateway.kafka.codec.messages.list_config_resources_response impor
     ConfigResource,
     ListConfigResourcesResponse,
 )
+from mqgateway.gateway.kafka.group_settings import groups_with_settings
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import cluster_refusal, shows_topic
 from mqgateway.gateway.kafka.topics import Topics
 
-TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
-SUPPORTED: Final = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS_RESOURCE, GROUP)
+TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+SUPPORTED: Final = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS_RESOURCE, GROUP_RESOURCE)
 TYPES_SINCE: Final = 1
 """Version from which a client names the types; before, client-metrics resources are listed."""
 
@@ -63,4 +65,6 @@ class ConfigResources:
             return [topic.name for topic in self._topics if shows_topic(call, topic.store_name)]
         if kind in (BROKER, BROKER_LOGGER):
             return [str(self._node.id)]
-        return self._operations.client_metrics.names() if kind == CLIENT_METRICS_RESOURCE else ()
+        if kind == CLIENT_METRICS_RESOURCE:
+            return self._operations.client_metrics.names()
+        return groups_with_settings(self._operations)

@@ -1,8 +1,8 @@
-"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics and of the broker.
+"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics, groups and the broker.
 
-Settings of a topic are those of `engine.tables.kafka_configs`, and those of the broker `broker_configs`, of
-which two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
-`ConfigurationControlManager`.
+Settings of a topic are those of `engine.tables.kafka_configs`; `group_configs` has those of groups, and
+`broker_configs` those of the broker, of which two can be changed. Standard: `ConfigHelper`,
+`ConfigAdminManager`, `ConfigurationControlManager`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Ope
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.broker_loggers import BROKER_LOGGER_RESOURCE, BrokerLoggers
 from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE, ClientMetricsConfigs
+from mqgateway.gateway.kafka.api.group_configs import GROUP_RESOURCE, GroupConfigs
 from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES, broker_values
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -70,6 +71,7 @@ class Configs:
         self._node = node
         self._client_metrics = ClientMetricsConfigs(operations)
         self._loggers = BrokerLoggers(operations, node)
+        self._groups = GroupConfigs(operations)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -99,6 +101,8 @@ class Configs:
                 rows = list(self._loggers.rows(call, name))
             elif kind == CLIENT_METRICS_RESOURCE:
                 rows = list(self._client_metrics.rows(call, name))
+            elif kind == GROUP_RESOURCE:
+                rows = list(self._groups.rows(call, name))
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:
@@ -251,6 +255,8 @@ class Configs:
                 self._change_broker(call, name, changes, only_check)
             elif kind == CLIENT_METRICS_RESOURCE:
                 self._client_metrics.change(call, name, changes, only_check=only_check, replaces=replaces)
+            elif kind == GROUP_RESOURCE:
+                self._groups.change(call, name, changes, only_check, replaces)
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:

@@ -31,10 +31,10 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
 )
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import ModernMember
-from mqgateway.gateway.kafka.consumer_groups.records import by_topic
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
+from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.rights import group_bits, shows_topic
 from mqgateway.gateway.kafka.topics import Topics, store_name

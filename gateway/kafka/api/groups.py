@@ -43,6 +43,7 @@ from mqgateway.gateway.kafka.codec.messages.list_groups_response import ListedGr
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import SyncGroupRequest
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.codec.schema import Message
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
@@ -50,6 +51,7 @@ from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import group_bits, on_cluster, on_group
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 
 M = TypeVar("M", bound=Message)
 
@@ -65,7 +67,8 @@ AGREED_SINCE = 5
 """Version of SyncGroup from which a member has to name type and protocol of its generation."""
 NOT_FOUND_SINCE = 6
 """Version of DescribeGroups from which an unknown group is an error."""
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC = "classic"
+TYPES = {Group: CLASSIC, ModernGroup: "consumer", ShareGroup: "share"}
 """Types of groups."""
 
 
@@ -91,6 +94,16 @@ class GroupAccess:
         may not be made on use, or its name is too long."""
         found = self._operations.groups.find(store_group(group_id)) if group_id else None
         return ErrorCode.INVALID_GROUP_ID if found is None else ErrorCode.NONE
+
+    def share_error(self, group_id: str) -> ErrorCode:
+        """Return why a group cannot be a share group with members or offsets: it is one of RocketMQ's, or it
+        cannot be made."""
+        group, shared = self._coordinator.groups.get(group_id), self._coordinator.shared
+        if group is None:
+            is_foreign = shared.has_group(group_id)
+        else:
+            is_foreign = group.is_empty and shared.has_members(group_id)
+        return ErrorCode.GROUP_ID_NOT_FOUND if is_foreign else self.create_error(group_id)
 
 
 class Groups:
@@ -237,8 +250,7 @@ class Groups:
 
     def _listed(self) -> Iterator[ListedGroup]:
         for group in self._coordinator.groups:
-            kind = CLASSIC if isinstance(group, Group) else CONSUMER
-            yield ListedGroup(group.id, group.protocol_type or "", group.state.value, kind)
+            yield ListedGroup(group.id, group.protocol_type or "", group.state.value, TYPES[type(group)])
         for group_id in sorted(self._coordinator.shared.groups()):
             if self._coordinator.groups.get(group_id) is None:
                 yield ListedGroup(group_id, "", self._foreign_state(group_id), CLASSIC)
@@ -300,7 +312,13 @@ class Groups:
         error = self._access.error(call, group_id, Action.DELETE)
         if error:
             return succeed(error)
-        return self._coordinator.commits.delete_group(group_id).addErrback(failed)
+        shares, commits = self._coordinator.shares, self._coordinator.commits
+        group = shares.get(group_id)
+        if group is None or not group.is_empty:
+            return commits.delete_group(group_id).addErrback(failed)
+        return shares.offsets.delete_all(group_id).addCallback(
+            lambda error: error or commits.delete_group(group_id).addErrback(failed)
+        )
 
 
 def failed(failure: Failure) -> ErrorCode:

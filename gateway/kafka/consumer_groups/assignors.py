@@ -12,7 +12,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final, NamedTuple
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo, TopicPartition
+from mqgateway.gateway.kafka.coordinator.target_updates import Targets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo, TopicPartition
 
 UNIFORM: Final = "uniform"
 RANGE: Final = "range"
@@ -22,9 +23,6 @@ STEP: Final = 200
 """Partitions or members that are worked on in one step."""
 PASSES_MAX: Final = 5
 """Passes over all subscriptions in which partitions are moved to members with fewer."""
-
-Targets = dict[str, set[TopicPartition]]
-"""Partitions by member."""
 
 
 class SubscribedMember(NamedTuple):

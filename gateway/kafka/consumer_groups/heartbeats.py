@@ -21,17 +21,10 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-from mqgateway.gateway.kafka.consumer_groups.group import (
-    Kind,
-    ModernGroup,
-    RecordKey,
-    SubscriptionTooLarge,
-)
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, AssignmentState, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.reconciliation import reconciled
-from mqgateway.gateway.kafka.consumer_groups.records import by_topic
 from mqgateway.gateway.kafka.consumer_groups.requests import (
-    Refused,
     check,
     check_epoch,
     former_self,
@@ -40,15 +33,20 @@ from mqgateway.gateway.kafka.consumer_groups.requests import (
     owned_partitions,
     updated,
 )
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions, Shows
-from mqgateway.gateway.kafka.consumer_groups.targets import TargetUpdates
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
-from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group import Group
+from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances, write_error
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.target_updates import TargetUpdates
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -57,21 +55,26 @@ Response = ConsumerGroupHeartbeatResponse
 
 
 class Heartbeats:
-    """Heartbeats to the groups of one coordinator. `new_id` returns an id for a member without one."""
+    """Heartbeats to the groups of one coordinator.
+
+    `settings_of` returns the settings of a group, `new_id` an id for a member without one.
+    """
 
     def __init__(
         self,
         settings: GroupSettings,
+        settings_of: Callable[[str], ConsumerGroupSettings],
         clock: Clock,
         groups: KafkaGroupTable,
         deadlines: Deadlines,
         rebalances: Rebalances,
-        writer: GroupWriter,
+        writer: GroupWriter[ModernGroup],
         subscriptions: GroupSubscriptions,
-        targets: TargetUpdates,
+        targets: TargetUpdates[ModernGroup],
         new_id: Callable[[], str],
     ) -> None:
         self._settings = settings
+        self._settings_of = settings_of
         self._clock = clock
         self._groups = groups
         self._deadlines = deadlines
@@ -118,7 +121,7 @@ class Heartbeats:
             if made is None:
                 raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "There are too many groups.")
             return made
-        if not group.is_vacant:
+        if not isinstance(group, Group) or not group.is_vacant:
             raise Refused(not_found, f"Group {request.group_id} is not a consumer group.")
         return self._rebalances.convert(group)
 
@@ -139,7 +142,7 @@ class Heartbeats:
         self._reconcile(group, member, owned)
         self.expect(group, member)
         shows_assignment = request.member_epoch == 0 or is_full(request) or before != member.position.assigned
-        return self._answer(member, shows_assignment)
+        return self._answer(group, member, shows_assignment)
 
     def _joining(self, group: ModernGroup, request: Request, client: RequestSender) -> ModernMember:
         """Return a member that joins: one that begins again, or a new one. Raises `Refused`."""
@@ -203,7 +206,7 @@ class Heartbeats:
         if position != member.position:
             group.move(member, position)
 
-    def _answer(self, member: ModernMember, shows_assignment: bool) -> Response:
+    def _answer(self, group: ModernGroup, member: ModernMember, shows_assignment: bool) -> Response:
         assignment = None
         if shows_assignment:
             topics = by_topic(member.position.assigned)
@@ -211,7 +214,7 @@ class Heartbeats:
         return Response(
             member_id=member.id,
             member_epoch=member.position.epoch,
-            heartbeat_interval_ms=self._settings.consumer_heartbeat_interval,
+            heartbeat_interval_ms=self._settings_of(group.id).heartbeat_interval,
             assignment=assignment,
         )
 
@@ -230,7 +233,7 @@ class Heartbeats:
     def expect(self, group: ModernGroup, member: ModernMember) -> None:
         """Expect the next heartbeat of a member within the session timeout. If it has to give up partitions,
         expect that within its rebalance timeout, from the answer that said so."""
-        self._expect(group, member, "session", self._settings.consumer_session_timeout)
+        self._expect(group, member, "session", self._settings_of(group.id).session_timeout)
         if member.position.state is not AssignmentState.UNREVOKED_PARTITIONS:
             self._deadlines.cancel(("revocation", group.id, member.id))
         elif ("revocation", group.id, member.id) not in self._deadlines:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 LEFT_EPOCH = -1
 """Epoch with which a member leaves."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple
 
 from mqgateway.gateway.kafka.consumer_groups.member import AssignmentState, MemberPosition
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 
 class MemberTarget(NamedTuple):

@@ -5,11 +5,9 @@ Standard: `GroupCoordinatorRecordHelpers`.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Sequence, Set
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
-from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.gateway.kafka.codec.messages.consumer_group_current_member_assignment_key import (
     ConsumerGroupCurrentMemberAssignmentKey,
 )
@@ -48,26 +46,18 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_met
 from mqgateway.gateway.kafka.codec.messages.consumer_group_target_assignment_metadata_value import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
-from mqgateway.gateway.kafka.consumer_groups.group import (
-    Kind,
-    ModernGroup,
-    RecordKey,
-    ResolvedRegex,
-)
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, ResolvedRegex
 from mqgateway.gateway.kafka.consumer_groups.member import (
     AssignmentState,
     MemberPosition,
     ModernMember,
     Owned,
 )
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey
+from mqgateway.gateway.kafka.coordinator.group_records import GroupRecords, by_topic, flat, read_value
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 
-_TYPE: Final = struct.Struct(">h")
-_VERSION: Final = 0
-"""The only version of all keys and values."""
 _KEYS: Final[dict[Kind, type[Message]]] = {
     Kind.GROUP: ConsumerGroupMetadataKey,
     Kind.MEMBER: ConsumerGroupMemberMetadataKey,
@@ -76,32 +66,6 @@ _KEYS: Final[dict[Kind, type[Message]]] = {
     Kind.POSITION: ConsumerGroupCurrentMemberAssignmentKey,
     Kind.REGEX: ConsumerGroupRegularExpressionKey,
 }
-_OF_GROUPS: Final = (Kind.GROUP, Kind.TARGET_EPOCH)
-"""Kinds of which a group has one record."""
-
-
-def record_key(group_id: str, key: RecordKey) -> bytes:
-    """Return the key of a record."""
-    names = (group_id,) if key.kind in _OF_GROUPS else (group_id, key.name)
-    return _bytes(key.kind.value, _KEYS[key.kind](*names))
-
-
-def read_record_key(key: bytes) -> tuple[str, RecordKey] | None:
-    """Return the group and the key of a record, None for a record of another kind. Raises `CodecError`."""
-    reader = Reader(key)
-    number = reader.int16()
-    kind = next((one for one in Kind if one.value == number), None)
-    if kind is None:
-        return None
-    message = read(_KEYS[kind], reader, _VERSION)
-    group_id, *name = (getattr(message, field.name) for field in message.FIELDS)
-    return group_id, RecordKey(kind, *name)
-
-
-def record_value(group: ModernGroup, key: RecordKey) -> bytes | None:
-    """Return the value of a record, None if there is nothing any more that it is about."""
-    value = _VALUES[key.kind](group, key.name)
-    return None if value is None else _bytes(_VERSION, value)
 
 
 def _group(group: ModernGroup, name: str) -> Message:
@@ -157,14 +121,18 @@ def _regex(group: ModernGroup, name: str) -> Message | None:
     return ConsumerGroupRegularExpressionValue(sorted(resolved.topics), 0, resolved.time)
 
 
-_VALUES: Final[dict[Kind, Callable[[ModernGroup, str], Message | None]]] = {
-    Kind.GROUP: _group,
-    Kind.MEMBER: _member,
-    Kind.TARGET_EPOCH: _target_epoch,
-    Kind.TARGET: _target,
-    Kind.POSITION: _position,
-    Kind.REGEX: _regex,
-}
+CONSUMER_RECORDS: Final[GroupRecords[ModernGroup]] = GroupRecords(
+    _KEYS,
+    {
+        Kind.GROUP: _group,
+        Kind.MEMBER: _member,
+        Kind.TARGET_EPOCH: _target_epoch,
+        Kind.TARGET: _target,
+        Kind.POSITION: _position,
+        Kind.REGEX: _regex,
+    },
+)
+"""The records of consumer groups."""
 
 
 def replay(group: ModernGroup, key: RecordKey, value: bytes | None) -> None:
@@ -175,24 +143,22 @@ def replay(group: ModernGroup, key: RecordKey, value: bytes | None) -> None:
     if value is None:
         _forget(group, key)
         return
-    reader = Reader(value)
-    reader.int16()
     if key.kind is Kind.GROUP:
-        known = read(ConsumerGroupMetadataValue, reader, _VERSION)
+        known = read_value(ConsumerGroupMetadataValue, value)
         group.epoch, group.metadata_hash = known.epoch, known.metadata_hash
     elif key.kind is Kind.TARGET_EPOCH:
-        target = read(ConsumerGroupTargetAssignmentMetadataValue, reader, _VERSION)
+        target = read_value(ConsumerGroupTargetAssignmentMetadataValue, value)
         group.assignment_epoch, group.assigned_time = target.assignment_epoch, target.assignment_timestamp
     elif key.kind is Kind.REGEX:
-        regex = read(ConsumerGroupRegularExpressionValue, reader, _VERSION)
+        regex = read_value(ConsumerGroupRegularExpressionValue, value)
         group.regexes[key.name] = ResolvedRegex(frozenset(regex.topics), b"", regex.timestamp)
     elif key.kind is Kind.TARGET:
-        assigned = read(ConsumerGroupTargetAssignmentMemberValue, reader, _VERSION)
+        assigned = read_value(ConsumerGroupTargetAssignmentMemberValue, value)
         group.targets[key.name] = flat((one.topic_id, one.partitions) for one in assigned.topic_partitions)
     elif key.kind is Kind.MEMBER:
-        group.put(_read_member(group, key.name, read(ConsumerGroupMemberMetadataValue, reader, _VERSION)))
+        group.put(_read_member(group, key.name, read_value(ConsumerGroupMemberMetadataValue, value)))
     else:
-        position = read(ConsumerGroupCurrentMemberAssignmentValue, reader, _VERSION)
+        position = read_value(ConsumerGroupCurrentMemberAssignmentValue, value)
         _replay_position(group, key.name, position)
 
 
@@ -237,19 +203,6 @@ def _replay_position(
     )
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[bytes, list[int]]]:
-    """Return partitions by the ids of their topics, both in their order."""
-    topics: dict[bytes, list[int]] = {}
-    for topic_id, index in sorted(partitions):
-        topics.setdefault(topic_id, []).append(index)
-    return list(topics.items())
-
-
-def flat(topics: Iterable[tuple[bytes, Sequence[int]]]) -> Set[TopicPartition]:
-    """Return the partitions of topics."""
-    return {(topic_id, index) for topic_id, indexes in topics for index in indexes}
-
-
 def _owned(owned: Owned) -> list[OwnedPartitions]:
     return [
         OwnedPartitions(topic_id, indexes, [owned[topic_id, index] for index in indexes])
@@ -267,9 +220,3 @@ def _read_owned(topics: Iterable[OwnedPartitions], epoch: int) -> Owned:
             ((topic.topic_id, index), since) for index, since in zip(topic.partitions, epochs, strict=True)
         )
     return owned
-
-
-def _bytes(start: int, message: Any) -> bytes:
-    out = bytearray(_TYPE.pack(start))
-    encode_into(out, message, _VERSION)
-    return bytes(out)

@@ -11,19 +11,12 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
 from mqgateway.gateway.kafka.consumer_groups.assignors import ASSIGNORS
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import LEFT_EPOCH, STATIC_LEFT_EPOCH, ModernMember
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 
 OWN_ID_SINCE = 1
 """Version from which a client chooses its id itself."""
-
-
-class Refused(Exception):
-    """A heartbeat that is refused, with the error code and the message for the client."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def check(request: ConsumerGroupHeartbeatRequest, version: int, partitions_max: int) -> None:

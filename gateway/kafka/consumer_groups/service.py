@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
-from mqgateway.gateway.kafka.consumer_groups.group import Kind, ModernGroup, RecordKey
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.heartbeats import Heartbeats
-from mqgateway.gateway.kafka.consumer_groups.records import replay
+from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS, replay
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions
-from mqgateway.gateway.kafka.consumer_groups.targets import TargetUpdates
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
-from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
+from mqgateway.gateway.kafka.consumer_groups.targets import computed_targets
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRunner
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.target_updates import TargetUpdates
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 
 
 class ConsumerGroups:
-    """The consumer groups of one coordinator, in the table that has its classic ones too."""
+    """The consumer groups of one coordinator, in the table that has groups of other types too.
+
+    `settings_of` returns the settings of a group, by its id.
+    """
 
     def __init__(
         self,
         settings: GroupSettings,
+        settings_of: Callable[[str], ConsumerGroupSettings],
         clock: Clock,
         groups: KafkaGroupTable,
         deadlines: Deadlines,
@@ -35,11 +42,21 @@ class ConsumerGroups:
         new_id: Callable[[], str],
     ) -> None:
         self._groups = groups
-        self.writer = GroupWriter(clock, journal, run_steps, lambda group: groups.get(group.id) is group)
+        self.writer: GroupWriter[ModernGroup] = GroupWriter(
+            clock, journal, run_steps, lambda group: groups.get(group.id) is group, CONSUMER_RECORDS
+        )
         self._subscriptions = GroupSubscriptions(settings, clock, catalog, self.writer, run_steps)
-        targets = TargetUpdates(settings, clock, deadlines, self.writer, run_steps)
+        targets = TargetUpdates(
+            clock,
+            deadlines,
+            self.writer,
+            run_steps,
+            lambda group_id: settings_of(group_id).assignment_interval,
+            computed_targets,
+        )
         self.heartbeats = Heartbeats(
             settings,
+            settings_of,
             clock,
             groups,
             deadlines,
@@ -50,8 +67,13 @@ class ConsumerGroups:
             new_id,
         )
 
-    def replay(self, group_id: str, key: RecordKey, value: bytes | None) -> None:
-        """Take over a record that was read from the log. Raises `CodecError`."""
+    def replay(self, record_key: bytes, value: bytes | None) -> None:
+        """Take over a record that was read from the log, if it is about a consumer group. Raises
+        `CodecError`."""
+        place = CONSUMER_RECORDS.read_key(record_key)
+        if place is None:
+            return
+        group_id, key = place
         group = self._groups.get(group_id)
         if not isinstance(group, ModernGroup):
             if value is None:

@@ -11,17 +11,12 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.consumer_groups.group import (
-    Kind,
-    ModernGroup,
-    RecordKey,
-    ResolvedRegex,
-    SubscriptionTooLarge,
-)
-from mqgateway.gateway.kafka.consumer_groups.requests import Refused
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
-from mqgateway.gateway.kafka.consumer_groups.writer import GroupWriter, StepRunner
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, ResolvedRegex
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey
+from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRunner
+from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.pattern_syntax import PatternError
 from mqgateway.gateway.kafka.patterns import NamePattern
 
@@ -44,7 +39,7 @@ class GroupSubscriptions:
         settings: GroupSettings,
         clock: Clock,
         catalog: TopicCatalog,
-        writer: GroupWriter,
+        writer: GroupWriter[ModernGroup],
         run_steps: StepRunner,
     ) -> None:
         self._settings = settings
@@ -79,13 +74,7 @@ class GroupSubscriptions:
 
         If the group has become too large, it keeps the topics that it had.
         """
-        if group.topics_version == self._catalog.version:
-            return False
-        try:
-            return group.refresh_topics(self._catalog, self._settings.group_partitions_max)
-        except SubscriptionTooLarge as error:
-            log.warning("%s New topics and partitions are left out.", error)
-            return False
+        return group.follow_topics(self._catalog, self._settings.group_partitions_max)
 
     def look_up(self, group: ModernGroup) -> bool:
         """Look up the topics of a group whose subscriptions have changed; return True if they have.

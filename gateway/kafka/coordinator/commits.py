@@ -25,8 +25,7 @@ from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import (
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import record_key
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition
+from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS
 from mqgateway.gateway.kafka.coordinator.group import CONSUMER, GroupState
 from mqgateway.gateway.kafka.coordinator.group_table import AnyGroup, KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
@@ -46,6 +45,9 @@ from mqgateway.gateway.kafka.coordinator.records import (
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.share_groups.records import SHARE_RECORDS
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +130,8 @@ class Commits:
                 unknown = version >= GROUP_NOT_FOUND_SINCE
                 return ErrorCode.GROUP_ID_NOT_FOUND if unknown else ErrorCode.ILLEGAL_GENERATION
             return self._make_error(request.group_id)
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         if generation < 0 and group.is_empty:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
@@ -168,6 +172,8 @@ class Commits:
         group = self._groups.get(request.group_id)
         if group is None:
             return ErrorCode.ILLEGAL_GENERATION if generation >= 0 else self._make_error(request.group_id)
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         if generation < 0 and group.is_empty:
             foreign = self._shared.has_members(group.id)
             return ErrorCode.UNKNOWN_MEMBER_ID if foreign else ErrorCode.NONE
@@ -269,6 +275,8 @@ class Commits:
             return ErrorCode.NON_EMPTY_GROUP
         if group is None:
             return ErrorCode.NONE if self._shared.keys(group_id) else ErrorCode.GROUP_ID_NOT_FOUND
+        if isinstance(group, ShareGroup):
+            return ErrorCode.GROUP_ID_NOT_FOUND
         is_busy = not group.is_empty and group.protocol_type != CONSUMER
         return ErrorCode.NON_EMPTY_GROUP if is_busy else ErrorCode.NONE
 
@@ -367,7 +375,7 @@ class Commits:
             yield
 
     def _hand_over(self, group: AnyGroup, now: int) -> None:
-        if not group.is_empty or not self._shared.has_members(group.id):
+        if isinstance(group, ShareGroup) or not group.is_empty or not self._shared.has_members(group.id):
             self._taken_over.pop(group.id, None)
         elif now - self._taken_over.setdefault(group.id, now) >= HANDOVER:
             log.info("group %s has members of another protocol and is theirs now", group.id)
@@ -419,7 +427,9 @@ class Commits:
 def _keys_of(group_id: str, group: AnyGroup | None) -> Iterable[bytes]:
     """Return the keys of the records of a group, besides those of its offsets."""
     if isinstance(group, ModernGroup):
-        return (record_key(group_id, key) for key in group.tombstones())
+        return CONSUMER_RECORDS.tombstones(group)
+    if isinstance(group, ShareGroup):
+        return SHARE_RECORDS.tombstones(group)
     return (group_key(group_id),)
 
 

@@ -10,9 +10,8 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import read_record_key
 from mqgateway.gateway.kafka.consumer_groups.service import ConsumerGroups
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicCatalog
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group
@@ -33,7 +32,11 @@ from mqgateway.gateway.kafka.coordinator.records import (
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.share_groups.service import ShareGroups
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +52,7 @@ class Coordinator:
     """Groups and their offsets. `new_id` returns the random part of a member's id, `catalog` has the topics.
 
     `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
-    after another.
+    after another. `consumer_settings` and `share_settings` return the settings of a group, by its id.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class Coordinator:
         new_id: Callable[[], str],
         retention: Callable[[], int],
         run_steps: Runner[None],
+        consumer_settings: Callable[[str], ConsumerGroupSettings],
+        share_settings: Callable[[str], ShareGroupSettings],
     ) -> None:
         self.settings = settings
         self.is_loaded = False
@@ -77,6 +82,7 @@ class Coordinator:
         self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
         self.consumers = ConsumerGroups(
             settings,
+            consumer_settings,
             clock,
             self.groups,
             self._deadlines,
@@ -85,6 +91,16 @@ class Coordinator:
             catalog,
             run_steps,
             new_id,
+        )
+        self.shares = ShareGroups(
+            settings,
+            share_settings,
+            clock,
+            self.groups,
+            self._deadlines,
+            self._journal,
+            catalog,
+            run_steps,
         )
         self.membership = Membership(
             settings, clock, self.groups, self._rebalances, new_id, self.consumers.retire
@@ -116,6 +132,7 @@ class Coordinator:
                 self._rebalances.abandon(group)
         self.groups.clear()
         self.consumers.clear()
+        self.shares.clear()
         self.commits.abandon()
         self.offsets.clear()
         self.pending.clear()
@@ -141,6 +158,8 @@ class Coordinator:
         for group in self.groups:
             if isinstance(group, ModernGroup):
                 self.consumers.restore(group)
+            elif isinstance(group, ShareGroup):
+                self.shares.restore(group)
             else:
                 for member in group.members.values():
                     self._rebalances.expect(group, member)
@@ -168,8 +187,9 @@ class Coordinator:
                 self.groups.discard(place)
             if value is not None:
                 self.groups.put(read_group(place, value, self.groups.tally))
-        elif (record := read_record_key(key)) is not None:
-            self.consumers.replay(*record, value)
+        else:
+            self.consumers.replay(key, value)
+            self.shares.replay(key, value)
 
     def _restore(self, group_id: str) -> None:
         """Enter offsets in the shared table, whose file may be older than the log."""
@@ -193,6 +213,7 @@ class Coordinator:
         if now >= self._follow_due:
             self._follow_due = now + FOLLOW_INTERVAL
             self.consumers.repeat_writes()
+            self.shares.repeat_writes()
             self._works.setdefault("follow", self.commits.follow())
         if now >= self._expire_due:
             self._expire_due = now + self.settings.expiry_interval

@@ -1,6 +1,7 @@
-"""The groups of a coordinator, classic ones and consumer groups, within limits.
+"""The groups of a coordinator, of all types, within limits.
 
-Standard: `GroupMetadataManager.getOrMaybeCreateClassicGroup`, `getOrMaybeCreateConsumerGroup`.
+Standard: `GroupMetadataManager.getOrMaybeCreateClassicGroup`, `getOrMaybeCreateConsumerGroup`,
+`getOrMaybeCreateShareGroup`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.group import Group
 from mqgateway.gateway.kafka.coordinator.member import MemberTally
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 
 log = logging.getLogger(__name__)
 
-AnyGroup = Group | ModernGroup
+AnyGroup = Group | ModernGroup | ShareGroup
 
 
 class KafkaGroupTable:
@@ -37,7 +39,7 @@ class KafkaGroupTable:
         return self._groups.get(group_id)
 
     def classic(self, group_id: str) -> Group | None:
-        """Return a classic group, None for an unknown one or one of the other kind."""
+        """Return a classic group, None for an unknown one or one of another type."""
         group = self._groups.get(group_id)
         return group if isinstance(group, Group) else None
 
@@ -53,6 +55,13 @@ class KafkaGroupTable:
         if not self._has_room_for_group(group_id):
             return None
         group = self._groups[group_id] = ModernGroup(group_id, self.tally)
+        return group
+
+    def create_share_group(self, group_id: str) -> ShareGroup | None:
+        """Create a share group; None if there are as many groups as are allowed."""
+        if not self._has_room_for_group(group_id):
+            return None
+        group = self._groups[group_id] = ShareGroup(group_id, self.tally)
         return group
 
     def find_or_create(self, group_id: str, now: int) -> AnyGroup | None:

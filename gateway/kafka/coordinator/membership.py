@@ -33,6 +33,7 @@ from mqgateway.gateway.kafka.coordinator.member import (
 )
 from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances, joined, write_error
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 
 ID_REQUIRED_SINCE = 4
 """Version of JoinGroup from which a dynamic member joins with an id that it was given."""
@@ -89,7 +90,9 @@ class Membership:
         if len(protocols) > settings.protocols_max or size_of(protocols) > settings.metadata_max:
             return ErrorCode.INVALID_REQUEST, None
         consumers = self._groups.get(request.group_id)
-        if isinstance(consumers, ModernGroup) and not consumers.is_empty:
+        if isinstance(consumers, ShareGroup) or (
+            isinstance(consumers, ModernGroup) and not consumers.is_empty
+        ):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL, None
         group = self._groups.classic(request.group_id)
         if group is None:

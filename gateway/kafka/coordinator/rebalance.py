@@ -17,7 +17,7 @@ from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroup
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.deadlines import Action, Deadlines
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
-from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
+from mqgateway.gateway.kafka.coordinator.group_table import AnyGroup, KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.member import Member
 from mqgateway.gateway.kafka.coordinator.records import group_key, group_value
@@ -229,9 +229,9 @@ class Rebalances:
         """Expect nothing any more of an id."""
         self._deadlines.cancel(("member", group.id, member_id))
 
-    def end(self, group: Group | ModernGroup) -> None:
+    def end(self, group: AnyGroup) -> None:
         """End a group without members that is deleted."""
-        if isinstance(group, ModernGroup):
+        if not isinstance(group, Group):
             self._groups.discard(group.id)
             return
         for member_id in tuple(group.pending):

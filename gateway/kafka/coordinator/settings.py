@@ -15,10 +15,10 @@ class GroupSettings:
     """Settings of the coordinator. Times in ms.
 
     `max_size` limits the members of a group, and those that asked for an id. `members_max` and
-    `member_bytes_max` limit all members together, and what they sent of themselves. `consumer_...` are of
-    consumer groups (KIP-848); the members of one subscribe to `group_partitions_max` topics and partitions
-    at most, by `group_regexes_max` regular expressions. The topics of a regular expression are searched again
-    `regex_refresh_interval` after topics have changed.
+    `member_bytes_max` limit all members together, and what they sent of themselves. The members of a group
+    whose partitions the broker assigns subscribe to `group_partitions_max` topics and partitions at most, by
+    `group_regexes_max` regular expressions. The topics of a regular expression are searched again
+    `regex_refresh_interval` after topics have changed. `share_max_size` limits the members of a share group.
     """
 
     min_session_timeout: int = 6000
@@ -31,12 +31,11 @@ class GroupSettings:
     protocols_max: int = 100
     metadata_max: int = 1024**2
     member_bytes_max: int = 256 * 1024**2
-    consumer_session_timeout: int = 45_000
-    consumer_heartbeat_interval: int = 5000
-    consumer_assignment_interval: int = 1000
+
     group_partitions_max: int = 10_000
     group_regexes_max: int = 50
     regex_refresh_interval: int = 10_000
+    share_max_size: int = 200
     offset_metadata_max: int = 4096
     offsets_max: int = 1_000_000
     offsets_retention: int = 7 * DAY

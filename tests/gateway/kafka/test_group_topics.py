@@ -1,7 +1,7 @@
 """The broker's topics, as consumer groups need them."""
 
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo
 from mqgateway.gateway.kafka.group_topics import GroupTopics
 from tests.support.gateway.kafka.broker import KafkaBroker
 

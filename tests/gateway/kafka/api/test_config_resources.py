@@ -25,10 +25,11 @@ def test_resources_of_the_named_types_are_listed() -> None:
         client = scene.client()
         create(client, "a")
         changed(client, METRICS, "m", ("metrics", SET, "x"))
-        everything = [(TOPIC, "a"), (BROKER, "1"), (LOGGER, "1"), (METRICS, "m")]
+        changed(client, GROUP, "g.1", ("share.session.timeout.ms", SET, "50000"))
+        everything = [(TOPIC, "a"), (BROKER, "1"), (LOGGER, "1"), (METRICS, "m"), (GROUP, "g.1")]
         assert listed(client) == everything
         assert listed(client, METRICS, TOPIC, TOPIC) == [(TOPIC, "a"), (METRICS, "m")]
-        assert listed(client, GROUP) == []
+        assert listed(client, GROUP) == [(GROUP, "g.1")]
 
 
 def test_first_version_lists_client_metrics() -> None:

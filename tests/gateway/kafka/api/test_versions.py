@@ -23,10 +23,16 @@ def test_answer_has_every_api_with_a_function() -> None:
         assert supported == [
             ("group.version", 0, 1),
             ("metadata.version", 7, 33),
+            ("share.version", 0, 1),
             ("transaction.version", 0, 2),
         ]
         finalized = [(one.name, one.max_version_level) for one in answer.finalized_features]
-        assert finalized == [("group.version", 1), ("metadata.version", 33), ("transaction.version", 2)]
+        assert finalized == [
+            ("group.version", 1),
+            ("metadata.version", 33),
+            ("share.version", 1),
+            ("transaction.version", 2),
+        ]
         for key, (_, latest) in announced.items():
             assert latest == APIS[key].latest
 
@@ -41,7 +47,7 @@ def test_every_version_is_answered(version: int) -> None:
 def test_lowest_level_of_a_feature_is_1_for_clients_that_do_not_know_0() -> None:
     with kafka_scene() as scene:
         features = scene.client().ask(NAMED, 3).supported_features
-        assert [one.min_version for one in features] == [1, 7, 1]
+        assert [one.min_version for one in features] == [1, 7, 1, 1]
 
 
 def test_a_newer_version_is_answered_in_version_0_with_the_supported_ones() -> None:

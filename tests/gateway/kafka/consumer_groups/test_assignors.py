@@ -12,10 +12,10 @@ from mqgateway.gateway.kafka.consumer_groups.assignors import (
     UNIFORM,
     Spec,
     SubscribedMember,
-    Targets,
     assign,
 )
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo
+from mqgateway.gateway.kafka.coordinator.target_updates import Targets
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo
 
 TOPICS = [TopicInfo(bytes([number]) * 16, count) for number, count in enumerate((4, 3, 1, 7))]
 

@@ -4,12 +4,9 @@ import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.consumer_groups.group import (
-    Kind,
     ModernGroup,
     ModernGroupState,
-    RecordKey,
     ResolvedRegex,
-    SubscriptionTooLarge,
 )
 from mqgateway.gateway.kafka.consumer_groups.member import (
     START,
@@ -17,8 +14,9 @@ from mqgateway.gateway.kafka.consumer_groups.member import (
     MemberPosition,
     ModernMember,
 )
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey, SubscriptionTooLarge
 from mqgateway.gateway.kafka.coordinator.member import MemberTally, RequestSender
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition, TopicsInMemory
 
 CLIENT = RequestSender("c", "/127.0.0.1")
 A: TopicPartition = (b"t" * 16, 0)

@@ -17,10 +17,10 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
 )
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
 from mqgateway.gateway.kafka.consumer_groups.member import AssignmentState
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.group import GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition, TopicsInMemory
 from tests.support.gateway.kafka.groups import REBALANCE, Groups
 
 SESSION = 45_000

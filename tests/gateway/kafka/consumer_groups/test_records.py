@@ -3,16 +3,13 @@
 import pytest
 
 from mqgateway.engine.record_batches.errors import CodecError
-from mqgateway.gateway.kafka.consumer_groups.group import Kind, ModernGroup, RecordKey, ResolvedRegex
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, ResolvedRegex
 from mqgateway.gateway.kafka.consumer_groups.member import AssignmentState, MemberPosition, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.records import (
-    by_topic,
-    flat,
-    read_record_key,
-    record_key,
-    record_value,
+    CONSUMER_RECORDS,
     replay,
 )
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey
 from mqgateway.gateway.kafka.coordinator.member import MemberTally, RequestSender
 
 A, B = (b"t" * 16, 0), (b"u" * 16, 7)
@@ -52,8 +49,8 @@ def full_group() -> ModernGroup:
 def test_group_is_replayed_from_its_records_in_any_order(order: int) -> None:
     group, again = full_group(), ModernGroup("g", MemberTally())
     for key in KEYS[::order]:
-        assert read_record_key(record_key("g", key)) == ("g", key)
-        replay(again, key, record_value(group, key))
+        assert CONSUMER_RECORDS.read_key(CONSUMER_RECORDS.key("g", key)) == ("g", key)
+        replay(again, key, CONSUMER_RECORDS.value(group, key))
     again.settle()
     assert (again.epoch, again.metadata_hash) == (6, -5)
     assert (again.assignment_epoch, again.assigned_time) == (5, 99)
@@ -73,7 +70,7 @@ def test_tombstones_remove_what_was_replayed() -> None:
 
 def test_member_of_no_group_has_no_values() -> None:
     group = ModernGroup("g", MemberTally())
-    assert [record_value(group, key) for key in KEYS[1::2] + KEYS[4:5]] == [None] * 4
+    assert [CONSUMER_RECORDS.value(group, key) for key in KEYS[1::2] + KEYS[4:5]] == [None] * 4
 
 
 def test_position_without_epochs_is_of_the_member_epoch() -> None:
@@ -85,12 +82,6 @@ def test_position_without_epochs_is_of_the_member_epoch() -> None:
 
 
 def test_other_keys_are_not_read() -> None:
-    assert read_record_key(b"\0\x0b\0\1g") is None
+    assert CONSUMER_RECORDS.read_key(b"\0\x0b\0\1g") is None
     with pytest.raises(CodecError):
-        read_record_key(b"\0\3\0\5g")
-
-
-def test_partitions_are_grouped_by_topic() -> None:
-    grouped = by_topic({(b"u" * 16, 2), B, A})
-    assert grouped == [(b"t" * 16, [0]), (b"u" * 16, [2, 7])]
-    assert flat(grouped) == {(b"u" * 16, 2), B, A}
+        CONSUMER_RECORDS.read_key(b"\0\3\0\5g")

@@ -2,9 +2,9 @@
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import TxnOffsetCommitRequest
-from mqgateway.gateway.kafka.consumer_groups.group import Kind, RecordKey
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
-from mqgateway.gateway.kafka.consumer_groups.records import record_key
+from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS
+from mqgateway.gateway.kafka.coordinator.assigned_group import Kind, RecordKey
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, Records
 from mqgateway.gateway.kafka.coordinator.settings import DAY
 from tests.support.gateway.kafka.groups import Groups
@@ -90,5 +90,5 @@ def test_commit_in_a_transaction_needs_the_epoch_of_a_member_that_is_named() -> 
 
 def test_tombstone_of_an_unknown_group_is_skipped() -> None:
     log = MemoryRecordsLog()
-    log.append(Records([(record_key("g", RecordKey(Kind.GROUP)), None)]))
+    log.append(Records([(CONSUMER_RECORDS.key("g", RecordKey(Kind.GROUP)), None)]))
     assert len(Groups(log=log).coordinator.groups) == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from mqgateway.gateway.kafka.consumer_groups import subscriptions
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicsInMemory
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicsInMemory
 from tests.support.gateway.kafka.groups import Groups
 
 

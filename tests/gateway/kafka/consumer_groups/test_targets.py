@@ -1,32 +1,20 @@
-"""When targets are computed."""
+"""Targets of consumer groups; `coordinator/test_target_updates` has when they are computed."""
 
-from mqgateway.gateway.kafka.consumer_groups.group import ModernGroupState as State
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicsInMemory
-from tests.support.gateway.kafka.groups import Groups
-
-
-def test_changes_during_a_computation_are_followed_by_another_one() -> None:
-    groups = Groups(catalog=TopicsInMemory({"orders": 1000}))
-    groups.held = []
-    assert groups.consumer_heartbeat("a").member_epoch == 1
-    group = groups.consumers()
-    assert group.is_assigning
-    next(groups.held[0][0])
-    groups.consumer_heartbeat("b")
-    assert len(groups.held) == 1
-    groups.run_held()
-    assert (group.epoch, group.assignment_epoch, group.state) == (3, 2, State.ASSIGNING)
-    groups.pass_time(1100)
-    groups.run_held()
-    assert (group.assignment_epoch, group.state) == (3, State.RECONCILING)
-    assert [len(group.target(name).partitions) for name in "ab"] == [500, 500]
+from mqgateway.engine.steps import run
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, ResolvedRegex
+from mqgateway.gateway.kafka.consumer_groups.member import ModernMember
+from mqgateway.gateway.kafka.consumer_groups.targets import computed_targets
+from mqgateway.gateway.kafka.coordinator.member import MemberTally, RequestSender
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicsInMemory
 
 
-def test_group_that_became_empty_is_left_alone() -> None:
-    groups = Groups()
-    groups.consumer_heartbeat("a")
-    groups.consumer_heartbeat("b")
-    groups.consumer_heartbeat("a", -1)
-    groups.consumer_heartbeat("b", -1)
-    groups.pass_time(1100)
-    assert groups.consumers().state is State.EMPTY
+def test_members_get_partitions_of_names_and_matches() -> None:
+    group = ModernGroup("g", MemberTally())
+    client = RequestSender("c", "/127.0.0.1")
+    group.put(ModernMember("a", client, topics=("orders", "missing")))
+    group.put(ModernMember("b", client, regex="m.*"))
+    group.regexes["m.*"] = ResolvedRegex(frozenset({"more"}), b"1", 0)
+    catalog = TopicsInMemory({"orders": 1, "more": 2})
+    group.refresh_topics(catalog, 10)
+    orders, more = (group.topics[name].id for name in ("orders", "more"))
+    assert run(computed_targets(group)) == {"a": {(orders, 0)}, "b": {(more, 0), (more, 1)}}

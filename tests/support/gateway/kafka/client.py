@@ -19,6 +19,8 @@ from mqgateway.gateway.kafka.codec.headers import (
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.connection import KafkaConnection
+from mqgateway.gateway.kafka.share_coordination import ShareCoordination
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.testing.hands import Hands
 
@@ -121,6 +123,17 @@ class KafkaScene:
         front_ends: Any = self.server._front_ends
         coordinator: TxnCoordinator = front_ends["kafka"]._service._transactions.coordinator
         return coordinator
+
+    @property
+    def shares(self) -> ShareCoordination:
+        """The share partitions."""
+        front_ends: Any = self.server._front_ends
+        shares: ShareCoordination = front_ends["kafka"]._service._shares
+        return shares
+
+    def set_share_groups(self, settings: ShareGroupSettings) -> None:
+        """Change the settings of all share groups."""
+        self.shares._coordinator.shares.settings = lambda group_id: settings
 
     def connections(self) -> list[KafkaConnection]:
         """Return the server's side of the connections."""

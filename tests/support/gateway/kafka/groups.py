@@ -27,22 +27,27 @@ from mqgateway.gateway.kafka.codec.messages.join_group_response import JoinGroup
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from mqgateway.gateway.kafka.codec.messages.leave_group_response import LeaveGroupResponse
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import OffsetCommitRequest
+from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
+from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_response import ShareGroupHeartbeatResponse
 from mqgateway.gateway.kafka.codec.messages.sync_group_request import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
 from mqgateway.gateway.kafka.codec.messages.sync_group_response import SyncGroupResponse
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
-from mqgateway.gateway.kafka.consumer_groups.records import by_topic
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicPartition, TopicsInMemory
+from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.coordinator.commits import OffsetBatch
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
+from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog, RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import DAY, GroupSettings
 from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedInMemory
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition, TopicsInMemory
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 
 SESSION, REBALANCE = 10_000, 30_000
 TOPIC_ID = b"t" * 16
@@ -87,6 +92,8 @@ class Groups:
         self.log = log if log is not None else MemoryRecordsLog()
         self.shared = shared or SharedInMemory({"orders": TOPIC_ID})
         self.catalog = catalog or TopicsInMemory({"orders": 4})
+        self.consumer_settings = ConsumerGroupSettings()
+        self.share_settings = ShareGroupSettings()
         self.held: list[tuple[Steps[Deferred[None] | None], Deferred[None]]] | None = None
         numbers = count(1)
         self.coordinator = Coordinator(
@@ -98,6 +105,8 @@ class Groups:
             new_id=lambda: str(next(numbers)),
             retention=lambda: 3 * DAY,
             run_steps=self._run_steps,
+            consumer_settings=lambda group_id: self.consumer_settings,
+            share_settings=lambda group_id: self.share_settings,
         )
         for _ in self.coordinator.load():
             pass
@@ -189,6 +198,36 @@ class Groups:
         self.coordinator.consumers.heartbeats.heartbeat(
             request, RequestSender("c", "/127.0.0.1"), version, shows
         ).addCallback(answered.append)
+        return answered
+
+    def shares(self, group_id: str = "g") -> ShareGroup:
+        """Return a share group that is there."""
+        group = self.coordinator.shares.get(group_id)
+        assert group is not None
+        return group
+
+    def share_heartbeat(
+        self, member_id: str = "m", epoch: int = 0, **more: Any
+    ) -> ShareGroupHeartbeatResponse:
+        """Send a heartbeat of a share group that is answered at once; return its answer."""
+        [answer] = self.send_share_heartbeat(member_id, epoch, **more)
+        return answer
+
+    def send_share_heartbeat(
+        self,
+        member_id: str = "m",
+        epoch: int = 0,
+        *,
+        group: str = "g",
+        topics: Sequence[str] | None = None,
+    ) -> list[ShareGroupHeartbeatResponse]:
+        """Send a heartbeat; return the list of answers. One that joins subscribes to `orders`."""
+        names = ["orders"] if epoch == 0 and topics is None else topics
+        request = ShareGroupHeartbeatRequest(group, member_id, epoch, None, names)
+        answered: list[ShareGroupHeartbeatResponse] = []
+        self.coordinator.shares.heartbeats.heartbeat(request, RequestSender("c", "/127.0.0.1")).addCallback(
+            answered.append
+        )
         return answered
 
     def join(

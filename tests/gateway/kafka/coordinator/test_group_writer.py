@@ -2,8 +2,8 @@
 
 from mqgateway.engine.steps import run
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicsInMemory
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicsInMemory
 from tests.gateway.kafka.coordinator.test_journal import SlowLog
 from tests.support.gateway.kafka.groups import Groups, end_with
 

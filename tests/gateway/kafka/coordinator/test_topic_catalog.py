@@ -1,6 +1,6 @@
 """Topics in memory."""
 
-from mqgateway.gateway.kafka.consumer_groups.topics import TopicInfo, TopicsInMemory
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo, TopicsInMemory
 
 
 def test_topics_in_memory_change_their_version() -> None:

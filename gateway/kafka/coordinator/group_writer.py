@@ -1,4 +1,4 @@
-"""Records of consumer groups on their way into the log."""
+"""Records of groups whose partitions the broker assigns, on their way into the log."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.steps import Steps, run
-from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup, RecordKey
-from mqgateway.gateway.kafka.consumer_groups.records import record_key, record_value
+from mqgateway.gateway.kafka.coordinator.assigned_group import AssignedGroup, RecordKey
+from mqgateway.gateway.kafka.coordinator.group_records import GroupRecords
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.records_log import Records
+
+G = TypeVar("G", bound=AssignedGroup[Any])
 
 log = logging.getLogger(__name__)
 
@@ -45,24 +47,29 @@ class _GroupWrites:
     waiters: list[_Waiter] = field(default_factory=list)
 
 
-class GroupWriter:
-    """Writes what has changed. `is_current` returns True for a group that was not deleted."""
+class GroupWriter(Generic[G]):
+    """Writes what has changed of groups of one type.
+
+    `is_current` returns True for a group that was not deleted.
+    """
 
     def __init__(
         self,
         clock: Clock,
         journal: RecordJournal,
         run_steps: StepRunner,
-        is_current: Callable[[ModernGroup], bool],
+        is_current: Callable[[G], bool],
+        records: GroupRecords[G],
     ) -> None:
         self._clock = clock
         self._journal = journal
         self._run_steps = run_steps
         self._is_current = is_current
-        self._failed_groups: dict[str, ModernGroup] = {}
-        self._in_flight: dict[ModernGroup, _GroupWrites] = {}
+        self._records = records
+        self._failed_groups: dict[str, G] = {}
+        self._in_flight: dict[G, _GroupWrites] = {}
 
-    def write(self, group: ModernGroup) -> Deferred[None]:
+    def write(self, group: G) -> Deferred[None]:
         """Write all records that have changed; succeed once they and earlier ones of the group are durable.
 
         Fails with `NotWritten`; the records are then written again later.
@@ -72,7 +79,7 @@ class GroupWriter:
         steps = self._writing(group)
         return run(steps) if len(group.unwritten) <= WRITTEN_MAX else self._run_steps(steps)
 
-    def _writing(self, group: ModernGroup) -> Steps[Deferred[None]]:
+    def _writing(self, group: G) -> Steps[Deferred[None]]:
         waiter = _Waiter()
         self._writes_of(group).waiters.append(waiter)
         waiting = deque(group.unwritten)
@@ -84,17 +91,17 @@ class GroupWriter:
         self._answer(group, writes)
         return waiter.done
 
-    def _writes_of(self, group: ModernGroup) -> _GroupWrites:
+    def _writes_of(self, group: G) -> _GroupWrites:
         return self._in_flight.setdefault(group, _GroupWrites())
 
-    def _write_some(self, group: ModernGroup, waiting: deque[RecordKey]) -> None:
+    def _write_some(self, group: G, waiting: deque[RecordKey]) -> None:
         """Write a batch of the records that wait, except those that another call has written."""
         records = Records()
         keys: list[RecordKey] = []
         while waiting and len(keys) < WRITTEN_MAX and len(records.body) <= BYTES_MAX:
             key = waiting.popleft()
             if key in group.unwritten:
-                records.add(record_key(group.id, key), record_value(group, key))
+                records.add(self._records.key(group.id, key), self._records.value(group, key))
                 keys.append(key)
                 del group.unwritten[key]
         if keys:
@@ -103,7 +110,7 @@ class GroupWriter:
             self._journal.write(records, self._clock.millis()).addBoth(self._ended, group, writes, keys)
 
     def _ended(
-        self, outcome: Failure | None, group: ModernGroup, writes: _GroupWrites, keys: Sequence[RecordKey]
+        self, outcome: Failure | None, group: G, writes: _GroupWrites, keys: Sequence[RecordKey]
     ) -> None:
         """Note that the oldest write in flight has ended: they end in the order in which they were begun."""
         writes.ended += 1
@@ -115,7 +122,7 @@ class GroupWriter:
                 waiter.done.errback(outcome)
         self._answer(group, writes)
 
-    def _answer(self, group: ModernGroup, writes: _GroupWrites) -> None:
+    def _answer(self, group: G, writes: _GroupWrites) -> None:
         """Answer those whose writes have ended."""
         done = [one for one in writes.waiters if one.until is not None and one.until <= writes.ended]
         writes.waiters = [one for one in writes.waiters if one not in done]
@@ -125,7 +132,7 @@ class GroupWriter:
         for waiter in done:
             waiter.done.callback(None)
 
-    def write_later(self, group: ModernGroup) -> None:
+    def write_later(self, group: G) -> None:
         """Write what has changed; no client waits for it."""
         self.write(group).addErrback(_log_failure, group.id)
 
@@ -136,10 +143,9 @@ class GroupWriter:
             if self._is_current(group):
                 self.write_later(group)
 
-    def delete(self, group: ModernGroup) -> None:
+    def delete(self, group: G) -> None:
         """Write that the log has nothing of a group any more."""
-        keys = group.tombstones()
-        records = Records((record_key(group.id, key), None) for key in keys)
+        records = Records((key, None) for key in self._records.tombstones(group))
         self._journal.write(records, self._clock.millis()).addErrback(_log_failure, group.id)
 
     def clear(self) -> None:
@@ -149,4 +155,4 @@ class GroupWriter:
 
 
 def _log_failure(failure: Failure, group_id: str) -> None:
-    log.warning("consumer group %s is not written: %s", group_id, failure.getErrorMessage())
+    log.warning("group %s is not written: %s", group_id, failure.getErrorMessage())

@@ -1,0 +1,100 @@
+"""Settings of groups, as Kafka clients read and change them.
+
+They are those of `engine.tables.kafka_group_configs`. A group need not exist to have some. Standard:
+`ConfigHelper`, `ControllerConfigurationValidator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.kafka_configs import BOOLEAN, INT, PREFIX, STRING
+from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
+from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsSynonym,
+)
+from mqgateway.gateway.kafka.creation import CreationRejected
+from mqgateway.gateway.kafka.group_names import store_group
+from mqgateway.gateway.kafka.group_settings import own_settings
+from mqgateway.gateway.kafka.rights import on_group
+
+GROUP_RESOURCE = 32
+DEFAULT_SOURCE, GROUP_SOURCE = 5, 8
+TYPES = {BOOLEAN: 1, STRING: 2, INT: 3}
+
+
+class GroupConfigs:
+    """Settings of the groups of one broker."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+
+    def rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
+        """Yield the settings of a group. Raises `CreationRejected`."""
+        self._admit(call, name, Use.QUERY, Action.GET)
+        if not name:
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        own = own_settings(self._operations, name)
+        for key, (config, *_) in KAFKA_GROUP_CONFIGS.items():
+            synonyms = [DescribeConfigsSynonym(config.synonym or key, config.default, DEFAULT_SOURCE)]
+            if key in own:
+                synonyms.insert(0, DescribeConfigsSynonym(key, own[key], GROUP_SOURCE))
+            yield DescribeConfigsResourceResult(
+                key,
+                own.get(key, config.default),
+                False,
+                synonyms[0].source,
+                False,
+                synonyms,
+                TYPES[config.kind],
+                config.meaning,
+            )
+
+    def change(
+        self,
+        call: KafkaCall,
+        name: str,
+        changes: Mapping[str, str | None],
+        only_check: bool,
+        replaces: bool,
+    ) -> None:
+        """Change settings of a group; None stands for the default. What is not named stays, unless all is
+        replaced. Raises `CreationRejected`, `OperationError`."""
+        permit = self._admit(call, name, Use.ADMINISTER, Action.UPDATE)
+        if not name:
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+        for key, value in changes.items():
+            _check(key, value)
+        if only_check:
+            return
+        own = own_settings(self._operations, name)
+        values = dict.fromkeys(own) | dict(changes) if replaces else dict(changes)
+        wanted = {f"+{PREFIX}{key}": value for key, value in values.items() if value is not None}
+        gone = {f"-{PREFIX}{key}": "" for key, value in values.items() if value is None and key in own}
+        if wanted or gone:
+            stored = store_group(name)
+            known = self._operations.groups.get(stored) or SubscriptionGroupConfig(stored)
+            self._operations.administration.put_group(permit, replace(known, attributes=wanted | gone))
+
+    def _admit(self, call: KafkaCall, name: str, use: Use, action: Action) -> Permit:
+        try:
+            return call.admit(use, on_group(store_group(name), action))
+        except NotAdmitted as error:
+            raise CreationRejected(ErrorCode.GROUP_AUTHORIZATION_FAILED, str(error)) from None
+
+
+def _check(key: str, value: str | None) -> None:
+    """Check a setting. Raises `CreationRejected`."""
+    row = KAFKA_GROUP_CONFIGS.get(key)
+    if row is None:
+        raise CreationRejected(ErrorCode.INVALID_CONFIG, f"Unknown group config name: {key}")
+    problem = None if value is None else row.problem(value)
+    if problem is not None:
+        raise CreationRejected(ErrorCode.INVALID_CONFIG, problem)

@@ -1,0 +1,1 @@
+"""Share partitions, without a broker."""
