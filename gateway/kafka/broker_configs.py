@@ -21,8 +21,8 @@ from mqgateway.engine.tables.kafka_configs import (
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api.fetch import BYTES_MAX
 from mqgateway.gateway.kafka.call import KafkaCall
-from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
+from mqgateway.gateway.kafka.group_settings import CONSUMER_DEFAULTS
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
 from mqgateway.gateway.kafka.transactions.settings import TxnSettings
@@ -134,17 +134,17 @@ BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _ROWS).items()))
 def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[str, str | None]:
     """Return the values in effect of all settings. The advertised listener is that of the call's client."""
     options, store = operations.options, operations.store_options
-    groups, transactions = GroupSettings(), TxnSettings()
+    transactions = TxnSettings()
     values: dict[str, object] = {
         "advertised.listeners": node.advertised_listener(call),
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,
         "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
         "fetch.max.bytes": BYTES_MAX,
-        "group.consumer.assignment.interval.ms": groups.consumer_assignment_interval,
-        "group.consumer.heartbeat.interval.ms": groups.consumer_heartbeat_interval,
+        "group.consumer.assignment.interval.ms": CONSUMER_DEFAULTS.assignment_interval,
+        "group.consumer.heartbeat.interval.ms": CONSUMER_DEFAULTS.heartbeat_interval,
         "group.consumer.migration.policy": "disabled",
-        "group.consumer.session.timeout.ms": groups.consumer_session_timeout,
+        "group.consumer.session.timeout.ms": CONSUMER_DEFAULTS.session_timeout,
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.initial.rebalance.delay.ms": options.kafka_group_initial_rebalance_delay_millis,
         "group.max.session.timeout.ms": options.kafka_group_max_session_timeout_millis,
