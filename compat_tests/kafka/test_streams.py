@@ -59,11 +59,15 @@ class Application:
     def output(self) -> list[str]:
         """Return the committed values of the output topic."""
         topic = f"{self._name}-output"
-        ends = {partition: end_offset(self._client.address, topic, partition) for partition in range(PARTITIONS)}
+        ends = {
+            partition: end_offset(self._client.address, topic, partition) for partition in range(PARTITIONS)
+        }
         starts = dict.fromkeys((one for one, end in ends.items() if end), 0)
         if not starts:
             return []
-        return [str(one.value) for one in self._client.consume(topic, sum(ends.values()), starts, QUIET_SECONDS)]
+        return [
+            str(one.value) for one in self._client.consume(topic, sum(ends.values()), starts, QUIET_SECONDS)
+        ]
 
 
 def partition_of(key: str) -> int:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,6 +55,14 @@ class Framework:
             wait_until(lambda: met(list(self.lines)) or self._check_runs(), seconds, what)
         except TimeoutError as failure:
             raise TimeoutError(f"{failure}; printed: {self.lines[-10:]}") from failure
+
+    def ends(self, seconds: float) -> bool:
+        """Wait up to `seconds` for the end of the process; return True if it came."""
+        try:
+            self._process.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def kill(self) -> None:
         """Kill the process."""
