@@ -44,6 +44,7 @@ class Framework:
     def __init__(self, runtime: Runtime, path: str, main: str, arguments: Sequence[str]) -> None:
         java = [*JVM, f"{LOGGING}=warn", "-cp", path, main, *arguments]
         self._process: Process = runtime.java(java)
+        self.popen = self._process.popen
         self.lines: list[str] = []
         """Lines printed so far."""
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -59,7 +60,7 @@ class Framework:
     def ends(self, seconds: float) -> bool:
         """Wait up to `seconds` for the end of the process; return True if it came."""
         try:
-            self._process.popen.wait(seconds)
+            self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
         return True
@@ -71,11 +72,11 @@ class Framework:
 
     def end(self) -> int:
         """End the program's standard input, and return its exit code."""
-        assert self._process.popen.stdin is not None
-        self._process.popen.stdin.close()
-        self._process.popen.wait(END_SECONDS)
+        assert self.popen.stdin is not None
+        self.popen.stdin.close()
+        self.popen.wait(END_SECONDS)
         self._reader.join(END_SECONDS)
-        return self._process.popen.returncode
+        return self.popen.returncode
 
     def __enter__(self) -> Self:
         return self
@@ -84,11 +85,11 @@ class Framework:
         self.kill()
 
     def _check_runs(self) -> bool:
-        if self._process.popen.poll() is not None:
-            raise RuntimeError(f"ended with {self._process.popen.returncode}: {self.lines[-10:]}")
+        if self.popen.poll() is not None:
+            raise RuntimeError(f"ended with {self.popen.returncode}: {self.lines[-10:]}")
         return False
 
     def _read(self) -> None:
-        assert self._process.popen.stdout is not None
-        for line in self._process.popen.stdout:
+        assert self.popen.stdout is not None
+        for line in self.popen.stdout:
             self.lines.append(line.decode().rstrip())
