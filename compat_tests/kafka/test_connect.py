@@ -11,7 +11,6 @@ import pytest
 from compat_tests.kafka.support.connect import Worker
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import create_topic
-from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
@@ -61,14 +60,14 @@ class Pipe:
 
 
 @pytest.fixture
-def new_pipe(peers: Peers, server: KafkaServer, name: str, tmp_path: Path) -> Iterator[Callable[..., Pipe]]:
+def new_pipe(server: KafkaServer, name: str, work: Path, tmp_path: Path) -> Iterator[Callable[..., Pipe]]:
     """A function that starts a worker and returns a pipe in it, with one partition so that order is kept."""
     workers: list[Worker] = []
 
     def make(**settings: str) -> Pipe:
         create_topic(server.address, name)
         chosen = {key.replace("_", "."): value for key, value in settings.items()}
-        worker = Worker(peers.runtime, server.address, f"{name}-connect", tmp_path, chosen)
+        worker = Worker(work, server.address, f"{name}-connect", tmp_path, chosen)
         workers.append(worker)
         pipe = Pipe(worker.start(), tmp_path, name)
         pipe.configure()

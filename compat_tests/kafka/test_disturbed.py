@@ -22,7 +22,6 @@ from compat_tests.kafka.support.disturbance import Disturbance
 from compat_tests.kafka.support.frameworks import Framework, java_program
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import create_topic, wait_for_coordinator
-from compat_tests.support.peers import Peers
 
 SECONDS = int(os.environ.get("MQGATEWAY_DISTURBED_SECONDS", "120"))
 FINISH_SECONDS = 420.0
@@ -42,7 +41,7 @@ def own_server(kind: str, work: Path) -> Iterator[KafkaServer]:
         yield server
 
 
-def test_smoke_test_of_streams_passes(peers: Peers, own_server: KafkaServer, work: Path) -> None:
+def test_smoke_test_of_streams_passes(own_server: KafkaServer, work: Path) -> None:
     """Kafka's StreamsSmokeTest with exactly_once_v2: windows, joins, suppressed tables, repartitioning."""
     settings = work / "smoke.properties"
     state = work / f"smoke-{own_server.kind}"
@@ -56,10 +55,10 @@ def test_smoke_test_of_streams_passes(peers: Peers, own_server: KafkaServer, wor
     settings.write_text("".join(f"{key}={value}\n" for key, value in chosen.items()))
     path = java_program("smoke")
     arguments = [own_server.address, str(SECONDS)]
-    with Framework(peers.runtime, path, "compat.kafka.SmokeDriver", arguments) as driver:
+    with Framework(work, path, "compat.kafka.SmokeDriver", arguments) as driver:
         driver.wait_for(lambda lines: "topics created" in lines, 60, "topics")
         main = "org.apache.kafka.streams.tests.StreamsSmokeTest"
-        with Framework(peers.runtime, path, main, [str(settings), "process"]) as application:
+        with Framework(work, path, main, [str(settings), "process"]) as application:
             with Disturbance(own_server, SEED) as disturbance:
                 driver.wait_for(lambda lines: "input written" in lines, SECONDS * 2 + 120, "the input")
             assert not disturbance.failures
@@ -106,8 +105,8 @@ class Feeder(threading.Thread):
 class Copier:
     """Kafka's TransactionalMessageCopier, started again and again; some turns are killed."""
 
-    def __init__(self, peers: Peers, address: str, source: str, target: str) -> None:
-        self._peers = peers
+    def __init__(self, work: Path, address: str, source: str, target: str) -> None:
+        self._work = work
         self._chance = random.Random(SEED)
         options = {
             "broker-list": address,
@@ -127,7 +126,7 @@ class Copier:
         """Copy what the source has now; a turn that is to be killed is not waited for."""
         main = "org.apache.kafka.tools.TransactionalMessageCopier"
         path = builds.class_path("server")
-        with Framework(self._peers.runtime, path, main, self._arguments) as running:
+        with Framework(self._work, path, main, self._arguments) as running:
             if kill_after is not None and not running.ends(kill_after):
                 self.turns["killed"] += 1
                 return
@@ -144,7 +143,7 @@ class Copier:
 
 
 def test_copies_have_each_record_once(
-    peers: Peers, programs: Programs, own_server: KafkaServer, name: str
+    work: Path, programs: Programs, own_server: KafkaServer, name: str
 ) -> None:
     """Kafka's TransactionalMessageCopier, which aborts at random: nothing lost, nothing twice, in order."""
     source, target = f"{name}-source", f"{name}-target"
@@ -152,7 +151,7 @@ def test_copies_have_each_record_once(
         create_topic(own_server.address, topic, PARTITIONS)
     client = KafkaClient("librdkafka", programs.start("librdkafka"), own_server.address)
     feeder = Feeder(client, source)
-    copier = Copier(peers, own_server.address, source, target)
+    copier = Copier(work, own_server.address, source, target)
     feeder.start()
     with Disturbance(own_server, SEED) as disturbance:
         copier.copy_for(SECONDS)

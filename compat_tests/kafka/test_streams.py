@@ -13,7 +13,6 @@ from compat_tests.kafka.support.clients import KafkaClient, Programs
 from compat_tests.kafka.support.frameworks import Framework, java_program
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import create_topic, end_offset
-from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
@@ -29,19 +28,17 @@ GUARANTEES = ("at_least_once", "exactly_once_v2")
 class Application:
     """An application of `StreamsApplication`, with its topics, on one server."""
 
-    def __init__(
-        self, peers: Peers, client: KafkaClient, name: str, topology: str, guarantee: str, folder: Path
-    ) -> None:
-        self._peers = peers
+    def __init__(self, client: KafkaClient, name: str, topology: str, guarantee: str, work: Path) -> None:
+        self._work = work
         self._client = client
         self._name = name
-        self.state = folder / f"state-{name}"
+        self.state = work / f"state-{name}"
         self._arguments = [client.address, name, str(self.state), guarantee, topology, name]
 
     def start(self) -> Framework:
         """Start the application, and wait until it processes records."""
         path = java_program("streams")
-        application = Framework(self._peers.runtime, path, "compat.kafka.StreamsApplication", self._arguments)
+        application = Framework(self._work, path, "compat.kafka.StreamsApplication", self._arguments)
         try:
             application.wait_for(lambda lines: "state RUNNING" in lines, RUNNING_SECONDS, "it runs")
         except BaseException:
@@ -87,13 +84,11 @@ def librdkafka(programs: Programs, server: KafkaServer) -> KafkaClient:
     return KafkaClient("librdkafka", programs.get("librdkafka"), server.address)
 
 
-def new_application(
-    peers: Peers, client: KafkaClient, name: str, topology: str, guarantee: str, folder: Path
-) -> Application:
+def new_application(client: KafkaClient, name: str, topology: str, guarantee: str, work: Path) -> Application:
     """Return an application with topics of its own."""
     for what in ("lines", "output") if topology == "count" else ("left", "right", "output"):
         create_topic(client.address, f"{name}-{what}", PARTITIONS)
-    return Application(peers, client, name, topology, guarantee, folder)
+    return Application(client, name, topology, guarantee, work)
 
 
 def lines_of(first: int, count: int) -> list[str]:
@@ -124,9 +119,9 @@ def check_has_no_failures(running: Framework) -> None:
 
 
 def test_counts_continue_after_a_kill_and_the_loss_of_the_state_directory(
-    peers: Peers, librdkafka: KafkaClient, name: str, guarantee: str, work: Path
+    librdkafka: KafkaClient, name: str, guarantee: str, work: Path
 ) -> None:
-    application = new_application(peers, librdkafka, name, "count", guarantee, work)
+    application = new_application(librdkafka, name, "count", guarantee, work)
     sent = lines_of(0, 200)
     application.send("lines", sent)
     with application.start() as running:
@@ -144,9 +139,9 @@ def test_counts_continue_after_a_kill_and_the_loss_of_the_state_directory(
 
 
 def test_exactly_once_counts_survive_a_kill_in_the_middle_of_work(
-    peers: Peers, librdkafka: KafkaClient, name: str, work: Path
+    librdkafka: KafkaClient, name: str, work: Path
 ) -> None:
-    application = new_application(peers, librdkafka, name, "count", "exactly_once_v2", work)
+    application = new_application(librdkafka, name, "count", "exactly_once_v2", work)
     sent: list[str] = []
     for _ in range(3):
         more = lines_of(len(sent), 4000)
@@ -162,9 +157,9 @@ def test_exactly_once_counts_survive_a_kill_in_the_middle_of_work(
 
 
 def test_windowed_join_finds_partners_in_restored_windows(
-    peers: Peers, librdkafka: KafkaClient, name: str, guarantee: str, work: Path
+    librdkafka: KafkaClient, name: str, guarantee: str, work: Path
 ) -> None:
-    application = new_application(peers, librdkafka, name, "join", guarantee, work)
+    application = new_application(librdkafka, name, "join", guarantee, work)
     base = int(time.time() * 1000)
     keys = [f"k{n}" for n in range(20)]
     with application.start() as running:

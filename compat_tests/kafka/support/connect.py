@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from compat_tests.kafka.support.frameworks import Framework, class_path
 from compat_tests.support.processes import free_ports, stop, wait_until
-from compat_tests.support.runtime import Runtime
 from compat_tests.support.servers import HOST
 
 START_SECONDS = 120.0
@@ -30,9 +29,9 @@ class Worker:
     """
 
     def __init__(
-        self, runtime: Runtime, address: str, name: str, folder: Path, settings: Mapping[str, str]
+        self, work: Path, address: str, name: str, folder: Path, settings: Mapping[str, str]
     ) -> None:
-        self._runtime = runtime
+        self._work = work
         self._url = f"http://{HOST}:{free_ports()}"
         self._config = folder / f"{name}.properties"
         stores = {f"{what}.storage.topic": f"{name}-{what}" for what in ("config", "offset", "status")}
@@ -58,7 +57,7 @@ class Worker:
     def start(self) -> Self:
         """Start the worker, and wait until it answers; returns itself."""
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
-        self._process = Framework(self._runtime, class_path("connect"), main, [str(self._config)])
+        self._process = Framework(self._work, class_path("connect"), main, [str(self._config)])
         self._process.wait_for(lambda lines: self._answers(), START_SECONDS, "the worker answers")
         return self
 

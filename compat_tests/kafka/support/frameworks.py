@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 from compat_tests.kafka.support.builds import digest
 from compat_tests.support.artifacts import cache_folder, copied_jars, made, run
 from compat_tests.support.processes import Process, wait_until
-from compat_tests.support.runtime import Runtime
+from compat_tests.support.runtime import LocalRuntime
 
 FRAMEWORKS = Path(__file__).parents[1] / "frameworks"
 JVM = ("-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -22,11 +22,16 @@ LOGGING = "-Dorg.slf4j.simpleLogger.defaultLogLevel"
 END_SECONDS = 60.0
 
 
-def class_path(name: str) -> str:
-    """Return the class path of a jar set."""
+def jars(name: str) -> Path:
+    """Return the folder of a jar set."""
     pom = FRAMEWORKS / f"{name}.pom.xml"
     version = digest([pom])
-    return f"{copied_jars(pom, version, cache_folder() / 'jars' / f'kafka-{name}-{version}')}/*"
+    return copied_jars(pom, version, cache_folder() / "jars" / f"kafka-{name}-{version}")
+
+
+def class_path(name: str) -> str:
+    """Return the class path of a jar set."""
+    return f"{jars(name)}/*"
 
 
 def java_program(name: str) -> str:
@@ -39,11 +44,18 @@ def java_program(name: str) -> str:
 
 
 class Framework:
-    """A Java program that prints lines."""
+    """A Java program that prints lines. It runs on this machine, as it shares files with its scenario."""
 
-    def __init__(self, runtime: Runtime, path: str, main: str, arguments: Sequence[str]) -> None:
+    def __init__(
+        self,
+        work: Path,
+        path: str,
+        main: str,
+        arguments: Sequence[str],
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         java = [*JVM, f"{LOGGING}=warn", "-cp", path, main, *arguments]
-        self._process: Process = runtime.java(java)
+        self._process: Process = LocalRuntime(work).java(java, env)
         self.popen = self._process.popen
         self.lines: list[str] = []
         """Lines printed so far."""
