@@ -44,6 +44,7 @@ PROGRAMS = {
     "support.grpc.rust": ("support/grpc/rust_driver",),
     "kafka.support.builds": ("kafka/programs",),
     "kafka.support.transactional": ("kafka/transactional",),
+    "kafka.support.frameworks": ("kafka/frameworks",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official", "__pycache__")

@@ -14,7 +14,7 @@ from compat_tests.kafka.support.frameworks import Framework, class_path
 from compat_tests.support.processes import free_ports, stop, wait_until
 from compat_tests.support.servers import HOST
 
-START_SECONDS = 120.0
+START_SECONDS = 240.0
 ANSWER_SECONDS = 90.0
 TASK_SECONDS = 90.0
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"

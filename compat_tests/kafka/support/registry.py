@@ -17,7 +17,7 @@ from compat_tests.support.artifacts import cache_folder, made
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST
 
-START_SECONDS = 120.0
+START_SECONDS = 240.0
 ANSWER_SECONDS = 30.0
 MAIN = "io.quarkus.runner.GeneratedMain"
 CONFLUENT = "/apis/ccompat/v7"
