@@ -25,6 +25,7 @@ from compat_tests.kafka.support.wire import create_topic, wait_for_coordinator
 
 SECONDS = int(os.environ.get("MQGATEWAY_DISTURBED_SECONDS", "120"))
 FINISH_SECONDS = 420.0
+READ_SECONDS = 60
 SEED = 932
 PARTITIONS = 2
 FLIGHT = 500
@@ -66,7 +67,8 @@ def test_smoke_test_of_streams_passes(own_server: KafkaServer, work: Path) -> No
             driver.wait_for(
                 lambda lines: {"verified", "wrong output"} & {*lines}, FINISH_SECONDS, "a verdict"
             )
-            assert "verified" in driver.lines, driver.lines[-40:]
+            print("\n".join([*driver.lines[-20:], f"disturbed: {Counter(disturbance.done)}"]))
+            assert "verified" in driver.lines
             assert not [line for line in application.lines if "SMOKE-TEST-CLIENT-EXCEPTION" in line]
 
 
@@ -162,13 +164,14 @@ def test_copies_have_each_record_once(
     assert copier.turns["finished"] > 1
     copied = copied_values(client, target, len(feeder.sent))
     client.program.close()
+    print(f"{len(feeder.sent)} records; copier: {copier.turns}; disturbed: {Counter(disturbance.done)}")
     for partition in range(PARTITIONS):
         assert copied[partition] == feeder.sent[partition::PARTITIONS], f"partition {partition}"
 
 
 def copied_values(client: KafkaClient, topic: str, count: int) -> dict[int, list[str]]:
-    """Return the committed values of each partition. More than `count` would be found, within a minute."""
+    """Return the committed values of each partition. It waits for one more than `count`."""
     copied: dict[int, list[str]] = {partition: [] for partition in range(PARTITIONS)}
-    for one in client.consume(topic, count + 1, dict.fromkeys(range(PARTITIONS), 0), 60):
+    for one in client.consume(topic, count + 1, dict.fromkeys(range(PARTITIONS), 0), READ_SECONDS):
         copied[one.partition].append(str(one.value))
     return copied

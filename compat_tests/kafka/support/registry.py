@@ -41,6 +41,7 @@ class Registry:
     def __init__(self, address: str, name: str, work: Path) -> None:
         self._work = work
         port = free_ports()
+        self._ready = f"http://{HOST}:{port}/health/ready"
         self._url = f"http://{HOST}:{port}{CONFLUENT}"
         self._env = {
             "QUARKUS_HTTP_HOST": HOST,
@@ -53,10 +54,10 @@ class Registry:
         self._process: Framework | None = None
 
     def start(self) -> Self:
-        """Start the registry, and wait until it answers; returns itself."""
+        """Start the registry, and wait until it has read its journal; returns itself."""
         (runner,) = distribution().glob("*-runner.jar")
         self._process = Framework(self._work, str(runner), MAIN, [], self._env)
-        self._process.wait_for(lambda lines: self._answers(), START_SECONDS, "the registry answers")
+        self._process.wait_for(lambda lines: self._answers(), START_SECONDS, "the registry is ready")
         return self
 
     def kill(self) -> None:
@@ -95,7 +96,7 @@ class Registry:
 
     def _answers(self) -> bool:
         try:
-            self.ask("GET", "/subjects")
+            urllib.request.urlopen(self._ready, timeout=ANSWER_SECONDS).close()
         except OSError:
             return False
         return True
