@@ -36,7 +36,7 @@ def test_schemas_survive_a_kill_of_the_registry(server: KafkaServer, name: str, 
         assert registry.schema(second) == schema(NUMBER, {**TEXT, "default": ""})
         assert f"{name}-gone" not in registry.ask("GET", "/subjects")
         with pytest.raises(urllib.error.HTTPError) as refusal:
-            registry.register(subject, schema(NUMBER, TEXT))
+            registry.register(subject, schema(NUMBER, {**TEXT, "name": "another"}))
         assert refusal.value.code == 409, "a field without a default breaks readers of old records"
 
 
