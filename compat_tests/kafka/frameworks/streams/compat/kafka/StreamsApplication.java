@@ -41,7 +41,6 @@ public final class StreamsApplication {
         settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
-        settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
         settings.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6000);
         settings.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
         settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), 10000);
