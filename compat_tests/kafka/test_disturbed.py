@@ -97,7 +97,7 @@ class Feeder(threading.Thread):
             self.sent += values
 
     def stop(self) -> None:
-        """End after the flight that is under way."""
+        """End after the current flight."""
         self._ends.set()
         self.join(FINISH_SECONDS)
         assert not self.is_alive()

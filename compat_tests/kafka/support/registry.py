@@ -18,7 +18,7 @@ from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST
 
 START_SECONDS = 240.0
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 120.0
 MAIN = "io.quarkus.runner.GeneratedMain"
 CONFLUENT = "/apis/ccompat/v7"
 """Path of the interface that Confluent's clients speak."""
