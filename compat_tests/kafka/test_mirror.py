@@ -91,11 +91,12 @@ def settings_of(address: str, topic: str) -> dict[str, str]:
 
 
 def has_topic(address: str, topic: str) -> bool:
-    """Return True if a topic has all its partitions."""
+    """Return True if all partitions of a topic have leaders."""
+    asked = [{"partition_index": partition, "timestamp": -1} for partition in range(PARTITIONS)]
+    topics = [{"name": topic, "partitions": asked}]
     with Connection(address) as connection:
-        answer = connection.ask("Metadata", 4, topics=[{"name": topic}], allow_auto_topic_creation=False)
-    (found,) = answer["topics"]
-    return not found["error_code"] and len(found["partitions"]) == PARTITIONS
+        answer = connection.ask("ListOffsets", 5, replica_id=-1, topics=topics)
+    return not any(one["error_code"] for one in answer["topics"][0]["partitions"])
 
 
 def ends(address: str, topic: str) -> list[int]:
