@@ -45,6 +45,7 @@ PROGRAMS = {
     "kafka.support.builds": ("kafka/programs",),
     "kafka.support.transactional": ("kafka/transactional",),
     "kafka.support.shares": ("kafka/sharing",),
+    "kafka.support.frameworks": ("kafka/frameworks",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official", "__pycache__")
