@@ -244,13 +244,13 @@ class DelaySchedule:
                 passed[-1] += 1
         # All at once: an interrupted call must find the same state again.
         self._counted_to = counted_to
-        before = self.offsets
         for queue, count in zip(self._queues, passed, strict=True):
             for _ in range(count):
                 queue.advance()
-        if self.offsets != before:
-            self._is_dirty = True
-            self.data_version.next(self._clock.millis())
+        # A master that comes back takes these offsets only if their version is newer than its own, and a few
+        # deliveries do not change it (`delayOffsetUpdateVersionStep`).
+        self._is_dirty = True
+        self.data_version.next(self._clock.millis())
 
     def take_back(self, reported: Mapping[str, Any]) -> None:
         """Resume after the deliveries of a slave in our place, from its `to_json`. Raises `ConfigError`.

@@ -497,6 +497,18 @@ def test_slave_continues_behind_what_the_master_delivered_since_its_report() -> 
     assert bench.bodies() == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
+def test_offsets_of_a_slave_that_takes_over_are_newer_than_its_masters() -> None:
+    """Else a master that comes back delivers again what its slave has delivered."""
+    bench = Bench()
+    bench.send(message(1, properties={"UNIQ_KEY": "k"}))
+    result = bench.schedule.to_json()
+    slave = bench.make_schedule()
+    slave.adopt(result, 0)
+    run(slave.take_over(since(bench)))
+    assert slave.offsets == bench.schedule.offsets
+    assert slave.data_version.counter == bench.schedule.data_version.counter + 1
+
+
 def test_waiting_message_does_not_count_as_delivered() -> None:
     bench = Bench()
     bench.send(message(1, properties={"UNIQ_KEY": "k"}))
