@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,15 @@ from mqgateway.gateway.client import Context, Message, Producer, PushConsumer, R
 from mqgateway.gateway.testing import SEND, Server
 
 START_SECONDS = 0.3
+STARTS = """
+import time
+from mqgateway.gateway.testing import Server
+
+for _ in range(5):
+    began = time.perf_counter()
+    with Server():
+        print(time.perf_counter() - began)
+"""
 
 
 @pytest.fixture
@@ -26,12 +36,9 @@ def server() -> Iterator[Server]:
 
 
 def test_it_is_ready_in_no_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Time from nothing to a server that accepts messages."""
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        with Server():
-            times.append(time.perf_counter() - began)
+    """Time from nothing to a server that accepts messages, in a process without other threads."""
+    done = subprocess.run([sys.executable, "-c", STARTS], capture_output=True, text=True, check=True)
+    times = [float(line) for line in done.stdout.split()]
     with capsys.disabled():
         print(f"\nready after {', '.join(f'{one * 1000:.0f}' for one in times)} ms")
     assert min(times) < START_SECONDS

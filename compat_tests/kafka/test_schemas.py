@@ -10,7 +10,12 @@ from compat_tests.kafka.support.builds import KAFKA, class_path
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "scripts" / "kafka_messages.py"
 PACKAGE = ROOT / "gateway" / "kafka" / "codec" / "messages"
-JARS = ("kafka-clients", "kafka-group-coordinator", "kafka-transaction-coordinator")
+JARS = (
+    "kafka-clients",
+    "kafka-group-coordinator",
+    "kafka-transaction-coordinator",
+    "kafka-share-coordinator",
+)
 
 
 def test_generator_makes_the_committed_codecs_of_the_published_schemas() -> None:

@@ -173,6 +173,8 @@ PAGES: Mapping[str, Page] = {
         excepted={
             "$ kafka-console-producer.sh": JAVA,
             "$ kafka-console-consumer.sh": JAVA,
+            "$ kafka-configs.sh": JAVA,
+            "kafka-client-metrics.sh": JAVA,
             "kafka-topics.sh": JAVA,
             "from kafka import": INTERNET,
             "from confluent_kafka import": INTERNET,

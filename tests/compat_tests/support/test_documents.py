@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import pytest
@@ -33,6 +34,13 @@ def test_every_page_with_blocks_is_in_the_table() -> None:
 def test_every_entry_of_the_table_is_of_a_block(name: str) -> None:
     texts = [block.text for block in blocks_of(name)]
     assert not [start for start in PAGES[name].starts() if not any(text.startswith(start) for text in texts)]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_of_kafka_are_excepted(name: str) -> None:
+    """They are programs in Java that the pages' environment does not have."""
+    blocks = [block for block in blocks_of(name) if PAGES[name].kind_of(block) is not Kind.EXCEPTED]
+    assert not [block.text for block in blocks if re.match(r"(?:\$ )?kafka-[a-z-]+\.sh ", block.text)]
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in ("docs/architecture.md",)])
