@@ -12,6 +12,8 @@ PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
 WORKERS = ("-n", "4")
 """Processes for scenarios with official clients, which wait most of the time, so more than processors."""
+ONCE = ("--reruns", "0")
+"""No second run of a failed scenario."""
 QUICK = ("--hypothesis-profile", "quick", PATIENCE)
 FULL = ("--hypothesis-profile", "full", PATIENCE)
 
@@ -98,7 +100,7 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     )
     others = (
         Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
-        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
+        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS, *ONCE), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
 

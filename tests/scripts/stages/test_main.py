@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts.stages.__main__ import chosen, main, parser
-from scripts.stages.plan import WORKERS
+from scripts.stages.plan import ONCE, WORKERS
 
 
 def names(*arguments: str) -> list[str]:
@@ -26,7 +26,7 @@ def test_options_choose_stages() -> None:
 def test_proven_scenarios_run_again_when_asked_for(arguments: tuple[str, ...], value: str) -> None:
     plans = chosen(parser().parse_args([*arguments]))
     (core,) = (stage for plan in plans for stage in plan.stages if stage.name == "core")
-    assert core.options == ("--ours", value, *WORKERS)
+    assert core.options == ("--ours", value, *WORKERS, *ONCE)
 
 
 def test_unknown_stage_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
