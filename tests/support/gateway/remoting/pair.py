@@ -191,7 +191,7 @@ class Net(Clock):
             for _ in range(8):
                 was_due = self._is_due()
                 self.advance(0)
-                if not (self.pump_pairs() or was_due or self._is_due()):
+                if not (self.pump_pairs() or was_due):
                     break
             if seconds:
                 self.advance(0.5)
