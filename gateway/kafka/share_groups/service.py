@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.gateway.kafka.coordinator.assigned_group import Kind
@@ -12,7 +12,7 @@ from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRu
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator.target_updates import TargetUpdates
-from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog, TopicPartition
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicCatalog
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 from mqgateway.gateway.kafka.share_groups.heartbeats import ShareHeartbeats
 from mqgateway.gateway.kafka.share_groups.initialization import Initialization
@@ -84,17 +84,6 @@ class ShareGroups:
     def is_share_group(self, group_id: str) -> bool:
         """Return True if a group is a share group."""
         return self.get(group_id) is not None
-
-    def member(self, group_id: str, member_id: str) -> bool:
-        """Return True if a group has a member."""
-        group = self.get(group_id)
-        return group is not None and member_id in group.members
-
-    def assigned(self, group_id: str, member_id: str) -> Set[TopicPartition]:
-        """Return the partitions of a member, none for an unknown one."""
-        group = self.get(group_id)
-        member = None if group is None else group.members.get(member_id)
-        return frozenset() if member is None else member.assigned
 
     # What survives a restart
 

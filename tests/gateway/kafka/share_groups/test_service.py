@@ -11,13 +11,13 @@ from tests.support.gateway.kafka.groups import Groups
 def test_members_are_known() -> None:
     groups = Groups()
     shares = groups.coordinator.shares
-    assert not shares.is_share_group("g") and not shares.member("g", "a")
+    assert not shares.is_share_group("g")
     groups.share_heartbeat("a")
     groups.consumer_heartbeat("a", group="h")
     assert shares.is_share_group("g") and not shares.is_share_group("h")
-    assert shares.member("g", "a") and not shares.member("g", "b") and not shares.member("h", "a")
-    assert len(shares.assigned("g", "a")) == 4
-    assert shares.assigned("g", "b") == shares.assigned("h", "a") == frozenset()
+    group = shares.get("g")
+    assert group is not None and shares.get("h") is None
+    assert group.members.keys() == {"a"} and len(group.members["a"].assigned) == 4
     assert shares.settings("g") == ShareGroupSettings()
 
 
