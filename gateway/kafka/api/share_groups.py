@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mqgateway.engine.steps import Steps, in_parts, mapped
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.api.assigned_groups import (
+    HIDDEN_TOPICS,
+    described_groups,
+    described_members,
+    existing,
+    shows_all,
+)
 from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -24,21 +31,13 @@ from mqgateway.gateway.kafka.codec.messages.share_group_describe_response import
 from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_response import ShareGroupHeartbeatResponse
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
-from mqgateway.gateway.kafka.coordinator.group_records import by_topic
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
-from mqgateway.gateway.kafka.group_names import store_group
-from mqgateway.gateway.kafka.rights import group_bits, shows_topic
 from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
-from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 from mqgateway.gateway.kafka.share_groups.member import ShareMember
-from mqgateway.gateway.kafka.topics import Topics, store_name
+from mqgateway.gateway.kafka.topics import Topics
 
 SHARE_GROUP_HEARTBEAT, SHARE_GROUP_DESCRIBE = 76, 77
-NAMES_PART = 100
-"""Topics that are checked in one step."""
-MEMBERS_PART = 4
-"""Members that are described in one step."""
 
 
 class ShareGroupRequests:
@@ -60,7 +59,7 @@ class ShareGroupRequests:
             error = self._access.share_error(request.group_id)
         if error:
             return ShareGroupHeartbeatResponse(error_code=error)
-        if not all((yield from _shown(call, request.subscribed_topic_names or ()))):
+        if not (yield from shows_all(call, request.subscribed_topic_names or ())):
             return ShareGroupHeartbeatResponse(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         client = RequestSender(call.client_id, f"/{call.client_host}")
         return self._coordinator.shares.heartbeats.heartbeat(request, client)
@@ -71,12 +70,12 @@ class ShareGroupRequests:
         self, call: KafkaCall, request: ShareGroupDescribeRequest
     ) -> Steps[ShareGroupDescribeResponse]:
         """Answer ShareGroupDescribe."""
-        groups = []
-        for group_id in request.group_ids:
-            described = yield from self._describe(call, group_id)
-            if request.include_authorized_operations and not described.error_code:
-                described.authorized_operations = group_bits(call, store_group(group_id))
-            groups.append(described)
+        groups = yield from described_groups(
+            call,
+            request.group_ids,
+            request.include_authorized_operations,
+            lambda group_id: self._describe(call, group_id),
+        )
         return ShareGroupDescribeResponse(groups=groups)
 
     def _describe(self, call: KafkaCall, group_id: str) -> Steps[DescribedGroup]:
@@ -92,11 +91,8 @@ class ShareGroupRequests:
             is_known = groups.get(group_id) is not None or shared.has_group(group_id)
             message = f"Group {group_id} {'is not a share group' if is_known else 'not found'}."
             return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
-        if not all((yield from _shown(call, tuple(group.topics)))):
-            message = (
-                "The group has members subscribed to topic(s) that the client is not authorized to describe."
-            )
-            return DescribedGroup(ErrorCode.TOPIC_AUTHORIZATION_FAILED, message, group_id)
+        if not (yield from shows_all(call, tuple(group.topics))):
+            return DescribedGroup(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group_id)
         described = DescribedGroup(
             ErrorCode.NONE,
             None,
@@ -106,15 +102,8 @@ class ShareGroupRequests:
             group.assignment_epoch,
             SIMPLE,
         )
-        described.members = yield from self._members(group)
+        described.members = yield from described_members(group.members.values(), self._described)
         return described
-
-    def _members(self, group: ShareGroup) -> Steps[list[Member]]:
-        members: list[Member] = []
-        for part in in_parts(tuple(group.members.values()), MEMBERS_PART):
-            members += (self._described(member) for member in part)
-            yield
-        return members
 
     def _described(self, member: ShareMember) -> Member:
         return Member(
@@ -129,12 +118,5 @@ class ShareGroupRequests:
 
     def _assignment(self, partitions: Iterable[TopicPartition]) -> Assignment:
         """Return partitions of topics that still exist."""
-        topics = ((self._topics.by_id(topic_id), indexes) for topic_id, indexes in by_topic(partitions))
-        return Assignment(
-            [TopicPartitions(topic.id, topic.name, indexes) for topic, indexes in topics if topic is not None]
-        )
-
-
-def _shown(call: KafkaCall, names: Iterable[str]) -> Steps[list[bool]]:
-    """Return for each topic whether the client may see it."""
-    return mapped(lambda name: shows_topic(call, store_name(name)), names, NAMES_PART)
+        found = existing(self._topics, partitions)
+        return Assignment([TopicPartitions(topic.id, topic.name, indexes) for topic, indexes in found])
