@@ -1,4 +1,4 @@
-"""What descriptions of consumer and share groups have in common, whose partitions the broker assigns."""
+"""Describe consumer and share groups, whose partitions the broker assigns."""
 
 from __future__ import annotations
 
