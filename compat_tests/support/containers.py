@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from compat_tests.support.artifacts import cache_folder
 from compat_tests.support.processes import start_logged, stop, wait_until
 
@@ -24,6 +26,9 @@ IMAGE = "mqgateway-compat-client"
 LOCAL_BASE = "mqgateway-compat-base"
 BASE_SUITE = "bookworm"
 """The Debian release whose openjdk-17-jre-headless makes the local base image."""
+
+ORPHAN_SECONDS = 20
+"""Time for an engine to end its containers."""
 
 DOCKERFILE = Path(__file__).parent / "docker" / "Dockerfile"
 
@@ -153,10 +158,12 @@ class Engine:
     def _start(self, work: Path) -> None:
         if shutil.which("dockerd") is None or os.geteuid() != 0:
             raise NoEngine("no Docker engine answers, and starting one needs dockerd and root")
+        data_root = cache_folder() / "docker"
+        end_orphans(data_root)
         self._exec_root = tempfile.mkdtemp(prefix="mqgateway-docker-")
         socket = f"unix://{self._exec_root}/docker.sock"
         command = ["dockerd", "--storage-driver=vfs", "--iptables=false", "--bridge=none"]
-        command += [f"--data-root={cache_folder() / 'docker'}", f"--exec-root={self._exec_root}/exec"]
+        command += [data_root_argument(data_root), f"--exec-root={self._exec_root}/exec"]
         command += ["-H", socket, "--pidfile", f"{self._exec_root}/docker.pid"]
         self._started = start_logged(command, work / "dockerd.log", start_new_session=True)
         self._arguments = ["-H", socket]
@@ -173,6 +180,29 @@ class Engine:
 
     def _dead(self) -> bool:
         return self._started is not None and self._started.poll() is not None
+
+
+def data_root_argument(data_root: Path) -> str:
+    """Return the argument of dockerd that names its data folder."""
+    return f"--data-root={data_root}"
+
+
+def end_orphans(data_root: Path) -> None:
+    """End the engine of a run that was killed: it holds the lock of the data folder."""
+    argument = data_root_argument(data_root)
+    orphans = [
+        process
+        for process in psutil.process_iter(["cmdline", "ppid"])
+        if process.info["ppid"] == 1 and argument in (process.info["cmdline"] or ())
+    ]
+    for process in orphans:
+        process.terminate()
+    wait_until(lambda: not any(map(runs, orphans)), ORPHAN_SECONDS, "the engine of an earlier run ends")
+
+
+def runs(process: psutil.Process) -> bool:
+    """Return False for a process that has ended, also if nothing has waited for it."""
+    return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
 
 
 def mount_points(mounts: str, folder: str) -> list[str]:
