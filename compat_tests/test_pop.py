@@ -333,13 +333,13 @@ def test_only_messages_without_ack_are_redelivered_after_a_kill(peers: Peers) ->
         popping = Popping(peer, server.broker_address, "pop_kill", 4)
         try:
             popping.send(*(str(number) for number in range(20)))
-            found = popping.wait_for(20, invisible=8_000)
+            found = popping.wait_for(20, invisible=20_000)
             acked, open_ = found[:12], found[12:]
             assert {popping.client.ack(one) for one in acked} == {"OK"}
             server.kill9()
             server.start()
             assert popping.client.pop(popping.topic, poll=2_000).messages == []
-            again = popping.wait_for(len(open_), 40)
+            again = popping.wait_for(len(open_), 60)
             assert sorted(bodies(again)) == sorted(bodies(open_))
             assert popping.wait_for(seconds=4) == []
         finally:

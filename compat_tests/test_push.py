@@ -22,8 +22,7 @@ def test_members_of_a_group_share_the_messages(peer: Peer) -> None:
     """In a cluster each message goes to one member."""
     topic, group = peer.topic("shared", 8), peer.name("sharers")
     with peer.push(group, {topic: "*"}) as first, peer.push(group, {topic: "*"}) as second:
-        wait_for_queues(topic, first, 4)
-        wait_for_queues(topic, second, 4)
+        wait_until(lambda: are_shared(topic, first, second), 60, f"4 queues of {topic} each", 0.3)
         with peer.producer() as producer:
             producer.send([message(topic, f"{i:03}") for i in range(64)])
         mine, yours = first.collect(32), second.collect(32)
@@ -31,6 +30,12 @@ def test_members_of_a_group_share_the_messages(peer: Peer) -> None:
     assert places == sorted(set(places)), "no message came twice"
     assert bodies(mine + yours) == [f"{i:03}" for i in range(64)]
     assert len(mine) == len(yours) == 32
+
+
+def are_shared(topic: str, first: PushConsumer, second: PushConsumer) -> bool:
+    """Return True if each consumer holds four queues that the other does not hold."""
+    mine, yours = first.assigned(topic), second.assigned(topic)
+    return len(mine) == len(yours) == 4 and not mine & yours
 
 
 def wait_for_queues(topic: str, consumer: PushConsumer, count: int) -> None:

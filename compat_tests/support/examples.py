@@ -24,7 +24,7 @@ class Example:
         self._reader = threading.Thread(target=self._read, name=name, daemon=True)
         self._reader.start()
 
-    def until(self, pattern: str, count: int, seconds: float = 100) -> None:
+    def until(self, pattern: str, count: int, seconds: float = 200) -> None:
         """Wait until a pattern has matched `count` different texts."""
         found: set[str] = set()
 
@@ -46,7 +46,7 @@ class Example:
             return False
         return True
 
-    def ended(self, seconds: float = 100) -> None:
+    def ended(self, seconds: float = 200) -> None:
         """Wait for the end of a program that ends by itself; check that it ended cleanly."""
         assert self._process.popen.wait(seconds) == 0, f"{self.name} ended with an error"
 

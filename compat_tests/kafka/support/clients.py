@@ -26,7 +26,7 @@ from compat_tests.support.driver import Driver
 from compat_tests.support.processes import Process, wait_until
 from compat_tests.support.runtime import LocalRuntime, Runtime
 
-PATIENCE_SECONDS = 40.0
+PATIENCE_SECONDS = 90.0
 ANSWER_SECONDS = 180.0
 """Longer than an operation takes on a loaded machine, be it about a thousand partitions."""
 SESSION_MILLIS = 6000
