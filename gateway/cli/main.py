@@ -18,11 +18,14 @@ import click
 
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
+from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
 from mqgateway.gateway.cli.later import GroupWithLater
+from mqgateway.gateway.cli.numbering import BrokerCount, count_of
 from mqgateway.gateway.cli.reading import apply_all, find_out_all
 from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
@@ -201,16 +204,33 @@ def front_end_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1).")
 @front_end_options
 @click.option(
+    "--brokers",
+    type=BrokerCount(),
+    envvar=BROKERS_VARIABLE,
+    default="1",
+    help="Number of brokers, each a process of its own, so that each can use a core. auto: one for each "
+    "core.  [default: 1]",
+)
+@click.option(
     "--secure",
     is_flag=True,
     help="Enable access control and TLS. The first start generates a super user and a certificate.",
 )
 @common_options
 def serve(**given: Any) -> None:
-    """Run name server and broker in one process."""
+    """Run name server and broker in one process, or with several brokers as processes."""
     namesrv, broker = NamesrvSettings(), BrokerSettings()
     secured = read_settings(given, namesrv=namesrv, broker=broker)
-    run_services(namesrv, broker, given, secured)
+    try:
+        count = count_of(given["brokers"], broker.store.store_path_root_dir, RealDisk())
+    except EngineError as error:
+        fail([str(error)], given["output"])
+    if count == 1:
+        run_services(namesrv, broker, given, secured)
+        return
+    from mqgateway.gateway.cli.serving import run_brokers
+
+    run_brokers(namesrv, broker, count, given, secured)
 
 
 def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
