@@ -134,7 +134,7 @@ def test_settings_of_each_broker_are_read_again_from_the_command(tmp_path: Path)
 def test_error_in_a_setting_names_the_broker(tmp_path: Path) -> None:
     flags = given(tmp_path, "brokerName=n")
     brokers = numbered(read_numbered(flags, [])[0], 2)
-    with pytest.raises(ConfigError, match="n-0: .*fileReservedTime=many"):
+    with pytest.raises(ConfigError, match=r"n-0: .*fileReservedTime=many"):
         read_all(given(tmp_path, "fileReservedTime=many"), brokers)
 
 

@@ -53,7 +53,7 @@ def test_page_is_what_follows_the_headers() -> None:
 @pytest.mark.parametrize(
     "answer,why",
     [
-        (b"HTTP/1.0 503 Service Unavailable\r\n\r\nno", "503"),
+        (b"HTTP/1.0 503 Unavailable\r\n\r\nno", "503"),
         (b"", "no answer"),
         (b"rubbish\r\n\r\n", "rubbish"),
     ],

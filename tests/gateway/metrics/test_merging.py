@@ -16,6 +16,9 @@ up 1
 lag_bucket{le="1.0"} 1
 lag_count{} 1
 """
+MORE = b"""# TYPE more gauge
+more{broker="own",a="b"} 7
+"""
 B = A.replace(b"n-0", b"n-1").replace(b"up 1", b"up 0") + b'# TYPE more gauge\nmore{broker="own",a="b"} 7\n'
 
 
