@@ -78,7 +78,7 @@ def test_several_brokers_with_ports_of_their_own_have_no_problem(tmp_path: Path)
 
 
 def test_problems_of_several_brokers_name_the_broker(tmp_path: Path, taken: int) -> None:
-    namesrv, first = settings(tmp_path, brokerIP1="no such host")
+    namesrv, first = settings(tmp_path, brokerIP1="no-such-host.invalid")
     _, second = settings(tmp_path / "b", grpcServerPort=taken)
     found = problems_of_several(namesrv, a=first, b=second)
     assert found[0].startswith("a: brokerIP1")

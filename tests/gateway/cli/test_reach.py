@@ -25,4 +25,8 @@ def test_reach_of_servers_on_loopback() -> None:
     broker.broker.broker_ip1 = "127.0.0.1"
     assert "all clients on this machine" in opened_to(namesrv, broker)
     assert "all clients on this machine" in opened_to(namesrv, None)
-    assert not any("advertised" in text for text in warnings_of(namesrv, broker, -1))
+
+
+def test_too_few_open_files_are_reported() -> None:
+    (warning, *_) = warnings_of(NamesrvSettings(), None, 100)
+    assert warning.startswith("100 open files are allowed")
