@@ -97,11 +97,9 @@ def count_of(asked: int | str, root: str, disk: Disk) -> int:
     `auto` is the number of cores, or of stores if there are more. Raises `ConfigError` if a store would not
     be served.
     """
-    stores, is_auto = stores_in(root, disk), asked == AUTO
-    count = min(max(usable_cores(disk), stores), BROKERS_MAX) if is_auto else int(asked)
+    stores = stores_in(root, disk)
+    count = min(max(usable_cores(disk), stores), BROKERS_MAX) if asked == AUTO else int(asked)
     if count > 1 and disk.exists(os.path.join(root, LOG_FOLDER)):
-        if is_auto:
-            return 1
         raise ConfigError(
             f"--brokers {count}: {root} is the store of a single broker, whose messages would not be served; "
             "start it with --brokers 1, or choose another folder with --data-dir"
