@@ -26,9 +26,8 @@ from mqgateway.gateway.cli.summary import BrokerLine, Summary
 from mqgateway.gateway.container.children import Launch, Message
 from mqgateway.gateway.container.fleet import Fleet
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
-from mqgateway.gateway.container.supervision import ChildState
+from mqgateway.gateway.container.supervision import Charge, ChildState
 from mqgateway.gateway.front_ends import FRONT_ENDS
-from mqgateway.gateway.grpc import NAME as GRPC
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import ScheduledCall
 from mqgateway.gateway.runtime.service import Runtime, Service
@@ -197,11 +196,7 @@ class ServedBrokers(Service):
     def summary(self) -> Summary:
         """Return the start-up summary."""
         broker, namesrv = self._settings, self._namesrv_settings
-        lines = [
-            BrokerLine(name, charge.address, self._endpoints.get(name, {}).get(GRPC))
-            for charge in self.fleet.supervision
-            if (name := charge.plan.identity.name)
-        ]
+        lines = [self._line(charge) for charge in self.fleet.supervision]
         first = self._endpoints.get(lines[0].name, {})
         return Summary(
             name_server=f"{broker.broker.broker_ip1}:{self._namesrv_port}",
@@ -216,6 +211,12 @@ class ServedBrokers(Service):
             front_ends=[(one, first.get(one.name)) for one in FRONT_ENDS],
             brokers=lines,
         )
+
+    def _line(self, charge: Charge) -> BrokerLine:
+        name = charge.plan.identity.name
+        endpoints = self._endpoints.get(name, {})
+        front_ends = [(one, endpoints[one.name]) for one in FRONT_ENDS if one.name in endpoints]
+        return BrokerLine(name, charge.address, front_ends)
 
     def boot_lines(self) -> list[BootLine]:
         """Return the line that RocketMQ's name server prints once it is up; brokers log their own."""

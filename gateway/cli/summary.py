@@ -116,16 +116,21 @@ def accepted_clients(
 
 @dataclass(frozen=True)
 class BrokerLine:
-    """A broker in the start-up lines, one of several: its name, address, and endpoint of gRPC if served."""
+    """A broker in the start-up lines, one of several: name, address, and the endpoints of its front ends."""
 
     name: str
     address: str
-    grpc: str | None = None
+    front_ends: Sequence[tuple[FrontEnd, str]] = ()
 
     def text(self, cluster: str) -> str:
-        """Return the line to print."""
-        grpc = f"; gRPC {self.grpc}" if self.grpc else ""
-        return f"broker       {self.address}   ({self.name} of {cluster}{grpc})"
+        """Return the line to print, with the front ends that are for clients."""
+        shown = [f"; {one.title} {endpoint}" for one, endpoint in self.front_ends if one.is_for_clients]
+        return f"broker       {self.address}   ({self.name} of {cluster}{''.join(shown)})"
+
+    def as_json(self) -> dict[str, str]:
+        """Return the broker for JSON."""
+        endpoints = {one.name: endpoint for one, endpoint in self.front_ends}
+        return {"name": self.name, "address": self.address, **endpoints}
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ class Summary:
             "controller": self.controller,
             **{front_end.name: endpoint for front_end, endpoint in reversed(self.front_ends)},
             "broker": self.broker,
-            **({"brokers": [vars(one) for one in self.brokers]} if self.brokers else {}),
+            **({"brokers": [one.as_json() for one in self.brokers]} if self.brokers else {}),
             "brokerName": self.broker_name,
             "cluster": self.cluster,
             "data": self.data,

@@ -10,6 +10,7 @@ from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
 
 PAGE_MAX = 256 << 20
 """Maximum bytes of a page; the connection of a longer one is aborted."""
@@ -75,15 +76,16 @@ class _Fetching(ClientFactory):
         self._page.abort(reason.getErrorMessage())
 
 
-def fetch(reactor: Reactor, host: str, port: int, path: str, seconds: float) -> Deferred[bytes]:
+def fetch(
+    reactor: Reactor, schedule: Schedule, host: str, port: int, path: str, seconds: float
+) -> Deferred[bytes]:
     """Return a Deferred of the page at a path. It fails with `FetchError`, at the latest after `seconds`."""
     fetched: Deferred[bytes] = Deferred()
     page = _Page(path, fetched)
-    limit = reactor.callLater(seconds, page.abort, f"no answer within {seconds:g} s")
+    limit = schedule.later(seconds, page.abort, f"no answer within {seconds:g} s")
 
     def ended(result: bytes | Failure) -> bytes | Failure:
-        if limit.active():
-            limit.cancel()
+        limit.cancel()
         return result
 
     fetched.addBoth(ended)

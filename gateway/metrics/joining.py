@@ -50,7 +50,7 @@ class JoinedScrapes:
             failure.trap(FetchError)  # type: ignore[no-untyped-call]
             log.warning("the metrics of %s are not in this scrape: %s", name, failure.value)
 
-        fetched = fetch(self._reactor, HOST, port, f"/metrics?set={metrics}", FETCH_SECONDS)
+        fetched = fetch(self._reactor, self._schedule, HOST, port, f"/metrics?set={metrics}", FETCH_SECONDS)
         return fetched.addCallbacks(lambda page: (name, page), failed)
 
     def _merge(self, scrapes: list[tuple[str, bytes]]) -> Deferred[list[bytes]]:

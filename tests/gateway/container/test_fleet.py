@@ -24,14 +24,14 @@ class World:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.launch = FakeLaunch()
-        self.told: list[tuple[str, Message]] = []
+        self.messages: list[tuple[str, Message]] = []
         self.fleet = Fleet(
             SupervisionOptions(),
             clock=self.clock,
             launch=self.launch,
             first=lambda plan: {"name": plan.identity.name},
             when_due_changes=lambda: None,
-            on_message=lambda plan, message: self.told.append((plan.identity.name, message)),
+            on_message=lambda plan, message: self.messages.append((plan.identity.name, message)),
         )
         for name in NAMES:
             results(self.fleet.add(plan(name)))
@@ -126,6 +126,6 @@ def test_hurry_requests_the_stop_again(world: World) -> None:
 
 def test_other_messages_reach_the_owner(world: World) -> None:
     world.launch.children[1].say({"metrics": 4})
-    assert world.told == [("b", {"metrics": 4})]
+    assert world.messages == [("b", {"metrics": 4})]
     world.fleet.send({"namesrvAddr": "x:1"})
     assert all(child.sent[-1] == {"namesrvAddr": "x:1"} for child in world.launch.children)

@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.protocol import Factory, Protocol
 
 from mqgateway.gateway.metrics.fetching import FetchError, fetch
+from mqgateway.gateway.runtime.schedule import Schedule
 from tests.support.gateway.remoting.pair import Net
 
 PORT = 5557
@@ -37,7 +38,8 @@ class World:
 
     def fetch(self, port: int = PORT) -> list[Any]:
         found: list[Any] = []
-        fetched = fetch(self.net, "127.0.0.1", port, "/metrics?set=standard", 5)  # type: ignore[arg-type]
+        net: Any = self.net
+        fetched = fetch(net, Schedule(net), "127.0.0.1", port, "/metrics?set=standard", 5)
         fetched.addCallbacks(found.append, lambda failure: found.append(failure.value))
         self.net.settle(1)
         return found
