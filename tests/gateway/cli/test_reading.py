@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import TlsMode
 from mqgateway.gateway.cli.reading import apply_all, below, find_out_all
 from mqgateway.gateway.cli.settings import ASSUMED_BY_SERVE, BrokerSettings, NamesrvSettings
 
@@ -25,12 +26,13 @@ def read(flags: dict[str, Any]) -> tuple[NamesrvSettings, BrokerSettings]:
 
 
 def test_flags_reach_the_server_that_they_are_for(tmp_path: Path) -> None:
-    pairs = ("fileReservedTime=48", "clusterTest=true", "tls.test.mode.enable=true")
+    pairs = ("fileReservedTime=48", "kvConfigPath=/kv.json", "tls.server.mode=disabled")
     namesrv, broker = read(given(tmp_path, pairs=pairs, namesrv_port=1, broker_port=2, bind="127.0.0.1"))
     assert (namesrv.remoting.listen_port, broker.broker.listen_port) == (1, 2)
     assert namesrv.remoting.bind_address == broker.remoting.bind_address == "127.0.0.1"
     assert broker.store.file_reserved_time == 48
-    assert namesrv.options.get("clusterTest") is True and "clusterTest" not in broker.options
+    assert namesrv.namesrv.kv_config_path == "/kv.json"
+    assert namesrv.tls.tls_server_mode is broker.tls.tls_server_mode is TlsMode.DISABLED
 
 
 def test_servers_have_folders_below_that_of_the_command(tmp_path: Path) -> None:
@@ -54,10 +56,9 @@ def test_secured_servers_have_credentials_unless_settings_are_only_printed(tmp_p
     secured = find_out_all(given(tmp_path, secure=True), namesrv, broker)
     assert secured is not None and secured.password
     assert broker.broker.authentication_enabled and namesrv.namesrv.authentication_enabled
-    printed = find_out_all(
-        given(tmp_path, secure=True, print_config=True), NamesrvSettings(), BrokerSettings()
-    )
-    assert printed is None
+    flags = given(tmp_path / "printed", secure=True, print_config=True)
+    assert find_out_all(flags, NamesrvSettings(), BrokerSettings()) is None
+    assert not (tmp_path / "printed").exists()
 
 
 def test_unreadable_file_is_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from mqgateway.gateway.cli.summary import (
     local_addresses,
     reach_warnings,
 )
+from mqgateway.gateway.front_ends import FRONT_ENDS
 
 
 @pytest.mark.parametrize(
