@@ -27,7 +27,6 @@ STEP = 10
 """Distance of the ports of two brokers. A broker uses the port two below its own and the one above, too."""
 ORIGIN = "--brokers"
 BROKERS_MAX = SupervisionOptions().max_brokers
-QUOTA = "/sys/fs/cgroup/cpu.max"
 FOLDER = "broker-"
 LOG_FOLDER = "commitlog"
 _FOLDERS = re.compile(FOLDER + "[0-9]{1,4}")
@@ -69,18 +68,6 @@ class NumberedBroker:
         return [Setting(name, value, 0, ORIGIN) for name, value in self.settings.items()]
 
 
-def usable_cores(disk: Disk, quota: str = QUOTA) -> int:
-    """Return the number of cores that this process may use: those it is bound to, within a control group's
-    quota of CPU time. At least 1."""
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        granted, _, period = disk.read_bytes(quota).decode().strip().partition(" ")
-        limit = int(granted) // int(period)
-    except (OSError, ValueError, ZeroDivisionError):
-        return bound
-    return max(1, min(bound, limit))
-
-
 def stores_in(root: str, disk: Disk) -> int:
     """Return the number of brokers that have a store below `root`: the highest number plus one."""
     try:
@@ -98,7 +85,7 @@ def count_of(asked: int | str, root: str, disk: Disk) -> int:
     be served.
     """
     stores = stores_in(root, disk)
-    count = min(max(usable_cores(disk), stores), BROKERS_MAX) if asked == AUTO else int(asked)
+    count = min(max(_cores(), stores), BROKERS_MAX) if asked == AUTO else int(asked)
     if count > 1 and disk.exists(os.path.join(root, LOG_FOLDER)):
         raise ConfigError(
             f"--brokers {count}: {root} is the store of a single broker, whose messages would not be served; "
@@ -110,6 +97,12 @@ def count_of(asked: int | str, root: str, disk: Disk) -> int:
             f"served; start {stores} (or {AUTO}), or move the folders above broker-{count - 1} away"
         )
     return count
+
+
+def _cores() -> int:
+    from mqgateway.gateway.cli.limits import usable_cores  # with the transport, which `--help` does not need
+
+    return usable_cores()
 
 
 def numbered(settings: BrokerSettings, count: int) -> list[NumberedBroker]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.real_disk import RealDisk
+from mqgateway.gateway.cli.limits import usable_cores
 from mqgateway.gateway.cli.numbering import (
     AUTO,
     BROKERS_MAX,
@@ -20,7 +20,6 @@ from mqgateway.gateway.cli.numbering import (
     read_all,
     read_numbered,
     stores_in,
-    usable_cores,
 )
 from mqgateway.gateway.cli.settings import BrokerSettings
 
@@ -138,20 +137,6 @@ def test_error_in_a_setting_names_the_broker(tmp_path: Path) -> None:
         read_all(given(tmp_path, "fileReservedTime=many"), brokers)
 
 
-def test_cores_are_limited_by_the_quota_of_the_control_group(tmp_path: Path) -> None:
-    bound = usable_cores(DISK, str(tmp_path / "missing"))
-    assert bound == len(os.sched_getaffinity(0))
-    quota = tmp_path / "cpu.max"
-    for text, cores in (
-        ("max 100000", bound),
-        ("100000 100000", 1),
-        ("50000 100000", 1),
-        ("9900000 1", bound),
-    ):
-        quota.write_text(f"{text}\n")
-        assert usable_cores(DISK, str(quota)) == cores
-
-
 def store(folder: Path, *numbers: int) -> str:
     for number in numbers:
         (folder / f"broker-{number}" / "commitlog").mkdir(parents=True)
@@ -166,7 +151,7 @@ def test_stores_are_counted_up_to_the_highest(tmp_path: Path) -> None:
 
 
 def test_auto_serves_every_store(tmp_path: Path) -> None:
-    cores = usable_cores(DISK)
+    cores = usable_cores()
     assert count_of(AUTO, str(tmp_path), DISK) == cores
     assert count_of(AUTO, store(tmp_path, cores + 1), DISK) == cores + 2
 
