@@ -55,6 +55,7 @@ IN_MEMORY = "run by tests/gateway/resources/test_walk_through.py, which moves th
 ELSEWHERE_ON_PAGE = "runs in another block of the page"
 INSTALLED = "is how the environment of the test was made"
 INTERNET = "asks a package index"
+BROKERS = "starts several brokers; compat_tests/test_brokers.py does"
 CONTAINER = "starts three brokers; compat_tests/test_container.py does"
 SESSION = "needs the token of a login"
 SHELL = "changes the shell of the reader"
@@ -192,6 +193,7 @@ PAGES: Mapping[str, Page] = {
             "error  /data": SAMPLE,
             "mqgateway migrate": MACHINES,
             "mqgateway store convert": MACHINES,
+            "mqgateway serve --brokers": BROKERS,
             "mqgateway container": CONTAINER,
             "mqadmin addBroker": CONTAINER,
         },

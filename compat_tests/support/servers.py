@@ -269,6 +269,16 @@ def our_serve(folder: Path, namesrv_port: int, broker_port: int, settings: Setti
     return Part(command, folder / "serve.log", "ready", addresses, _our_env())
 
 
+def our_brokers(folder: Path, namesrv_port: int, broker_port: int, count: int, settings: Settings) -> Part:
+    """Our name server and several brokers by one command; their ports are 10 apart."""
+    command = _our_command("serve", folder, {**BASE_SETTINGS, **settings})
+    command += ["--brokers", str(count), "--advertise", HOST]
+    command += ["--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)]
+    command += ["--grpc-port", "0", "--kafka-port", "0", "--console-port", "0"]
+    addresses = [f"{HOST}:{port}" for port in range(broker_port, broker_port + 10 * count, 10)]
+    return Part(command, folder / "serve.log", "ready", [f"{HOST}:{namesrv_port}", *addresses], _our_env())
+
+
 def our_namesrv(folder: Path, port: int) -> Part:
     """Our name server alone."""
     command = [*_our_command("namesrv", folder, {}), "--port", str(port)]

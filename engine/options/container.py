@@ -5,10 +5,30 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import HealthOptions
 from mqgateway.engine.options.option import Effect, option
+from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
-class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
+class SupervisionOptions(Options):
+    """Number, restarts and stops of the brokers that a parent process runs."""
+
+    max_brokers: int = option(64, "Maximum number of brokers in the container.", low=1, ours=True)
+    broker_restart_delay: int = option(
+        1000,
+        "Delay before a crashed broker is restarted. It doubles with each failure.",
+        unit="ms",
+        low=1,
+        ours=True,
+    )
+    broker_restart_delay_max: int = option(
+        60000, "Maximum delay before a restart.", unit="ms", low=1, ours=True
+    )
+    broker_stop_timeout: int = option(
+        60000, "Time that a broker has to stop before it is killed.", unit="ms", low=1, ours=True
+    )
+
+
+class ContainerOptions(LogOptions, AccessOptions, HealthOptions, SupervisionOptions):
     """All settings of a container except those of its connections, which its brokers share."""
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
@@ -47,18 +67,4 @@ class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
         "configBlackList;brokerConfigPaths",
         "Properties that requests may not change, separated by semicolons.",
         effect=Effect.FIXED,
-    )
-    max_brokers: int = option(64, "Maximum number of brokers in the container.", low=1, ours=True)
-    broker_restart_delay: int = option(
-        1000,
-        "Delay before a crashed broker is restarted. It doubles with each failure.",
-        unit="ms",
-        low=1,
-        ours=True,
-    )
-    broker_restart_delay_max: int = option(
-        60000, "Maximum delay before a restart.", unit="ms", low=1, ours=True
-    )
-    broker_stop_timeout: int = option(
-        60000, "Time that a broker has to stop before it is killed.", unit="ms", low=1, ours=True
     )

@@ -1,7 +1,20 @@
 """Settings of the gRPC port. Standard: `ProxyConfig`, the settings of Apache's proxy."""
 
-from mqgateway.engine.options.option import INT_MAX, Effect, option
+from mqgateway.engine.options.option import INT_MAX, BadValue, Effect, option
 from mqgateway.engine.options.option_set import Options
+
+PORT_MAX = 65535
+
+
+def ports_by_broker(text: str) -> dict[str, int]:
+    """Return the ports of a text of `name:port` pairs, which semicolons separate. Raises `BadValue`."""
+    ports: dict[str, int] = {}
+    for pair in filter(None, (pair.strip() for pair in text.split(";"))):
+        name, _, port = pair.rpartition(":")
+        if not name or not port.isdecimal() or not 0 < int(port) <= PORT_MAX:
+            raise BadValue(f"{pair} is not a name and a port", "broker-b:8091")
+        ports[name] = int(port)
+    return ports
 
 
 class GrpcOptions(Options):
@@ -10,8 +23,16 @@ class GrpcOptions(Options):
     grpc_server_port: int = option(
         0,
         "Port for gRPC, which is then also accepted on listenPort. 0: no gRPC. `mqgateway serve` uses 8081.",
-        high=65535,
+        high=PORT_MAX,
         effect=Effect.RESTART,
+    )
+    grpc_ports_of_brokers: str = option(
+        "",
+        "gRPC ports of other brokers, as name:port pairs separated by semicolons. Routes name a broker that "
+        "is not listed with the port of this one.",
+        ours=True,
+        effect=Effect.RESTART,
+        check=ports_by_broker,
     )
     grpc_max_inbound_message_size: int = option(
         130 * 1024**2,

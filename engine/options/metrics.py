@@ -41,7 +41,7 @@ class ExporterOptions(HealthOptions):
         effect=Effect.RESTART,
     )
     metrics_prom_exporter_port: int = option(
-        5557, "Port that Prometheus scrapes.", low=1, high=65535, effect=Effect.RESTART
+        5557, "Port that Prometheus scrapes. 0: any free port.", high=65535, effect=Effect.RESTART
     )
     metrics_prom_exporter_host: str = option(
         "",

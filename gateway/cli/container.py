@@ -134,7 +134,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             logs={"form": output, "level": level, "folder": log_folder(given)},
         )
         observation = Observation(settings.container, runtime, bound_to=settings.remoting.bind_address)
-        observation.container(service)
+        observation.fleet(service.container.supervision)
         return ObservedService(runtime, service, observation)
 
     def started(running: Any) -> None:
@@ -152,9 +152,9 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     sys.exit(run(make, started, levels))
 
 
-def child_command() -> list[str]:
-    """Return the command line of a broker's process, without the configuration file."""
-    return [sys.executable, "-P", "-m", "mqgateway.gateway.cli.container_broker"]
+def child_command(module: str = "container_broker") -> list[str]:
+    """Return the command line of a broker's process, without its argument; `module` is its main module."""
+    return [sys.executable, "-P", "-m", f"mqgateway.gateway.cli.{module}"]
 
 
 def child_environment(environment: Any) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
     NAMESRV_ADDR, ROCKETMQ_HOME         as RocketMQ's scripts read them
     MQGATEWAY_FLUSH_DISK_TYPE=...       any property, in upper snake case
+    MQGATEWAY_BROKERS                   the flag --brokers of `mqgateway serve`
     JAVA_OPT, JAVA_OPT_EXT              of Java's options only -D<property> counts
     tls.config.file                     a separate properties file, of the lowest precedence
 
@@ -21,6 +22,8 @@ STANDARD = {"NAMESRV_ADDR": "namesrvAddr", "ROCKETMQ_HOME": "rocketmqHome"}
 """RocketMQ's variables and the properties they set."""
 
 PREFIX = "MQGATEWAY_"
+BROKERS_VARIABLE = "MQGATEWAY_BROKERS"
+"""Variable of the flag `--brokers`, which is no property."""
 JAVA = ("JAVA_OPT", "JAVA_OPT_EXT")
 OF_JAVA_ONLY = ("HEAP_OPTS", "MAX_HEAP_SIZE", "HEAP_NEWSIZE", "RMQ_NUMA_NODE")
 """Variables that size Java's memory: accepted without effect."""
@@ -99,7 +102,9 @@ def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet])
 
 def _ours(environment: Mapping[str, str]) -> list[str]:
     """Return the variables with the prefix, sorted. If empty, callers need not build names of variables."""
-    return sorted(variable for variable in environment if variable.startswith(PREFIX))
+    return sorted(
+        variable for variable in environment if variable.startswith(PREFIX) and variable != BROKERS_VARIABLE
+    )
 
 
 def tls_file(settings: Iterable[Setting]) -> tuple[str, bool]:

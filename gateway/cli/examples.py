@@ -11,6 +11,7 @@ def examples(*calls: str) -> str:
 SERVE = examples(
     "mqgateway serve",
     "mqgateway serve --data-dir ~/mq --bind 127.0.0.1 --advertise 127.0.0.1",
+    "mqgateway serve --brokers auto --data-dir ~/mq",
     "mqgateway serve --secure --set fileReservedTime=48",
 )
 NAMESRV = examples("mqgateway namesrv --port 9876 --data-dir ~/namesrv")

@@ -2,11 +2,12 @@
 
 Only this process's own limit of open files is changed, up to its hard limit, as Java does. Limits that matter
 to Apache's broker only are not checked: it maps its files (`vm.max_map_count`), this one reads and writes
-them. Source of the settings: RocketMQ's `os.sh`.
+them. The number of cores that a process may use is a limit too. Source of the settings: RocketMQ's `os.sh`.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Callable, Iterator
 
@@ -14,6 +15,8 @@ from mqgateway.gateway.remoting.transport import spare_files
 
 SWAPPINESS = 10
 """Highest accepted `vm.swappiness`: above it the kernel swaps an idle process out for its file cache."""
+
+CONTROL_GROUPS = "/sys/fs/cgroup"
 
 Read = Callable[[str], str]
 """Reader of a file of `/proc`; returns its text. Raises `OSError`."""
@@ -23,6 +26,32 @@ def read_kernel(path: str) -> str:
     """Return the text of a small file of the kernel. Raises `OSError`."""
     with open(path, encoding="ascii", errors="replace") as text:
         return text.read()
+
+
+def usable_cores(read: Read = read_kernel) -> int:
+    """Return the number of cores that this process may use: those it is bound to, within the quotas of CPU
+    time of its control groups. At least 1."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([bound, *_quotas(read)]))
+
+
+def _quotas(read: Read) -> Iterator[int]:
+    """Yield the whole cores of the quotas of the process's control group, and of the highest one it sees."""
+    for path in ("", _control_group(read)):
+        try:
+            granted, period = read(f"{CONTROL_GROUPS}{path}/cpu.max").split()
+            yield int(granted) // int(period)
+        except (OSError, ValueError, ZeroDivisionError):  # no such group, or "max"
+            continue
+
+
+def _control_group(read: Read) -> str:
+    """Return the path of the process's control group; empty if it is unknown."""
+    try:
+        lines = read("/proc/self/cgroup").splitlines()
+    except OSError:
+        return ""
+    return next((line.removeprefix("0::").rstrip("/") for line in lines if line.startswith("0::")), "")
 
 
 def raise_open_files() -> int:

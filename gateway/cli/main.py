@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.options import SettingProblem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
-from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
 from mqgateway.gateway.cli.later import GroupWithLater
+from mqgateway.gateway.cli.numbering import BrokerCount, count_of
+from mqgateway.gateway.cli.reading import apply_all, find_out_all
 from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
     FILE,
@@ -41,13 +41,9 @@ from mqgateway.gateway.cli.service_flags import (
     standard,
 )
 from mqgateway.gateway.cli.settings import (
-    ASSUMED_BY_SERVE,
     BrokerSettings,
     NamesrvSettings,
     from_file,
-    from_flags,
-    from_pairs,
-    from_tls_file,
     listing,
     stop_for,
 )
@@ -145,10 +141,10 @@ def read_settings(
     """
     output, problems, secured = given["output"], [], None
     try:
-        problems = _apply_all(given, namesrv, broker)
+        problems = apply_all(given, namesrv, broker)
         if stop_for(problems, given["strict"]):
             fail(problems, output)
-        secured = _find_out_all(given, namesrv, broker)
+        secured = find_out_all(given, namesrv, broker)
     except EngineError as error:
         fail([*problems, str(error)], output)
     report(problems, output)
@@ -156,85 +152,6 @@ def read_settings(
         _print_settings(given, [kind.options for kind in (namesrv, broker) if kind is not None])
         raise SystemExit(0)
     return secured
-
-
-def _apply_all(
-    given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
-) -> list[SettingProblem]:
-    pairs = from_pairs(given["pairs"])
-    sets = [kind.options for kind in (namesrv, broker) if kind is not None]
-    problems = unknown_variables(os.environ, sets)
-    bind = {"bindAddress": given.get("bind")}
-    if broker is not None:
-        settings = from_file(given.get("config")) + from_environment(os.environ, broker.options)
-        settings += [pair for pair in pairs if namesrv is None or _is_brokers(pair.key, namesrv, broker)]
-        flags = {
-            "namesrvAddr": given.get("namesrv_address"),
-            "brokerIP1": given.get("advertise"),
-            "listenPort": given.get("broker_port"),
-            "storePathRootDir": _below(given.get("data_dir"), "store"),
-            **{one.setting: given.get(one.parameter) for one in FRONT_ENDS},
-            **bind,
-        }
-        settings += from_flags(flags)
-        problems += broker.options.apply(from_tls_file(settings) + settings)
-    if namesrv is not None:
-        settings = from_file(given.get("namesrv_config")) + from_environment(os.environ, namesrv.options)
-        settings += [pair for pair in pairs if broker is None or _is_name_servers(pair.key, namesrv, broker)]
-        settings += from_flags({"listenPort": given.get("namesrv_port"), **bind})
-        problems += namesrv.options.apply(from_tls_file(settings) + settings)
-    return problems
-
-
-def _find_out_all(
-    given: dict[str, Any], namesrv: NamesrvSettings | None, broker: BrokerSettings | None
-) -> Secured | None:
-    """Fill in unset settings. Problems of the given settings are already collected: they may be the cause of
-    an error here."""
-    secured = None
-    if broker is not None:
-        if given.get("config"):
-            broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
-        if namesrv is not None:
-            for one in FRONT_ENDS:
-                broker.options.assume(one.setting, one.serve_port, ASSUMED_BY_SERVE)
-        broker.find_out(small_files=namesrv is not None)
-    if namesrv is not None:
-        namesrv.find_out(_below(given.get("data_dir"), "namesrv"), given.get("namesrv_config"))
-        if broker is not None:
-            secured = _secured(given, namesrv, broker)
-            namesrv.ask_as(broker)
-    return secured
-
-
-def _secured(given: dict[str, Any], namesrv: NamesrvSettings, broker: BrokerSettings) -> Secured | None:
-    """Secure both servers if `--secure` is given. With `--print-config`, generate no credentials."""
-    if not given["secure"]:
-        return None
-    from mqgateway.gateway.cli.secure import close_both, secure
-
-    if given["print_config"]:
-        close_both(namesrv, broker)
-        return None
-    home = os.path.join(os.path.expanduser("~"), "mqgateway-secure")
-    return secure(_below(given["data_dir"], "secure") or home, namesrv, broker, RealDisk())
-
-
-def _is_brokers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
-    """Return True if `--set` of this key is for the broker: its own, common and misspelt keys."""
-    return key in broker.options or key not in namesrv.options
-
-
-def _is_name_servers(key: str, namesrv: NamesrvSettings, broker: BrokerSettings) -> bool:
-    """Return True if `--set` of this key is for the name server: its own keys, and common ones of TLS.
-
-    Clients expect TLS of both servers.
-    """
-    return key in namesrv.options and (key not in broker.options or key.startswith("tls."))
-
-
-def _below(folder: str | None, name: str) -> str | None:
-    return os.path.join(os.path.abspath(folder), name) if folder else None
 
 
 def _print_settings(given: dict[str, Any], sets: Sequence[Any]) -> None:
@@ -287,16 +204,33 @@ def front_end_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1).")
 @front_end_options
 @click.option(
+    "--brokers",
+    type=BrokerCount(),
+    envvar=BROKERS_VARIABLE,
+    default="1",
+    help="Number of brokers, each a process of its own, so that each can use a core. auto: one for each "
+    "core.  [default: 1]",
+)
+@click.option(
     "--secure",
     is_flag=True,
     help="Enable access control and TLS. The first start generates a super user and a certificate.",
 )
 @common_options
 def serve(**given: Any) -> None:
-    """Run name server and broker in one process."""
+    """Run name server and broker in one process, or with several brokers as processes."""
     namesrv, broker = NamesrvSettings(), BrokerSettings()
     secured = read_settings(given, namesrv=namesrv, broker=broker)
-    run_services(namesrv, broker, given, secured)
+    try:
+        count = count_of(given["brokers"], broker.store.store_path_root_dir, RealDisk())
+    except EngineError as error:
+        fail([str(error)], given["output"])
+    if count == 1:
+        run_services(namesrv, broker, given, secured)
+        return
+    from mqgateway.gateway.cli.serving import run_brokers
+
+    run_brokers(namesrv, broker, count, given, secured)
 
 
 def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:

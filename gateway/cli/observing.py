@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
@@ -16,11 +16,12 @@ from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
 from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.remoting.dispatch import Hook
+from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.service import Runtime
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.service import BrokerService
-    from mqgateway.gateway.container.service import ContainerService
+    from mqgateway.gateway.container.supervision import Supervision
     from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
@@ -123,12 +124,24 @@ class Observation:
         self.service.observed.append(observed)
         return made
 
-    def container(self, service: ContainerService) -> None:
-        """Observe a container."""
+    def fleet(self, supervision: Supervision, name: str = "container") -> None:
+        """Observe the brokers that this process supervises. `name` is that of the server in the checks."""
         if self.service is not None:
-            from mqgateway.gateway.metrics.observed import ObservedContainer
+            from mqgateway.gateway.metrics.observed import ObservedFleet
 
-            self.service.observed.append(ObservedContainer(service))
+            self.service.observed.append(ObservedFleet(supervision, name))
+
+    def join_scrapes(self, schedule: Schedule, ports: Callable[[], Mapping[str, int]]) -> None:
+        """Add the scrapes of other processes to those of this one; `ports` returns their ports by name."""
+        if self.service is not None and self._exports:
+            from mqgateway.gateway.metrics.joining import JoinedScrapes
+
+            self.service.join = JoinedScrapes(self._reactor, self._clock, schedule, ports).join
+
+    @property
+    def scraped_port(self) -> int:
+        """The port on which this process serves metrics; 0 if it does not."""
+        return 0 if self.service is None else self.service.scraped_port
 
     def start(self) -> None:
         """Start to serve metrics and health."""

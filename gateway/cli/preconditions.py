@@ -11,7 +11,7 @@ import ipaddress
 import os
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions
@@ -46,6 +46,33 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
     problems += _of_shared_ports([*ports, *_optional_ports(namesrv, broker)])
     for folder, setting in _folders(namesrv, broker):
         problems += _of_folder(folder, setting)
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def check_starts(namesrv: NamesrvSettings, brokers: Mapping[str, BrokerSettings]) -> None:
+    """Check the preconditions of a start of several brokers, by their names, and a name server.
+
+    Raises `ConfigError` with all failures, one a line, each with the name of the broker.
+    """
+    problems: list[str] = []
+    if namesrv.namesrv.enable_controller_in_namesrv:
+        problems.append("enableControllerInNamesrv: with --brokers, run mqgateway controller instead")
+    all_ports = list(_ports(namesrv, None))
+    for host, port, setting in all_ports:
+        problems += _of_port(host, port, setting)
+    problems += [line for folder, setting in _folders(namesrv, None) for line in _of_folder(folder, setting)]
+    for name, broker in brokers.items():
+        found = [*_of_address(broker.broker.broker_ip1), *_of_front_ends(broker.broker)]
+        ports = list(_ports(None, broker))
+        for host, port, setting in ports:
+            found += _of_port(host, port, setting)
+        for folder, setting in _folders(None, broker):
+            found += _of_folder(folder, setting)
+        problems += [f"{name}: {problem}" for problem in found]
+        ports += _optional_ports(None, broker)
+        all_ports += [(host, port, f"{setting} of {name}") for host, port, setting in ports]
+    problems += _of_shared_ports(all_ports)
     if problems:
         raise ConfigError("\n".join(problems))
 

@@ -76,13 +76,16 @@ def run(
     started: Callable[[Runnable], None],
     levels: LogLevels | None = None,
     reload: Callable[[Runnable], None] | None = None,
+    *,
+    is_daemon: bool = False,
 ) -> int:
     """Make, start and run a service until a signal stops it. `started` is called when it is up.
 
-    From then on, loggers follow `levels`. `reload` reads the settings again. Return the process's exit code:
-    0 after a clean stop, 1 if the start or the stop failed.
+    From then on, loggers follow `levels`. `reload` reads the settings again, on SIGHUP under a supervisor, or
+    with `is_daemon` without one too, unless standard input is a terminal, whose end is a SIGHUP. Return the
+    process's exit code: 0 after a clean stop, 1 if the start or the stop failed.
     """
-    return _Run(make, started, levels, reload).until_stopped()
+    return _Run(make, started, levels, reload, is_daemon).until_stopped()
 
 
 class _Run:
@@ -92,11 +95,13 @@ class _Run:
         started: Callable[[Runnable], None],
         levels: LogLevels | None,
         reload: Callable[[Runnable], None] | None,
+        is_daemon: bool,
     ) -> None:
         self._make = make
         self._started = started
         self._levels = levels
         self._reload = reload
+        self._is_daemon = is_daemon
         self._loop: Any = the_reactor()
         self._schedule = Schedule(self._loop)
         self._supervisor = Supervisor(os.environ, SystemClock())
@@ -149,12 +154,12 @@ class _Run:
             self._started(service)
         except SystemExit:
             log.warning("standard output is not writable; the start-up summary is not shown")
-        if not self._supervisor.is_there:
-            return
-        self._supervisor.ready(_status(service))
+        if self._supervisor.is_there:
+            self._supervisor.ready(_status(service))
         if self._supervisor.interval:
             self._schedule.every(self._supervisor.interval, self._supervisor.interval, self._supervisor.alive)
-        if self._reload is not None:
+        has_signal = self._supervisor.is_there or (self._is_daemon and not _has_terminal())
+        if self._reload is not None and has_signal:
             again = partial(self._loop.callFromThread, self._read_again, service)
             signal.signal(signal.SIGHUP, lambda *_: again())
 
@@ -190,6 +195,10 @@ class _Run:
     def _end(self) -> None:
         if self._loop.running:
             self._loop.stop()
+
+
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _status(service: Runnable) -> str:

@@ -5,7 +5,6 @@ A name server also runs a controller if its settings enable it.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +25,16 @@ from mqgateway.gateway.cli.boot import (
     name_server_boot_line,
 )
 from mqgateway.gateway.cli.front_ends import start_front_ends
-from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
+from mqgateway.gateway.cli.limits import raise_open_files
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
+from mqgateway.gateway.cli.reach import opened_to, warnings_of, with_own_name_server
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
-from mqgateway.gateway.cli.summary import (
-    Summary,
-    accepted_clients,
-    in_container,
-    local_addresses,
-    reach_warnings,
-)
+from mqgateway.gateway.cli.summary import Summary, local_addresses
 from mqgateway.gateway.front_end import FrontEnd, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.runtime.loop import Reactor
-from mqgateway.gateway.runtime.name_servers import split_addresses
 from mqgateway.gateway.runtime.service import Runtime, Service
 
 if TYPE_CHECKING:
@@ -161,20 +154,12 @@ class Both(Service):
 
     def _register_with_neighbour(self, settings: BrokerSettings) -> None:
         """Put the name server of this process first in the broker's list."""
-        addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
-        given = split_addresses(settings.broker.namesrv_addr)
-        addresses += [address for address in given if not self._is_own_name_server(address)]
-        settings.options.set("namesrvAddr", ";".join(addresses), "built-in name server")
+        addresses = with_own_name_server(settings, self._namesrv_port)
+        settings.options.set("namesrvAddr", addresses, "built-in name server")
 
     @property
     def _namesrv_port(self) -> int:
         return 0 if self.namesrv is None else self.namesrv.port
-
-    def _is_own_name_server(self, address: str) -> bool:
-        """Return True if an address of `namesrvAddr` is that of the name server of this process."""
-        host, _, port = address.rpartition(":")
-        own = ("localhost", "127.0.0.1", "[::1]", socket.gethostname(), *local_addresses())
-        return port == str(self._namesrv_port) and host in own
 
     def _start_front_ends(self, settings: BrokerSettings | None) -> None:
         if settings is None or self.broker is None or self._meters is None:
@@ -234,13 +219,8 @@ class Both(Service):
     def summary(self) -> Summary:
         """Return the start-up summary."""
         broker, namesrv = self._broker_settings, self._namesrv_settings
-        asking = broker.broker if broker else namesrv.namesrv  # type: ignore[union-attr]
-        own = local_addresses()
-        advertised = broker.broker.broker_ip1 if broker else own[0]
-        remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
-        warnings = reach_warnings(advertised, remoting.bind_address, own, in_container()) if broker else []
-        backlog = remoting.server_socket_backlog
-        warnings += advice(self._open_files, remoting.max_connections, backlog, read_kernel)
+        advertised = broker.broker.broker_ip1 if broker else local_addresses()[0]
+        warnings = warnings_of(namesrv, broker, self._open_files)
         sickness = self.broker.broker.store.sickness if self.broker else ""
         if sickness:
             warnings.append(
@@ -252,14 +232,7 @@ class Both(Service):
             broker_name=broker.broker.broker_name if broker else "",
             cluster=broker.broker.broker_cluster_name if broker else "",
             data=broker.store.store_path_root_dir if broker else self._namesrv_folder(),
-            open_to=accepted_clients(
-                remoting.bind_address,
-                authenticates=asking.authentication_enabled,
-                authorizes=asking.authorization_enabled,
-                has_open_name_server=namesrv is not None and not namesrv.namesrv.authentication_enabled,
-                allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
-                has_accounts=broker is not None and broker.broker.acl_enable,
-            ),
+            open_to=opened_to(namesrv, broker),
             started_in=self._runtime.clock.monotonic() - self._began,
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
@@ -288,8 +261,3 @@ class Both(Service):
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None
         return self._namesrv_settings.namesrv.kv_config_path.rpartition("/")[0]
-
-
-def _neighbour(bind_address: str) -> str:
-    """Return the address at which this process reaches one of its services bound to `bind_address`."""
-    return "127.0.0.1" if bind_address in ("", "0.0.0.0", "::") else bind_address

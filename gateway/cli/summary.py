@@ -115,6 +115,25 @@ def accepted_clients(
 
 
 @dataclass(frozen=True)
+class BrokerLine:
+    """A broker in the start-up lines, one of several: name, address, and the endpoints of its front ends."""
+
+    name: str
+    address: str
+    front_ends: Sequence[tuple[FrontEnd, str]] = ()
+
+    def text(self, cluster: str) -> str:
+        """Return the line to print, with the front ends that are for clients."""
+        shown = [f"; {one.title} {endpoint}" for one, endpoint in self.front_ends if one.is_for_clients]
+        return f"broker       {self.address}   ({self.name} of {cluster}{''.join(shown)})"
+
+    def as_json(self) -> dict[str, str]:
+        """Return the broker for JSON."""
+        endpoints = {one.name: endpoint for one, endpoint in self.front_ends}
+        return {"name": self.name, "address": self.address, **endpoints}
+
+
+@dataclass(frozen=True)
 class Summary:
     """Contents of the start-up lines, with the actual ports."""
 
@@ -131,6 +150,8 @@ class Summary:
     """Start-up lines of RocketMQ's servers."""
     front_ends: Sequence[tuple[FrontEnd, str | None]] = ()
     """Front ends with their endpoints, None for a front end that is not served."""
+    brokers: Sequence[BrokerLine] = ()
+    """All brokers of a command that runs several; `broker` is the first of them then."""
 
     def lines(self) -> list[str]:
         """Return the lines to print; the last reports that the server is ready."""
@@ -139,7 +160,9 @@ class Summary:
             lines.append(f"name server  {self.name_server}   (clients: namesrvAddr={self.name_server})")
         if self.controller:
             lines.append(f"controller   {self.controller}   (brokers: controllerAddr={self.controller})")
-        if self.broker:
+        if self.brokers:
+            lines += [one.text(self.cluster) for one in self.brokers]
+        elif self.broker:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
@@ -161,6 +184,7 @@ class Summary:
             "controller": self.controller,
             **{front_end.name: endpoint for front_end, endpoint in reversed(self.front_ends)},
             "broker": self.broker,
+            **({"brokers": [one.as_json() for one in self.brokers]} if self.brokers else {}),
             "brokerName": self.broker_name,
             "cluster": self.cluster,
             "data": self.data,

@@ -2,8 +2,9 @@
 
 A broker that ends before it is up is removed, and the request that added it fails with the reason. A broker
 that was up is started again until it is removed, after a backoff that doubles with each end soon after a
-start. A broker that does not stop in time is killed. This module runs nothing: the caller reports events, and
-performs the actions that `due` returns.
+start. A broker that does not stop in time is killed. A broker that is restarted is stopped, and started again
+when its process has ended. This module runs nothing: the caller reports events, and performs the actions that
+`due` returns.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.options.container import SupervisionOptions
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 
 DOUBLINGS_MAX = 30
@@ -25,6 +26,7 @@ class ChildState(StrEnum):
     UP = "up"
     WAITING = "waiting to be started again"
     STOPPING = "stopping"
+    RESTARTING = "stopping to be started again"
 
 
 class ChildAction(Enum):
@@ -42,7 +44,9 @@ class End(Enum):
     FAILED = 2
     """The broker was not up yet, so it is not added."""
     CRASHED = 3
-    """The broker will be started again."""
+    """The broker will be started again after a backoff."""
+    RESTARTED = 4
+    """The broker was stopped to be started again, which is due at once."""
 
 
 @dataclass
@@ -77,7 +81,7 @@ class Charge:
 class Supervision:
     """All brokers of one container, by identity."""
 
-    def __init__(self, options: ContainerOptions, clock: Clock) -> None:
+    def __init__(self, options: SupervisionOptions, clock: Clock) -> None:
         self._options = options
         self._clock = clock
         self._charges: dict[BrokerIdentity, Charge] = {}
@@ -126,6 +130,9 @@ class Supervision:
             del self._charges[charge.plan.identity]
             return End.FAILED
         now, longest = self._clock.monotonic(), self._options.broker_restart_delay_max
+        if charge.state is ChildState.RESTARTING:
+            charge.state, charge.since, charge.last_end, charge.due = ChildState.WAITING, now, cause, now
+            return End.RESTARTED
         if charge.state is ChildState.UP and (now - charge.since) * 1000 >= longest:
             charge.failures = 0
         delay = self._options.broker_restart_delay << min(charge.failures, DOUBLINGS_MAX)
@@ -140,11 +147,23 @@ class Supervision:
         if charge.state is ChildState.WAITING:
             del self._charges[charge.plan.identity]
             return False
-        if charge.state is not ChildState.STOPPING:
-            now = self._clock.monotonic()
-            charge.state, charge.since = ChildState.STOPPING, now
-            charge.due = now + self._options.broker_stop_timeout / 1000
+        if charge.state is ChildState.RESTARTING:
+            charge.state = ChildState.STOPPING
+        elif charge.state is not ChildState.STOPPING:
+            self._stop(charge, ChildState.STOPPING)
         return True
+
+    def restart(self, charge: Charge) -> bool:
+        """Begin the restart of a broker. Return True if the caller must stop its process: it is up."""
+        if charge.state is not ChildState.UP:
+            return False
+        self._stop(charge, ChildState.RESTARTING)
+        return True
+
+    def _stop(self, charge: Charge, state: ChildState) -> None:
+        now = self._clock.monotonic()
+        charge.state, charge.since = state, now
+        charge.due = now + self._options.broker_stop_timeout / 1000
 
     def stop(self) -> None:
         """Reject further brokers."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from mqgateway.engine.controller.controller import Controller
 from mqgateway.gateway.broker.admin.health import Check, Health
-from mqgateway.gateway.container.container import Container
-from mqgateway.gateway.container.supervision import ChildState
+from mqgateway.gateway.container.supervision import ChildState, Supervision
 from mqgateway.gateway.namesrv.name_server import NameServer
 
 STARTING = Check(False, "starting")
@@ -41,9 +40,9 @@ def controller_health(controller: Controller) -> Health:
     return {"role": Check(True, f"follows {leader.peer_id} at {leader.address}")}
 
 
-def container_health(container: Container) -> Health:
-    """Return the checks of a container: all its brokers must be up."""
+def fleet_health(supervision: Supervision) -> Health:
+    """Return the checks of supervised brokers: all of them must be up."""
     return {
         charge.plan.identity.canonical_name: Check(charge.state is ChildState.UP, charge.describe())
-        for charge in container.supervision
+        for charge in supervision
     }

@@ -12,7 +12,7 @@ from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.admin.health import Health
 from mqgateway.gateway.broker.service import BrokerService
-from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.container.supervision import Supervision
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.front_ends import FRONT_ENDS
@@ -28,8 +28,8 @@ from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.health import (
     STARTING,
-    container_health,
     controller_health,
+    fleet_health,
     name_server_health,
     starting,
 )
@@ -244,21 +244,21 @@ class ObservedController:
         return (yield from collect(metrics, reading, self._labels, self._most))
 
 
-class ObservedContainer:
-    """A container. Its brokers are processes of their own and serve their own metrics."""
+class ObservedFleet:
+    """The brokers that this process supervises, as a container does. They are processes of their own and have
+    metrics of their own; `name` is that of the server in the checks."""
 
-    name = "container"
-
-    def __init__(self, service: ContainerService) -> None:
-        self._service = service
+    def __init__(self, supervision: Supervision, name: str = "container") -> None:
+        self._supervision = supervision
+        self.name = name
         self.is_started = False
 
     def health(self) -> Health:
-        """See `health.container_health`."""
-        return container_health(self._service.container) if self.is_started else {"brokers": STARTING}
+        """See `health.fleet_health`."""
+        return fleet_health(self._supervision) if self.is_started else {"brokers": STARTING}
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """Write nothing: a container has no metrics of its own."""
+        """Write nothing: there are no metrics of supervision."""
         yield from ()
 
     def points(self) -> Steps[list[Family]]:

@@ -7,7 +7,7 @@ text.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
@@ -35,6 +35,9 @@ BACKLOG = 50
 EVERYWHERE = "0.0.0.0"
 TARGET_INFO = b"# TYPE target_info gauge\ntarget_info 1\n"
 """Metric that RocketMQ's exporter always has, without any label."""
+
+Join = Callable[[str, list[bytes]], Deferred[list[bytes]]]
+"""Function that makes one scrape of a set of metrics of this process and those of others."""
 
 
 class MetricsService:
@@ -67,9 +70,13 @@ class MetricsService:
         self._host = host
         self._health_host = health_host
         self.ports: list[ListeningPort] = []
+        self.scraped_port = 0
+        """The port on which metrics are served; 0 if they are not."""
         self._pusher: Pusher | None = None
         self._in_progress: dict[str, list[Deferred[list[bytes]]]] = {}
         self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
+        self.join: Join | None = None
+        """Adds the scrapes of other processes; None: only servers of this process are scraped."""
 
     @property
     def exports_metrics(self) -> bool:
@@ -81,7 +88,7 @@ class MetricsService:
         options, exporter = self._options, self._exporter
         if exporter is not None and exporter.is_scraped:
             host = exporter.metrics_prom_exporter_host or self._host or EVERYWHERE
-            self._listen(host, exporter.metrics_prom_exporter_port, self.scrape)
+            self._listen(host, exporter.metrics_prom_exporter_port, self._scrape_all)
         elif exporter is not None and exporter.exports_metrics:
             self._pusher = Pusher(exporter, self.observed, self._reactor, self._clock)
             self._pusher.start()
@@ -99,6 +106,8 @@ class MetricsService:
             log.error("%s cannot be served: %s", what, error)
         else:
             self.ports.append(listening)
+            if scrape is not None:
+                self.scraped_port = listening.getHost().port
             log.info("%s is served at http://%s:%d/", what, host, listening.getHost().port)
 
     def stop(self) -> Deferred[Any]:
@@ -123,6 +132,11 @@ class MetricsService:
         self._in_progress[metrics] = [waiting]
         self._continue(metrics, self._read(metrics))
         return waiting
+
+    def _scrape_all(self, metrics: str) -> Deferred[list[bytes]]:
+        """Return a Deferred of the text of this process, joined with that of others if there are any."""
+        own, join = self.scrape(metrics), self.join
+        return own if join is None else own.addCallback(lambda text: join(metrics, text))
 
     def _read(self, metrics: str) -> Steps[None]:
         text: list[bytes] = []

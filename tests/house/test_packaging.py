@@ -16,6 +16,8 @@ import yaml
 
 from mqgateway.engine.options import load_properties
 from mqgateway.gateway.cli.controller import ControllerSettings
+from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
+from mqgateway.gateway.cli.numbering import numbered
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from tests.house.source import ROOT
 
@@ -61,6 +63,8 @@ def test_unit_is_notified_watched_reread_and_sandboxed(path: Path) -> None:
     assert all(service[name] == "yes" for name in shut_in) and service["ProtectSystem"] == "strict"
     # Extensions of libraries may make code at run time by libffi.
     assert "MemoryDenyWriteExecute" not in service
+    if path.stem == "mqgateway":
+        assert service["KillMode"] == "mixed", "brokers are stopped by the main process, once"
     program, *arguments = service["ExecStart"].split()
     assert program == "/opt/mqgateway/bin/mqgateway" and "--data-dir" in arguments
 
@@ -114,6 +118,26 @@ def test_compose_files_name_the_quick_starts_services(name: str) -> None:
             assert source in found["volumes"] or (PACKAGING / "image" / source).is_file()
     ours = f"${{MQGATEWAY_IMAGE:-mqgateway:{version()}}}"
     assert services["namesrv"]["image"] == services["broker"]["image"] == ours
+
+
+def test_compose_file_of_several_brokers_publishes_their_ports() -> None:
+    found: dict[str, Any] = yaml.safe_load((PACKAGING / "image" / "compose-cores.yaml").read_text())
+    service = found["services"]["serve"]
+    assert service["command"] == "serve"
+    assert service["image"] == f"${{MQGATEWAY_IMAGE:-mqgateway:{version()}}}"
+    assert f"{BROKERS_VARIABLE}=${{{BROKERS_VARIABLE}:-2}}" in service["environment"]
+    published: set[int] = set()
+    for text in service["ports"]:
+        inside, _, outside = str(text).partition(":")
+        assert inside == outside, "brokers advertise the ports that they listen on"
+        first, _, last = inside.partition("-")
+        published |= set(range(int(first), int(last or first) + 1))
+    settings = BrokerSettings()
+    for name, value in (("brokerName", "broker"), ("storePathRootDir", "/d"), ("grpcServerPort", "8081")):
+        settings.options.set(name, value)
+    for one in numbered(settings, 4):
+        port = int(one.settings["listenPort"])
+        assert {port - 2, port, port + 1, int(one.settings["grpcServerPort"])} <= published
 
 
 def version() -> str:

@@ -16,7 +16,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
-from mqgateway.gateway.codec.bodies import ClusterInfo
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
@@ -61,6 +61,11 @@ class BrokerDirectory:
         own = self._options.broker_name
         return self._fresh().addCallback(lambda _: sorted(self._addresses.keys() - {own}))
 
+    def groups(self) -> Deferred[list[BrokerData]]:
+        """Return all broker groups by name, as a name server knows them now; empty if none answers."""
+        command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+        return self.name_servers.read(command, _groups).addErrback(_no_groups)
+
     def __len__(self) -> int:
         return len(self._addresses)
 
@@ -92,6 +97,16 @@ def _masters(answer: RemotingCommand) -> dict[str, str]:
     return {
         name: data.broker_addrs[MASTER_ID] for name, data in table.items() if MASTER_ID in data.broker_addrs
     }
+
+
+def _groups(answer: RemotingCommand) -> list[BrokerData]:
+    table = ClusterInfo.decode(accepted(answer).body).broker_addr_table
+    return [group for _, group in sorted(table.items())]
+
+
+def _no_groups(failure: Failure) -> list[BrokerData]:
+    _unknown(failure)
+    return []
 
 
 def _unknown(failure: Failure) -> None:

@@ -21,7 +21,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.replication.status import ha_status
-from mqgateway.gateway.codec.bodies import HARuntimeInfo
+from mqgateway.gateway.codec.bodies import BrokerData, HARuntimeInfo
 
 
 class BrokerFigures(NamedTuple):
@@ -138,6 +138,10 @@ class BrokerAdministration:
     def name_servers(self) -> Mapping[str, bool]:
         """Return the addresses of the name servers, each with True if the broker is registered there."""
         return self._broker.cluster.registration.registered
+
+    def broker_groups(self) -> Deferred[list[BrokerData]]:
+        """Return all broker groups of the cluster, as a name server knows them; empty if none answers."""
+        return self._broker.cluster.broker_directory.groups()
 
     def refusals(self) -> Mapping[str, int]:
         """Return how many requests flow control has refused since the start, by cause."""

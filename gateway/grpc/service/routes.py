@@ -1,7 +1,8 @@
 """QueryRoute and QueryAssignment: the queues of a topic, and the endpoints of their brokers.
 
 Clients get this broker's endpoint as they reached it: the host that they named, with the port they used, or
-an advertised address. Another broker is reached at the host it is registered with, on the same port.
+an advertised address. Another broker is reached at the host it is registered with, on the same port, or the
+one that `grpcPortsOfBrokers` lists.
 RocketMQ: `RouteActivity`, `ProxyTopicRouteData`.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.options.grpc import ports_by_broker
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.codec.bodies import QueueData, TopicRouteData
@@ -50,6 +52,7 @@ class Routes:
     def __init__(self, operations: Operations, port: Callable[[], int]) -> None:
         self._operations = operations
         self._port = port
+        self._ports = ports_by_broker(operations.options.grpc_ports_of_brokers)
 
     def query_route(self, request: v2.QueryRouteRequest, call: GrpcCall) -> Deferred[v2.QueryRouteResponse]:
         """Return every queue of a topic, on every broker that has it."""
@@ -109,9 +112,10 @@ class Routes:
         port = own.addresses[0].port
         found: dict[str, dict[int, v2.Broker]] = {}
         for data in route.broker_datas:
+            others = self._ports.get(data.broker_name, port)
             for broker_id, address in data.broker_addrs.items():
                 is_own = self._is_own(data.broker_name, broker_id, address)
-                endpoints = own if is_own else _endpoints([(address.rpartition(":")[0], port)])
+                endpoints = own if is_own else _endpoints([(address.rpartition(":")[0], others)])
                 broker = v2.Broker(name=data.broker_name, id=broker_id, endpoints=endpoints)
                 found.setdefault(data.broker_name, {})[broker_id] = broker
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.gateway.access.policies import Action
@@ -13,8 +14,8 @@ from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
 from mqgateway.gateway.web.route import Role, Route
 
 
-def cluster(console: Console, call: WebCall) -> dict[str, Any]:
-    """Brokers as this process's name server knows them, replicas, and this broker's figures."""
+async def cluster(console: Console, call: WebCall) -> dict[str, Any]:
+    """Brokers as name servers know them, replicas, and this broker's figures."""
     options, administration = console.operations.options, console.operations.administration
     role = administration.role
     return {
@@ -27,19 +28,27 @@ def cluster(console: Console, call: WebCall) -> dict[str, Any]:
             {"address": address, "registered": is_registered}
             for address, is_registered in administration.name_servers().items()
         ],
-        "brokers": _brokers(console),
+        "brokers": await _brokers(console),
         "replication": _replication(console),
         "runtime": dict(sorted(administration.runtime_info().items())),
     }
 
 
-def _brokers(console: Console) -> list[dict[str, Any]] | None:
-    """Brokers that are registered; None where no name server runs in this process."""
-    server = console.name_server
-    if server is None:
+async def _brokers(console: Console) -> list[dict[str, Any]] | None:
+    """Brokers that are registered at the name server of this process, else at another one; None without
+    any."""
+    server, administration = console.name_server, console.operations.administration
+    if server is not None:
+        now = server.now()
+        heard = {key.address: now - live.last_update for key, live in server.tables.live.items()}
+        return _rows(server.tables.brokers, heard)
+    if not administration.name_servers():
         return None
-    now = server.now()
-    heard = {key.address: now - live.last_update for key, live in server.tables.live.items()}
+    return _rows({group.broker_name: group for group in await administration.broker_groups()}, {})
+
+
+def _rows(groups: Mapping[str, Any], heard: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return a row for each broker of the groups; `heard` has the ms since its last heartbeat, by address."""
     return [
         {
             "broker": name,
@@ -48,7 +57,7 @@ def _brokers(console: Console) -> list[dict[str, Any]] | None:
             "address": address,
             "heardBefore": heard.get(address),
         }
-        for name, group in sorted(server.tables.brokers.items())
+        for name, group in sorted(groups.items())
         for broker_id, address in sorted(group.broker_addrs.items())
     ]
 

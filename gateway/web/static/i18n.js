@@ -112,7 +112,7 @@ const ZH = {
   "Keys": "按键",
   "Keys, separated by blanks": "Key，用空格分隔",
   "Kind": "类别",
-  "Known to the name server in this process": "由本进程的 NameServer 所知",
+  "Known to the name servers": "由 NameServer 所知",
   "Lag": "堆积",
   "Lag behind the end": "落后末尾",
   "Lag in bytes": "落后字节数",

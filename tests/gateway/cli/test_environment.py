@@ -75,3 +75,9 @@ def test_tls_file_is_the_default_of_rocketmq_unless_named(options: OptionSet) ->
     assert tls_file([]) == ("/etc/rocketmq/tls.properties", False)
     environment = {"JAVA_OPT": "-Dtls.config.file=/t", "MQGATEWAY_TLS_CONFIG_FILE": "/u"}
     assert tls_file(from_environment(environment, options)) == ("/u", True)
+
+
+def test_variable_of_the_number_of_brokers_is_no_property(options: OptionSet) -> None:
+    environment = {"MQGATEWAY_BROKERS": "4"}
+    assert unknown_variables(environment, [options]) == []
+    assert from_environment(environment, options) == []

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
 
-from mqgateway.gateway.cli.limits import advice, read_kernel
+import pytest
+
+from mqgateway.gateway.cli.limits import advice, read_kernel, usable_cores
 
 GOOD = {
     "/proc/sys/net/core/somaxconn": "4096\n",
@@ -70,3 +73,32 @@ def test_a_process_takes_as_many_open_files_as_it_may_have() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
     assert done.stdout.split("\n")[0] == "512 (512, 512)", done.stderr
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] != 512
+
+
+def cores_by(files: dict[str, str]) -> int:
+    """Return the number of cores on a machine with these files of the kernel."""
+
+    def read(path: str) -> str:
+        if path not in files:
+            raise FileNotFoundError(path)
+        return files[path]
+
+    return usable_cores(read)
+
+
+@pytest.mark.parametrize(
+    "text,cores",
+    [
+        ("max 100000\n", None),
+        ("100000 100000\n", 1),
+        ("50000 100000\n", 1),
+        ("9000000 1\n", None),
+        ("", None),
+    ],
+)
+def test_cores_are_limited_by_the_quota_of_a_control_group(text: str, cores: int | None) -> None:
+    bound = cores_by({})
+    assert bound == len(os.sched_getaffinity(0))
+    assert cores_by({"/sys/fs/cgroup/cpu.max": text}) == (cores or bound)
+    service = {"/proc/self/cgroup": "1:x:/\n0::/a.slice/b\n", "/sys/fs/cgroup/a.slice/b/cpu.max": text}
+    assert cores_by(service) == (cores or bound)

@@ -35,7 +35,7 @@ def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
     service = OneBroker(runtime)
     options = ContainerOptions(health_port=8081)
     observation = Observation(options, runtime, bound_to="0.0.0.0")
-    observation.container(service)  # type: ignore[arg-type]
+    observation.fleet(service.container.supervision)
     running = ObservedService(runtime, service, observation)
     running.start()
 

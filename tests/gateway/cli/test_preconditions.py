@@ -14,7 +14,7 @@ import pytest
 
 from compat_tests.support.processes import free_ports
 from mqgateway.engine.errors import ConfigError
-from mqgateway.gateway.cli.preconditions import check_controller_start, check_start
+from mqgateway.gateway.cli.preconditions import check_controller_start, check_start, check_starts
 from mqgateway.gateway.cli.settings import (
     ASSUMED_BY_SERVE,
     BrokerSettings,
@@ -63,6 +63,38 @@ def problem(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> s
     with pytest.raises(ConfigError) as caught:
         check_start(namesrv, broker)
     return str(caught.value)
+
+
+def problems_of_several(namesrv: NamesrvSettings, **brokers: BrokerSettings) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        check_starts(namesrv, brokers)
+    return str(caught.value).splitlines()
+
+
+def test_several_brokers_with_ports_of_their_own_have_no_problem(tmp_path: Path) -> None:
+    port = free_ports((-2, 0, 1, 8, 10, 11))
+    namesrv, first = settings(tmp_path, listenPort=port)
+    check_starts(namesrv, {"a": first, "b": settings(tmp_path / "b", listenPort=port + 10)[1]})
+
+
+def test_problems_of_several_brokers_name_the_broker(tmp_path: Path, taken: int) -> None:
+    namesrv, first = settings(tmp_path, brokerIP1="no-such-host.invalid")
+    _, second = settings(tmp_path / "b", grpcServerPort=taken)
+    found = problems_of_several(namesrv, a=first, b=second)
+    assert found[0].startswith("a: brokerIP1")
+    assert found[1].startswith("b: grpcServerPort") and f"{taken} is in use" in found[1]
+
+
+def test_port_of_two_brokers_is_reported(tmp_path: Path) -> None:
+    port = free_ports()
+    namesrv, first = settings(tmp_path, grpcServerPort=port)
+    namesrv.namesrv.enable_controller_in_namesrv = True
+    _, second = settings(tmp_path / "b", grpcServerPort=port)
+    controller, shared = problems_of_several(namesrv, a=first, b=second)
+    assert controller.startswith("enableControllerInNamesrv: with --brokers")
+    assert shared.startswith(
+        "grpcServerPort (--grpc-port) of b and grpcServerPort (--grpc-port) of a are both"
+    )
 
 
 def test_valid_settings_have_no_problem(tmp_path: Path) -> None:

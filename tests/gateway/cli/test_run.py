@@ -3,9 +3,12 @@
 A reactor runs once in a process, so each case is a small program.
 """
 
+import signal
 import subprocess
 import sys
 import textwrap
+
+import pytest
 
 from mqgateway.gateway.cli.collecting import FULL_PASS_EVERY
 
@@ -31,16 +34,16 @@ sys.exit(run(Fake, started))
 """
 
 
-def run_program(start: str, signal: str = "SIGTERM") -> subprocess.CompletedProcess[str]:
-    program = textwrap.dedent(PROGRAM).format(start=start, signal=signal)
+def run_program(start: str, name: str = "SIGTERM") -> subprocess.CompletedProcess[str]:
+    program = textwrap.dedent(PROGRAM).format(start=start, signal=name)
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
     )
 
 
 def test_signal_stops_the_service_cleanly() -> None:
-    for signal in ("SIGTERM", "SIGINT"):
-        done = run_program("return succeed(None)", signal)
+    for name in ("SIGTERM", "SIGINT"):
+        done = run_program("return succeed(None)", name)
         assert (done.returncode, done.stdout.split()) == (0, ["started", "stopped"]), done.stderr
 
 
@@ -147,3 +150,37 @@ def test_supervisor_is_notified_of_all_states_and_a_second_signal_ends_draining(
 
 def test_an_interrupt_does_not_drain() -> None:
     assert run_supervised("SIGINT")[-2:] == ["stopped", "STOPPING=1 STATUS=stopping"]
+
+
+DAEMON = """
+import os, signal, sys
+from twisted.internet import reactor
+from twisted.internet.defer import succeed
+from mqgateway.gateway.cli.run import run
+
+class Fake:
+    def start(self): return succeed(None)
+    def stop(self): return succeed(None)
+
+def started(service):
+    reactor.callLater(0.2, os.kill, os.getpid(), signal.SIGHUP)
+
+def reread(service):
+    print("read again")
+    reactor.callLater(0, os.kill, os.getpid(), signal.SIGTERM)
+
+sys.exit(run(lambda _: Fake(), started, None, reread, is_daemon={is_daemon}))
+"""
+
+
+@pytest.mark.parametrize("is_daemon,code", [(True, 0), (False, -signal.SIGHUP)])
+def test_hangup_without_supervisor_reloads_daemons_only(is_daemon: bool, code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DAEMON.format(is_daemon=is_daemon)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, "read again\n" if is_daemon else "")

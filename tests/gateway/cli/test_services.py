@@ -20,7 +20,7 @@ from twisted.internet.error import CannotListenError
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, TlsMode
 from mqgateway.gateway.access.signature import Credentials
-from mqgateway.gateway.cli import services
+from mqgateway.gateway.cli import reach
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
 from mqgateway.gateway.codec import headers
@@ -242,7 +242,7 @@ def test_the_neighbour_is_reached_where_it_listens(tmp_path: Path) -> None:
 
 
 def test_a_name_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "advice", lambda *_: [])  # what this machine lacks is none of ours
+    monkeypatch.setattr(reach, "advice", lambda *_: [])  # what this machine lacks is none of ours
     loop = Loop()
     alone = Both(loop, namesrv_settings(tmp_path), None, began=0.0)
     assert loop.wait_for(alone.start()) is None

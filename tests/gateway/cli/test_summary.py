@@ -5,12 +5,14 @@ import json
 import pytest
 
 from mqgateway.gateway.cli.summary import (
+    BrokerLine,
     Summary,
     accepted_clients,
     default_advertise,
     local_addresses,
     reach_warnings,
 )
+from mqgateway.gateway.front_ends import FRONT_ENDS
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,20 @@ def test_the_summary_as_lines_and_as_json() -> None:
         "ready in 0.46 s",
     ]
     assert json.loads(json.dumps(summary.as_json()))["startedInSeconds"] == 0.457
+
+
+def test_several_brokers_have_a_line_each() -> None:
+    grpc, _, page = FRONT_ENDS
+    lines = [
+        BrokerLine("n-0", "h:10911", [(grpc, "h:8081"), (page, "http://h:8088")]),
+        BrokerLine("n-1", "h:10921"),
+    ]
+    summary = Summary("h:9876", "h:10911", "n-0", "C", "/d", 1.0, "all", brokers=lines)
+    assert summary.lines()[1:3] == [
+        "broker       h:10911   (n-0 of C; gRPC h:8081)",
+        "broker       h:10921   (n-1 of C)",
+    ]
+    assert summary.as_json()["brokers"] == [
+        {"name": "n-0", "address": "h:10911", "grpc": "h:8081", "console": "http://h:8088"},
+        {"name": "n-1", "address": "h:10921"},
+    ]

@@ -158,3 +158,31 @@ def test_several_brokers_are_due_in_their_own_time(world: World) -> None:
     assert world.all.due() == [(first, ChildAction.START)]
     world.clock.advance(500)
     assert world.all.due() == [(second, ChildAction.START)]
+
+
+def test_restarted_broker_is_stopped_and_started_again_without_delay(world: World) -> None:
+    charge = world.up()
+    assert world.all.restart(charge)
+    assert not world.all.restart(charge), "it stops already"
+    assert charge.state is ChildState.RESTARTING
+    assert world.all.ended(charge, "exit code 0") is End.RESTARTED
+    assert world.all.due() == [(charge, ChildAction.START)]
+    world.all.launched(charge, 8)
+    world.all.up(charge, "here:1")
+    assert (charge.failures, charge.state) == (0, ChildState.UP)
+
+
+def test_broker_that_does_not_stop_for_its_restart_is_killed(world: World) -> None:
+    charge = world.up()
+    assert world.all.restart(charge)
+    world.clock.advance(60_000)
+    assert world.all.due() == [(charge, ChildAction.KILL)]
+    assert world.all.ended(charge, "killed by SIGKILL") is End.RESTARTED
+
+
+def test_broker_removed_during_its_restart_is_not_started_again(world: World) -> None:
+    charge = world.up()
+    assert world.all.restart(charge)
+    assert world.all.remove(charge)
+    assert world.all.ended(charge, "exit code 0") is End.WANTED
+    assert len(world.all) == 0

@@ -4,7 +4,7 @@ from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedContainer, labels_for_all
+from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedFleet, labels_for_all
 from tests.support.gateway.metrics import ExportingBroker, parsed
 
 TOPICS, GROUPS = 1000, 200
@@ -94,7 +94,7 @@ def test_a_scrape_of_very_many_series_is_done_in_short_steps() -> None:
 
 
 def test_a_container_has_no_metrics_of_its_own() -> None:
-    observed = ObservedContainer(None)  # type: ignore[arg-type]
+    observed = ObservedFleet(None)  # type: ignore[arg-type]
     assert not observed.health()["brokers"].is_fine
     text: list[bytes] = []
     assert list(observed.write(STANDARD, text, [])) == []

@@ -28,7 +28,7 @@ export function Cluster({ address }) {
       [t("Name servers"), told.nameServers.map((one) => html`<span class=${one.registered ? "good" : "bad"}>${one.registered ? "✓" : "✗"} ${one.address} </span>`)],
     ]} />
     ${told.brokers && html`<h2>${t("Brokers")}</h2>
-      <${Table} caption=${t("Known to the name server in this process")} rows=${told.brokers} keyOf=${(row) => row.address} columns=${[
+      <${Table} caption=${t("Known to the name servers")} rows=${told.brokers} keyOf=${(row) => row.address} columns=${[
         { title: t("Cluster"), value: (row) => row.cluster },
         { title: t("Broker"), value: (row) => row.broker },
         { title: t("Id"), isNumber: true, value: (row) => row.brokerId },

@@ -143,3 +143,20 @@ def test_no_broker_is_found_without_name_servers() -> None:
     world = World("")
     world.ask("b")
     assert world.failed == ["cannot find addr for broker b"]
+
+
+def test_groups_are_those_of_the_first_name_server_that_answers() -> None:
+    world = World()
+    found: list[list[BrokerData]] = []
+    world.broker_directory.groups().addCallback(found.append)
+    world.answer(("n1:1", RequestCode.GET_BROKER_CLUSTER_INFO), code=1)
+    world.answer(("n2:1", RequestCode.GET_BROKER_CLUSTER_INFO))
+    assert [[(group.broker_name, group.broker_addrs) for group in groups] for groups in found] == [
+        [("b", {0: "b:1", 1: "b:2"}), ("slaves", {1: "s:1"})]
+    ]
+
+
+def test_without_an_answer_there_are_no_groups() -> None:
+    found: list[list[BrokerData]] = []
+    World("").broker_directory.groups().addCallback(found.append)
+    assert found == [[]]

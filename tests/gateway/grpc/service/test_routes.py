@@ -57,17 +57,22 @@ TWO = TopicRouteData(
 )
 
 
-def test_other_brokers_are_at_their_own_hosts_on_the_same_port() -> None:
-    service = Service()
-    known(service, TWO)
-    answer = service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="T")))
-    places = {
+def places_of(answer: v2.QueryRouteResponse) -> dict[tuple[str, int], tuple[str, int]]:
+    """Return host and port of each broker in a route, by its name and id."""
+    return {
         (one.broker.name, one.broker.id): (
             one.broker.endpoints.addresses[0].host,
             one.broker.endpoints.addresses[0].port,
         )
         for one in answer.message_queues
     }
+
+
+def test_other_brokers_are_at_their_own_hosts_on_the_same_port() -> None:
+    service = Service()
+    known(service, TWO)
+    answer = service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="T")))
+    places = places_of(answer)
     assert places == {
         ("broker-a", 0): ("127.0.0.1", 18081),
         ("broker-a", 1): ("10.0.0.3", 18081),
@@ -79,6 +84,14 @@ def test_other_brokers_are_at_their_own_hosts_on_the_same_port() -> None:
         if one.broker.name == "broker-a" and one.broker.id == 0
     ]
     assert kinds == [(0, "READ"), (1, "READ"), (2, "READ_WRITE"), (3, "READ_WRITE")]
+
+
+def test_listed_brokers_are_at_their_own_ports() -> None:
+    service = Service(options={"grpc_ports_of_brokers": "broker-b:8091"})
+    known(service, TWO)
+    places = places_of(service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="T"))))
+    assert places["broker-b", 0] == ("10.0.0.2", 8091)
+    assert places["broker-a", 1] == ("10.0.0.3", 18081)
 
 
 def test_masters_are_asked_for_messages() -> None:

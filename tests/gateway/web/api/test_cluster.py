@@ -1,4 +1,9 @@
+from types import SimpleNamespace
+
+from twisted.internet.defer import succeed
+
 from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.codec.bodies import BrokerData
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.console import console
 
@@ -8,6 +13,18 @@ def test_cluster_shows_the_broker() -> None:
     assert (answer["broker"], answer["role"], answer["brokerId"]) == ("broker-a", "master", 0)
     assert answer["brokers"] is None and answer["nameServers"] == [] and answer["replication"] == {}
     assert answer["runtime"]["commitLogMaxOffset"] == "0"
+
+
+def test_cluster_shows_the_brokers_that_a_name_server_elsewhere_knows() -> None:
+    browser = console()
+    cluster = browser.world.memory.broker.cluster
+    cluster.registration._registrars["n:9876"] = SimpleNamespace(is_there=True)
+    groups = [BrokerData("C", "n-1", {0: "h:10921"}), BrokerData("C", "n-0", {0: "h:10911"})]
+    cluster.broker_directory.groups = lambda: succeed(groups)  # type: ignore[method-assign]
+    assert browser.get("/cluster")["brokers"] == [
+        {"broker": "n-0", "cluster": "C", "brokerId": 0, "address": "h:10911", "heardBefore": None},
+        {"broker": "n-1", "cluster": "C", "brokerId": 0, "address": "h:10921", "heardBefore": None},
+    ]
 
 
 def test_a_page_of_clients() -> None:

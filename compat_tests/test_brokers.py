@@ -1,0 +1,61 @@
+"""Two brokers by one command, `mqgateway serve --brokers 2`: stock clients use both, and outlive restarts.
+
+Apache's servers have no such command.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.driver import message
+from compat_tests.support.peers import Peer, Peers
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.servers import HOST, our_brokers
+
+PORTS = (-2, 0, 1, 8, 10, 11)
+"""Offsets of the ports that two brokers use."""
+NAMES = {"broker-a-0", "broker-a-1"}
+RESTART_SECONDS = 120
+MESSAGES = 40
+
+
+def send(peer: Peer, topic: str, what: str) -> tuple[set[str], set[str]]:
+    """Send messages; return their bodies, and the names of the brokers that stored them."""
+    bodies = [f"{what}-{number}" for number in range(MESSAGES)]
+    with peer.producer(retries=5) as producer:
+        results = producer.send([message(topic, body) for body in bodies])
+    assert {result.status for result in results} == {"SEND_OK"}
+    return set(bodies), {result.queue.broker_name for result in results}
+
+
+@pytest.mark.overlap
+def test_clients_use_both_brokers_and_continue_while_they_are_restarted(peers: Peers, tmp_path: Path) -> None:
+    """A topic is made on both; a rolling restart loses no message and ends no client."""
+    namesrv, port = free_ports(), free_ports(PORTS)
+    part = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
+    log = tmp_path / "serve" / "serve.log"
+    with ExitStack() as stack:
+        part.start()
+        stack.callback(part.stop)
+        peer = Peer(f"{HOST}:{namesrv}", peers.driver(CURRENT), CURRENT)
+        stack.callback(peer.close)
+        topic = peer.topic("shared", 2, brokers=2)
+        consumer = stack.enter_context(peer.push(peer.name("readers"), {topic: "*"}))
+        sent, brokers = send(peer, topic, "before")
+        assert brokers == NAMES
+
+        os.kill(part.pid, signal.SIGHUP)
+        wait_until(lambda: "restarted one after the other" in log.read_text(), 30, "the restart has begun")
+        number = 0
+        while "all brokers have been restarted" not in log.read_text():
+            sent |= send(peer, topic, f"during-{number}")[0]
+            number += 1
+            assert number < 1000, log.read_text()
+        wait_until(lambda: send(peer, topic, "probe")[1] == NAMES, RESTART_SECONDS, "both are used again")
+        wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RESTART_SECONDS, "all come")

@@ -1,0 +1,192 @@
+"""The brokers of `mqgateway serve --brokers`: their number, and the settings in which they differ.
+
+Broker `i` has every port of the first broker plus 10 * i, the name `brokerName-i`, and the folder `broker-i`
+below `storePathRootDir`. Kafka, the console, health and metrics have one port each: the first broker serves
+Kafka and the console, the parent process health and metrics.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import BrokerRole, Setting, SettingProblem
+from mqgateway.engine.options.container import SupervisionOptions
+from mqgateway.gateway.cli.reading import apply_all, find_out_all
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+
+AUTO = "auto"
+STEP = 10
+"""Distance of the ports of two brokers. A broker uses the port two below its own and the one above, too."""
+ORIGIN = "--brokers"
+BROKERS_MAX = SupervisionOptions().max_brokers
+FOLDER = "broker-"
+LOG_FOLDER = "commitlog"
+_FOLDERS = re.compile(FOLDER + "[0-9]{1,4}")
+
+COUNTED = ("listenPort", "haListenPort", "grpcServerPort")
+"""Properties of ports that each broker has; 0 stays 0."""
+OF_THE_FIRST = ("kafkaPort", "consolePort")
+"""Properties of ports that only the first broker has."""
+PRIVATE = ("storePathCommitLog", "storePathEpochFile", "storePathBrokerIdentity")
+"""Properties of paths that several brokers cannot share."""
+
+
+class BrokerCount(click.ParamType):
+    """A number of brokers, or `auto`."""
+
+    name = "N|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """See `click.ParamType.convert`."""
+        text = str(value).strip()
+        if text == AUTO:
+            return AUTO
+        if not text.isdecimal() or not 1 <= int(text) <= BROKERS_MAX:
+            self.fail(f"{text} is not a number from 1 to {BROKERS_MAX}, or {AUTO}", param, ctx)
+        return int(text)
+
+
+@dataclass(frozen=True)
+class NumberedBroker:
+    """One of several brokers: its number, name, store folder, and the settings in which it differs."""
+
+    number: int
+    name: str
+    folder: str
+    settings: Mapping[str, str]
+
+    def overrides(self) -> list[Setting]:
+        """Return the settings, to be applied above all others."""
+        return [Setting(name, value, 0, ORIGIN) for name, value in self.settings.items()]
+
+
+def stores_in(root: str, disk: Disk) -> int:
+    """Return the number of brokers that have a store below `root`: the highest number plus one."""
+    try:
+        names = disk.listdir(root)
+    except OSError:
+        return 0
+    numbers = [int(name.removeprefix(FOLDER)) for name in names if _FOLDERS.fullmatch(name)]
+    return max((i + 1 for i in numbers if disk.exists(_log_folder(root, i))), default=0)
+
+
+def count_of(asked: int | str, root: str, disk: Disk) -> int:
+    """Return the number of brokers to start; `root` is the folder of their stores.
+
+    `auto` is the number of cores, or of stores if there are more. Raises `ConfigError` if a store would not
+    be served.
+    """
+    stores = stores_in(root, disk)
+    count = min(max(_cores(), stores), BROKERS_MAX) if asked == AUTO else int(asked)
+    if count > 1 and disk.exists(os.path.join(root, LOG_FOLDER)):
+        raise ConfigError(
+            f"--brokers {count}: {root} is the store of a single broker, whose messages would not be served; "
+            "start it with --brokers 1, or choose another folder with --data-dir"
+        )
+    if count < stores:
+        raise ConfigError(
+            f"--brokers {count}: {root} has the stores of {stores} brokers, and some would not be "
+            f"served; start {stores} (or {AUTO}), or move the folders above broker-{count - 1} away"
+        )
+    return count
+
+
+def _cores() -> int:
+    from mqgateway.gateway.cli.limits import usable_cores  # with the transport, which `--help` does not need
+
+    return usable_cores()
+
+
+def numbered(settings: BrokerSettings, count: int) -> list[NumberedBroker]:
+    """Return the brokers with these settings, which are complete.
+
+    Raises `ConfigError` if the settings are not those of an ordinary master.
+    """
+    problems = list(_unsuitable(settings))
+    if problems:
+        raise ConfigError("\n".join(f"--brokers: {problem}" for problem in problems))
+    brokers = [_numbered(settings, number) for number in range(count)]
+    ports = ";".join(
+        f"{one.name}:{one.settings['grpcServerPort']}"
+        for one in brokers
+        if one.settings["grpcServerPort"] != "0"
+    )
+    return [
+        NumberedBroker(one.number, one.name, one.folder, {**one.settings, "grpcPortsOfBrokers": ports})
+        for one in brokers
+    ]
+
+
+def read_numbered(
+    given: Mapping[str, Any], overrides: Sequence[Setting]
+) -> tuple[BrokerSettings, list[SettingProblem]]:
+    """Return the complete settings of a broker, by the flags of the command and the settings in which it
+    differs, and the problems found. Raises `ConfigError`."""
+    namesrv, broker = NamesrvSettings(), BrokerSettings()
+    problems = apply_all(given, namesrv, broker)
+    problems += broker.options.apply(overrides)
+    find_out_all(given, namesrv, broker)
+    return broker, problems
+
+
+def read_all(given: Mapping[str, Any], brokers: Sequence[NumberedBroker]) -> list[BrokerSettings]:
+    """Return the complete settings of all brokers. Raises `ConfigError` with the name of the broker."""
+    found = []
+    for one in brokers:
+        try:
+            settings, problems = read_numbered(given, one.overrides())
+        except ConfigError as error:
+            raise ConfigError(f"{one.name}: {error}") from None
+        if errors := [str(problem) for problem in problems if problem.severity == "error"]:
+            raise ConfigError("\n".join(f"{one.name}: {error}" for error in errors))
+        found.append(settings)
+    return found
+
+
+def _numbered(settings: BrokerSettings, number: int) -> NumberedBroker:
+    options = settings.options
+    name = f"{settings.broker.broker_name}-{number}"
+    folder = os.path.join(settings.store.store_path_root_dir, f"{FOLDER}{number}")
+    own = {"brokerName": name, "storePathRootDir": folder}
+    own |= {port: str(_counted(int(options.get(port)), number)) for port in COUNTED}
+    if number:
+        own |= dict.fromkeys(OF_THE_FIRST, "0")
+    own["healthPort"] = "0"
+    if settings.broker.is_scraped:
+        own |= {"metricsPromExporterHost": "127.0.0.1", "metricsPromExporterPort": "0"}
+    return NumberedBroker(number, name, folder, own)
+
+
+def _counted(port: int, number: int) -> int:
+    return port + STEP * number if port else 0
+
+
+def _unsuitable(settings: BrokerSettings) -> Iterator[str]:
+    """Yield the reasons why several brokers cannot have these settings."""
+    broker, store = settings.broker, settings.store
+    if store.broker_role is BrokerRole.SLAVE:
+        yield "brokerRole=SLAVE: all brokers of this command are masters; run slaves with mqgateway broker"
+    if store.enable_d_leger_commit_log:
+        yield "enableDLegerCommitLog=true: run members of a DLedger group with mqgateway broker"
+    if broker.enable_controller_mode:
+        yield "enableControllerMode=true: run brokers of a controller with mqgateway broker"
+    for name in PRIVATE:
+        if path := settings.options.get(name):
+            yield f"{name}={path}: brokers cannot share it; set storePathRootDir only"
+    if broker.authentication_enabled and not broker.inner_client_authentication_credentials:
+        yield (
+            "authenticationEnabled=true: set innerClientAuthenticationCredentials, with which the servers "
+            "sign requests to one another, or use --secure"
+        )
+
+
+def _log_folder(root: str, number: int) -> str:
+    return os.path.join(root, f"{FOLDER}{number}", LOG_FOLDER)

@@ -1,0 +1,136 @@
+"""The process of one broker of `mqgateway serve --brokers`; its argument, the folder, is shown only.
+
+The parent writes to standard input: first the flags of its command and the settings in which this broker
+differs. The broker reads its settings again at each start, so that a restart applies a changed file. The end
+of standard input means that the parent is gone: the broker then stops. It reports on standard output that it
+is up, or why it failed. See `gateway.container.children` for the messages.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Protocol
+from twisted.internet.stdio import StandardIO
+from twisted.python.failure import Failure
+
+from mqgateway.engine.errors import ConfigError, EngineError
+from mqgateway.engine.options import Setting
+from mqgateway.gateway.cli.boot import log_boot
+from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
+from mqgateway.gateway.cli.container_broker import STDIN, STDOUT, Parent, first_message, log_as
+from mqgateway.gateway.cli.log_levels import LogLevels
+from mqgateway.gateway.cli.numbering import ORIGIN, read_numbered
+from mqgateway.gateway.cli.run import run
+from mqgateway.gateway.cli.service_flags import process_start
+from mqgateway.gateway.cli.services import Both
+from mqgateway.gateway.cli.settings import BrokerSettings
+from mqgateway.gateway.container.children import Message, line_of
+from mqgateway.gateway.runtime.loop import Reactor
+
+log = logging.getLogger(__name__)
+
+METRICS, FRONT_ENDS = "metrics", "frontEnds"
+"""Keys of messages to the parent: the port of metrics, and the endpoints of front ends by name."""
+GIVEN, SETTINGS = "given", "settings"
+"""Keys of the first message: flags of the command, and the settings in which the broker differs."""
+
+
+class ServedBroker(Both):
+    """The broker of this process.
+
+    `say` writes to the parent, `attach` connects a protocol to its messages, `end` ends the process.
+    """
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        settings: BrokerSettings,
+        began: float,
+        *,
+        say: Callable[[bytes], object],
+        attach: Callable[[Protocol], object],
+        end: Callable[[], None],
+    ) -> None:
+        super().__init__(reactor, None, settings, began)
+        self._say = say
+        self._attach = attach
+        self._end_process = end
+
+    def _begin(self) -> Deferred[Any]:
+        self._attach(Parent(lambda message: None, self._alone))
+        begun = super()._begin()
+        self._say(line_of({METRICS: self._observation.scraped_port}))
+        return begun.addErrback(self._report_failure)
+
+    def report_up(self) -> None:
+        """Report to the parent that the broker serves clients, and where."""
+        summary = self.summary()
+        endpoints = {front_end.name: endpoint for front_end, endpoint in summary.front_ends if endpoint}
+        self._say(line_of({FRONT_ENDS: endpoints}))
+        self._say(line_of({"up": summary.broker}))
+
+    def _report_failure(self, failure: Failure) -> Failure:
+        self._say(line_of({"failed": failure.getErrorMessage()}))
+        return failure
+
+    def _alone(self) -> None:
+        if not self.is_ending:
+            log.error("the parent process is gone: this broker stops")
+            self._end_process()
+
+
+def settings_from(first: Message) -> BrokerSettings:
+    """Return the settings by the first message of the parent, which has reported their warnings.
+
+    Raises `ConfigError` for the first error.
+    """
+    differing = [Setting(name, value, 0, ORIGIN) for name, value in first[SETTINGS].items()]
+    settings, problems = read_numbered(first[GIVEN], differing)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise ConfigError(str(errors[0]))
+    return settings
+
+
+def main() -> None:
+    """Run the broker until its parent stops it or is gone."""
+    seldom(WHILE_STARTING)
+    began = process_start()
+    try:
+        first = first_message(lambda: os.read(STDIN, 1))
+        log_as(first)
+        settings = settings_from(first)
+    except EngineError as error:
+        os.write(STDOUT, line_of({"failed": str(error)}))
+        print(f"mqgateway: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    connect: Callable[..., object] = StandardIO
+
+    def make(reactor: Any) -> ServedBroker:
+        return ServedBroker(
+            reactor,
+            settings,
+            began,
+            say=lambda line: os.write(STDOUT, line),
+            attach=lambda protocol: connect(protocol, STDIN, STDOUT, reactor),
+            end=lambda: os.kill(os.getpid(), signal.SIGTERM),
+        )
+
+    def started(service: Any) -> None:
+        log_boot(service.boot_lines())
+        service.report_up()
+
+    levels = LogLevels([settings.broker])
+    levels.follow()
+    sys.exit(run(make, started, levels))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Number and settings of the brokers of one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.real_disk import RealDisk
+from mqgateway.gateway.cli.limits import usable_cores
+from mqgateway.gateway.cli.numbering import (
+    AUTO,
+    BROKERS_MAX,
+    BrokerCount,
+    count_of,
+    numbered,
+    read_all,
+    read_numbered,
+    stores_in,
+)
+from mqgateway.gateway.cli.settings import BrokerSettings
+
+DISK = RealDisk()
+
+
+def settings(**values: str) -> BrokerSettings:
+    found = BrokerSettings()
+    given = {"brokerName": "n", "storePathRootDir": "/d/store", "grpcServerPort": "8081", **values}
+    for name, value in given.items():
+        found.options.set(name, value, "test")
+    return found
+
+
+def given(folder: Path, *pairs: str) -> dict[str, Any]:
+    return {
+        "pairs": pairs,
+        "data_dir": str(folder),
+        "bind": "127.0.0.1",
+        "advertise": "127.0.0.1",
+        "secure": False,
+        "print_config": False,
+        "broker_port": 20911,
+    }
+
+
+@pytest.mark.parametrize("text,count", [("1", 1), (" 16 ", 16), ("auto", "auto"), (4, 4)])
+def test_number_of_brokers_is_read(text: object, count: object) -> None:
+    assert BrokerCount().convert(text, None, None) == count
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "", str(BROKERS_MAX + 1)])
+def test_other_numbers_of_brokers_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        BrokerCount().convert(text, None, None)
+
+
+def test_brokers_differ_by_name_folder_and_ports() -> None:
+    first, second, third = numbered(settings(kafkaPort="9092", consolePort="8088", healthPort="80"), 3)
+    assert first.settings == {
+        "brokerName": "n-0",
+        "storePathRootDir": "/d/store/broker-0",
+        "listenPort": "10911",
+        "haListenPort": "0",
+        "grpcServerPort": "8081",
+        "healthPort": "0",
+        "grpcPortsOfBrokers": "n-0:8081;n-1:8091;n-2:8101",
+    }
+    assert third.settings == {
+        "brokerName": "n-2",
+        "storePathRootDir": "/d/store/broker-2",
+        "listenPort": "10931",
+        "haListenPort": "0",
+        "grpcServerPort": "8101",
+        "kafkaPort": "0",
+        "consolePort": "0",
+        "healthPort": "0",
+        "grpcPortsOfBrokers": "n-0:8081;n-1:8091;n-2:8101",
+    }
+    assert (second.number, second.name, second.folder) == (1, "n-1", "/d/store/broker-1")
+
+
+def test_metrics_of_each_broker_are_on_loopback_for_the_parent() -> None:
+    (first, _) = numbered(settings(metricsExporterType="PROM", metricsPromExporterHost="0.0.0.0"), 2)
+    assert first.settings["metricsPromExporterHost"] == "127.0.0.1"
+    assert first.settings["metricsPromExporterPort"] == "0"
+    assert "metricsPromExporterPort" not in numbered(settings(), 2)[0].settings
+
+
+def test_disabled_and_free_ports_stay_so() -> None:
+    (_, second) = numbered(settings(listenPort="0", grpcServerPort="0", haListenPort="10912"), 2)
+    assert second.settings["listenPort"] == second.settings["grpcServerPort"] == "0"
+    assert second.settings["haListenPort"] == "10922"
+    assert second.settings["grpcPortsOfBrokers"] == ""
+
+
+@pytest.mark.parametrize(
+    "name,value",
+    [
+        ("brokerRole", "SLAVE"),
+        ("enableDLegerCommitLog", "true"),
+        ("enableControllerMode", "true"),
+        ("storePathCommitLog", "/logs"),
+        ("authenticationEnabled", "true"),
+    ],
+)
+def test_settings_that_several_brokers_cannot_have_are_named(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"--brokers: {name}="):
+        numbered(settings(**{name: value}), 2)
+
+
+def test_authentication_needs_credentials_of_the_servers() -> None:
+    inner = '{"accessKey":"inner","secretKey":"12345678"}'
+    numbered(settings(authenticationEnabled="true", innerClientAuthenticationCredentials=inner), 2)
+
+
+def test_settings_of_each_broker_are_read_again_from_the_command(tmp_path: Path) -> None:
+    flags = given(tmp_path, "fileReservedTime=48", "brokerName=n")
+    base, problems = read_numbered(flags, [])
+    assert not problems and base.broker.broker_name == "n"
+    brokers = numbered(base, 2)
+    first, second = read_all(flags, brokers)
+    assert (first.broker.listen_port, second.broker.listen_port) == (20911, 20921)
+    assert (first.broker.kafka_port, second.broker.kafka_port) == (9092, 0)
+    assert (first.broker.console_port, second.broker.console_port) == (8088, 0)
+    assert second.store.store_path_root_dir == str(tmp_path / "store" / "broker-1")
+    assert first.store.file_reserved_time == second.store.file_reserved_time == 48
+    assert second.options.origin("listenPort") == "--brokers"
+
+
+def test_error_in_a_setting_names_the_broker(tmp_path: Path) -> None:
+    flags = given(tmp_path, "brokerName=n")
+    brokers = numbered(read_numbered(flags, [])[0], 2)
+    with pytest.raises(ConfigError, match=r"n-0: .*fileReservedTime=many"):
+        read_all(given(tmp_path, "fileReservedTime=many"), brokers)
+
+
+def store(folder: Path, *numbers: int) -> str:
+    for number in numbers:
+        (folder / f"broker-{number}" / "commitlog").mkdir(parents=True)
+    return str(folder)
+
+
+def test_stores_are_counted_up_to_the_highest(tmp_path: Path) -> None:
+    assert stores_in(str(tmp_path / "missing"), DISK) == 0
+    (tmp_path / "broker-7").mkdir()
+    (tmp_path / "broker-x" / "commitlog").mkdir(parents=True)
+    assert stores_in(store(tmp_path, 0, 2), DISK) == 3
+
+
+def test_auto_serves_every_store(tmp_path: Path) -> None:
+    cores = usable_cores()
+    assert count_of(AUTO, str(tmp_path), DISK) == cores
+    assert count_of(AUTO, store(tmp_path, cores + 1), DISK) == cores + 2
+
+
+def test_fewer_brokers_than_stores_are_refused(tmp_path: Path) -> None:
+    root = store(tmp_path, 0, 1, 2)
+    assert count_of(3, root, DISK) == 3
+    for count in (1, 2):
+        with pytest.raises(ConfigError, match="has the stores of 3 brokers"):
+            count_of(count, root, DISK)
+
+
+def test_store_of_a_single_broker_is_not_left_behind(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    assert count_of(1, str(tmp_path), DISK) == 1
+    with pytest.raises(ConfigError, match="is the store of a single broker"):
+        count_of(2, str(tmp_path), DISK)

@@ -1,0 +1,98 @@
+"""The process of one of several brokers, without being one: its settings, and its messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.error import ConnectionDone
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.cli.served_broker import ServedBroker, settings_from
+from tests.gateway.cli.test_numbering import given
+from tests.gateway.cli.test_services import BROKER_PORT, Loop, broker_settings
+
+
+class Served:
+    """A broker on a net in memory, as a child of `mqgateway serve`."""
+
+    def __init__(self, folder: Path, **flags: object) -> None:
+        self.loop = Loop()
+        self.said: list[dict[str, Any]] = []
+        self.parents: list[Any] = []
+        self.ends = 0
+        self.service = ServedBroker(
+            self.loop,  # type: ignore[arg-type]
+            broker_settings(folder, **flags),
+            0.0,
+            say=lambda line: self.said.append(json.loads(line)),
+            attach=self._attach,
+            end=self._end,
+        )
+
+    def _attach(self, protocol: Protocol) -> None:
+        self.parents.append(protocol)
+
+    def _end(self) -> None:
+        self.ends += 1
+
+
+def test_it_reports_its_endpoints_and_that_it_is_up(tmp_path: Path) -> None:
+    one = Served(tmp_path, grpcServerPort=18081)
+    one.loop.wait_for(one.service.start())
+    one.service.report_up()
+    assert one.said == [
+        {"metrics": 0},
+        {"frontEnds": {"grpc": "10.0.0.1:18081"}},
+        {"up": f"10.0.0.1:{BROKER_PORT}"},
+    ]
+    one.loop.wait_for(one.service.stop())
+    one.parents[0].connectionLost(Failure(ConnectionDone()))
+    assert one.ends == 0, "it was stopping already"
+
+
+def test_it_reports_the_port_of_its_metrics_before_it_is_up(tmp_path: Path) -> None:
+    one = Served(
+        tmp_path, metricsExporterType="PROM", metricsPromExporterPort=0, metricsPromExporterHost="127.0.0.1"
+    )
+    started = one.service.start()
+    assert [list(message) for message in one.said] == [["metrics"]] and one.said[0]["metrics"] > 0
+    one.loop.wait_for(started)
+    one.loop.wait_for(one.service.stop())
+
+
+def test_it_stops_when_its_parent_is_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    one = Served(tmp_path)
+    one.loop.wait_for(one.service.start())
+    one.parents[0].connectionLost(Failure(ConnectionDone()))
+    assert one.ends == 1 and "the parent process is gone" in caplog.text
+    one.loop.wait_for(one.service.stop())
+
+
+def test_it_reports_why_it_cannot_start(tmp_path: Path) -> None:
+    one = Served(tmp_path)
+    one.loop.taken.add(BROKER_PORT)
+    failure = one.loop.wait_for(one.service.start())
+    assert isinstance(failure, Failure)
+    assert str(BROKER_PORT) in one.said[-1]["failed"]
+
+
+def test_settings_are_those_of_the_command_and_its_own(tmp_path: Path) -> None:
+    first = {
+        "given": given(tmp_path, "fileReservedTime=48"),
+        "settings": {"brokerName": "n-1", "listenPort": "20921", "namesrvAddr": "127.0.0.1:9876"},
+    }
+    settings = settings_from(first)
+    assert (settings.broker.broker_name, settings.broker.listen_port) == ("n-1", 20921)
+    assert settings.store.file_reserved_time == 48
+    assert settings.options.origin("namesrvAddr") == "--brokers"
+
+
+def test_error_in_the_settings_is_raised(tmp_path: Path) -> None:
+    first = {"given": given(tmp_path, "fileReservedTime=many"), "settings": {}}
+    with pytest.raises(ConfigError, match="fileReservedTime"):
+        settings_from(first)

@@ -1,0 +1,131 @@
+"""Restarts of brokers one after the other, with fake children; `test_container` has starts and ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options.container import SupervisionOptions
+from mqgateway.gateway.container.children import Message
+from mqgateway.gateway.container.fleet import Fleet
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
+from mqgateway.gateway.container.supervision import ChildState
+from tests.support.gateway.container.fakes import FakeChild, FakeLaunch
+
+NAMES = ("a", "b", "c")
+
+
+class World:
+    """Three brokers that are up."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.launch = FakeLaunch()
+        self.messages: list[tuple[str, Message]] = []
+        self.fleet = Fleet(
+            SupervisionOptions(),
+            clock=self.clock,
+            launch=self.launch,
+            first=lambda plan: {"name": plan.identity.name},
+            when_due_changes=lambda: None,
+            on_message=lambda plan, message: self.messages.append((plan.identity.name, message)),
+        )
+        for name in NAMES:
+            results(self.fleet.add(plan(name)))
+            self.newest.say({"up": f"{name}:1"})
+
+    @property
+    def newest(self) -> FakeChild:
+        """The child that was started last."""
+        return self.launch.children[-1]
+
+    def roll(self) -> list[Any]:
+        return results(Deferred.fromCoroutine(self.fleet.restart_each()))
+
+    def names(self) -> list[str]:
+        """Return the names of the brokers in the order in which their processes were started."""
+        return [child.sent[0]["name"] for child in self.launch.children]
+
+
+def plan(name: str) -> BrokerPlan:
+    return BrokerPlan(BrokerIdentity("c", name, 0), f"/{name}", 10911)
+
+
+def results(outcome: Deferred[Any]) -> list[Any]:
+    """Return a list that receives the result of a Deferred, or the exception of its failure."""
+    found: list[Any] = []
+    outcome.addCallbacks(found.append, lambda failure: found.append(failure.value))
+    return found
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_brokers_are_restarted_one_after_the_other(world: World) -> None:
+    rolled = world.roll()
+    for number, name in enumerate(NAMES):
+        assert [child.stops for child in world.launch.children[:3]] == [1] * (number + 1) + [0] * (2 - number)
+        world.launch.children[number].end("exit code 0")
+        world.fleet.tick()
+        assert world.names()[3:] == list(NAMES[: number + 1])
+        assert rolled == []
+        world.newest.say({"up": f"{name}:1"})
+    assert rolled == [None]
+    assert {charge.state for charge in world.fleet.supervision} == {ChildState.UP}
+
+
+def test_broker_that_does_not_come_up_again_ends_the_rolling_restart(world: World) -> None:
+    rolled = world.roll()
+    world.launch.children[0].end("exit code 0")
+    world.fleet.tick()
+    world.newest.say({"failed": "port 10911 is in use"})
+    world.newest.end("exit code 1")
+    (error,) = rolled
+    assert isinstance(error, BrokerRejected)
+    assert "c_a_0 is not up after its restart: exit code 1, port 10911 is in use" in str(error)
+    assert [child.stops for child in world.launch.children[:3]] == [1, 0, 0]
+    world.clock.advance(1000)
+    world.fleet.tick()
+    world.newest.say({"up": "a:1"})
+    assert world.names() == ["a", "b", "c", "a", "a"], "the broker itself is supervised as before"
+
+
+def test_rolling_restart_needs_brokers_that_are_up(world: World) -> None:
+    world.launch.children[0].end("killed by SIGKILL")
+    (error,) = world.roll()
+    assert str(error) == "c_a_0 is not up"
+
+
+def test_stop_during_a_rolling_restart_ends_both(world: World) -> None:
+    rolled, stopped = world.roll(), results(world.fleet.stop())
+    assert [child.stops for child in world.launch.children] == [1, 1, 1]
+    for child in world.launch.children:
+        child.end("exit code 0")
+    assert isinstance(rolled[0], BrokerRejected) and len(stopped) == 1
+    world.fleet.tick()
+    assert world.names() == list(NAMES)
+
+
+def test_stop_of_a_broker_that_waits_for_its_restart_ends_the_restart(world: World) -> None:
+    rolled = world.roll()
+    world.launch.children[0].end("exit code 0")
+    results(world.fleet.stop())
+    assert "it was removed" in str(rolled[0])
+
+
+def test_hurry_requests_the_stop_again(world: World) -> None:
+    results(world.fleet.stop())
+    world.fleet.hurry()
+    assert [child.stops for child in world.launch.children] == [2, 2, 2]
+
+
+def test_other_messages_reach_the_owner(world: World) -> None:
+    world.launch.children[1].say({"metrics": 4})
+    assert world.messages == [("b", {"metrics": 4})]
+    world.fleet.send({"namesrvAddr": "x:1"})
+    assert all(child.sent[-1] == {"namesrvAddr": "x:1"} for child in world.launch.children)
