@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
-from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, TelemetryFigures
+from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, QuotaFigures, TelemetryFigures
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.loading import LoadingConnection
@@ -84,6 +84,10 @@ class KafkaServer:
         """Return the figures of the metrics of clients; None if none are received, or before any client."""
         return None if self._service is None else self._service.telemetry()
 
+    def quotas(self) -> QuotaFigures | None:
+        """Return the figures of the quotas of clients; None before any client."""
+        return None if self._service is None else self._service.quotas.figures()
+
     def endpoint(self, advertised: str) -> str | None:
         """See `front_end.Running`."""
         return f"{advertised}:{self.port}" if self.port else None
@@ -128,7 +132,18 @@ class KafkaServer:
     def _made(self, terms: KafkaConnectionSettings) -> KafkaConnection:
         from mqgateway.gateway.kafka.connection import KafkaConnection
 
-        return KafkaConnection(terms, self._connections.add, self._connections.discard)
+        return KafkaConnection(terms, self._opened, self._connections.discard)
+
+    def _opened(self, connection: KafkaConnection) -> None:
+        """Note a connection. One above the rate of its address is not read, and then closed (KIP-612)."""
+        self._connections.add(connection)
+        quotas = None if self._service is None else self._service.quotas
+        if quotas is None or not quotas.limits_connections:
+            return
+        seconds = quotas.connected(connection.ip) / 1000
+        if seconds:
+            connection.throttle(seconds + TICK_SECONDS)  # until after it is closed
+            self._schedule.later(seconds, connection.close, "")
 
     def _say_refused(self, peer: str, reason: str) -> None:
         log.warning("%s is disconnected: %s", peer, reason)
@@ -155,6 +170,7 @@ class KafkaServer:
             seconds=self._reactor.seconds,
             noted=None if self._latency is None else self._noted,
             repeated=self._service.repeated if self._before is None else None,
+            quotas=self._service.quotas,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
@@ -169,6 +185,7 @@ class KafkaServer:
             request_limit,
             options.kafka_max_requests_in_flight,
             options.kafka_connections_max_idle_millis / 1000,
+            self._schedule,
         )
 
     def _noted(self, api: str, seconds: float) -> None:
