@@ -398,7 +398,7 @@ class KafkaConnection:
     # Flow
 
     def throttle(self, seconds: float) -> None:
-        """Read no requests for a time, as the client exceeds a quota. A longer time that runs stays in force."""
+        """Read no requests for some seconds, as the client exceeds a quota; a longer time stays in force."""
         schedule = self._terms.schedule
         until = schedule.seconds() + seconds
         if not self.is_open or until <= self._throttled_until:

@@ -46,7 +46,8 @@ from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordina
 class KafkaService:
     """The functions for Kafka clients. `handlers` are the functions by API key.
 
-    `quotas` are those of its clients. `repeated` is given Produce requests before their handler; None if each has to be checked by itself.
+    `quotas` are those of its clients.
+    `repeated` is given Produce requests before their handler; None if each has to be checked by itself.
     """
 
     def __init__(self, operations: Operations, node: Node) -> None:

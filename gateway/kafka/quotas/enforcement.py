@@ -141,7 +141,7 @@ class QuotaEnforcement:
 
 
 class Mutations:
-    """Partitions that a request creates or deletes. `millis` is the time for which its client is throttled."""
+    """Partitions that a request creates or deletes. `millis`: the time for which its client is throttled."""
 
     def __init__(self, usage: Usage, limit: Limit | None, now: Callable[[], int], *, is_strict: bool) -> None:
         self._usage = usage
