@@ -59,7 +59,10 @@ def test_quotas_are_set_described_and_removed(version: int) -> None:
     with kafka_scene() as scene:
         client = scene.client()
         both: Entity = {"user": "u", "client-id": None}
-        entries = [entry(APP, request_percentage=12.5, producer_byte_rate=5), entry(both, consumer_byte_rate=7)]
+        entries = [
+            entry(APP, request_percentage=12.5, producer_byte_rate=5),
+            entry(both, consumer_byte_rate=7),
+        ]
         answer = client.ask(AlterClientQuotasRequest(entries), version)
         names = [[(each.entity_type, each.entity_name) for each in one.entity] for one in answer.entries]
         assert names == [[("client-id", "app")], [("client-id", None), ("user", "u")]]

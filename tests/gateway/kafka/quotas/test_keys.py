@@ -52,7 +52,12 @@ def test_other_entities_are_refused(entity: Entity, text: str) -> None:
         (CLIENT, "request_percentage", -5.0, "Quota request_percentage must be greater than 0"),
         (CLIENT, "request_percentage", nan, "Quota request_percentage must be a finite number"),
         (CLIENT, "producer_byte_rate", inf, "Quota producer_byte_rate must be a finite number"),
-        (CLIENT, "producer_byte_rate", 1e30, "Proposed value for producer_byte_rate is too large for a LONG."),
+        (
+            CLIENT,
+            "producer_byte_rate",
+            1e30,
+            "Proposed value for producer_byte_rate is too large for a LONG.",
+        ),
         (
             IP,
             "connection_creation_rate",
