@@ -42,16 +42,16 @@ class ClientQuotas:
 
     def to_json(self) -> dict[str, Any]:
         """See `Config`."""
-        return {"entity": dict(self.entity), "limits": dict(self.limits)}
+        names = {kind: name for kind, name in self.entity.items() if name is not None}
+        defaults = [kind for kind, name in self.entity.items() if name is None]
+        return {"names": names, "defaults": defaults, "limits": dict(self.limits)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """See `Config`."""
-        names = json_members.read(value, "entity", dict[str, Any]())
         limits = json_members.read(value, "limits", dict[str, Any]())
-        entity = {
-            kind: None if name is None else json_members.read(names, kind, "") for kind, name in names.items()
-        }
+        entity: dict[str, str | None] = dict(json_members.read_texts(value, "names"))
+        entity |= dict.fromkeys(map(str, json_members.read(value, "defaults", list[Any]())))
         return cls(entity, {key: _limit(key, limit) for key, limit in limits.items()})
 
 

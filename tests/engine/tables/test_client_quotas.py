@@ -24,7 +24,7 @@ def test_quotas_survive_a_restart() -> None:
     table.close()
     after = ClientQuotasTable(disk, PATH, ManualClock())
     after.load()
-    assert list(after.all()) == [OF_DEFAULT, OF_BOTH]
+    assert {one.key: one for one in after.all()} == {one.key: one for one in (OF_DEFAULT, OF_BOTH)}
     assert after.get(OF_BOTH.key) == OF_BOTH
 
 
@@ -36,4 +36,4 @@ def test_order_of_types_makes_no_other_entity() -> None:
 @pytest.mark.parametrize("limit", [0, -1, "1", True, None])
 def test_limits_of_the_file_are_checked(limit: Any) -> None:
     with pytest.raises(ConfigError, match="request_percentage is not a number above zero"):
-        ClientQuotas.from_json({"entity": {"user": "u"}, "limits": {"request_percentage": limit}})
+        ClientQuotas.from_json({"names": {"user": "u"}, "limits": {"request_percentage": limit}})

@@ -67,8 +67,8 @@ def test_names_defaults_and_types_are_chosen() -> None:
         (
             [("user", EXACT, "x"), ("ip", EXACT, "x")],
             ErrorCode.INVALID_REQUEST,
-            "Invalid entity filter component combination. IP filter component should not be used with user or "
-            "clientId filter component.",
+            "Invalid entity filter component combination. IP filter component should not be used with user "
+            "or clientId filter component.",
         ),
     ],
 )
