@@ -34,7 +34,6 @@ from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.transport import CHUNKS_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
-from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,6 @@ class KafkaConnectionSettings:
     request_limit: int
     in_flight_limit: int
     idle_seconds: float
-    schedule: Schedule
 
 
 class _Slot:
@@ -104,11 +102,10 @@ class KafkaConnection:
         self._is_reading = True
         self._is_serving = False
         self._has_output = False  # the turn will have it written
+        self._is_held = False  # its client is throttled
         self._is_ending = False  # no request is accepted any more
         self._was_read = True  # since the idle sweep looked last
         self._silent_since = 0.0
-        self._throttle: ScheduledCall | None = None  # the end of the time in which it is not read
-        self._throttled_until = 0.0
         self._lost: list[Callable[[KafkaConnection], None]] = []
         self._settled: Deferred[None] | None = None
 
@@ -154,8 +151,6 @@ class KafkaConnection:
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """See `Conversing`: requests that wait are cancelled."""
         self.is_open = False
-        if self._throttle is not None:
-            self._throttle.cancel()
         self._release_input()
         slots, self._slots = list(self._slots), deque()
         for slot in slots:
@@ -196,10 +191,8 @@ class KafkaConnection:
         self.transport.loseConnection()
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """See `Conversing`; the limit is the protocol's own. A request that waits is no silence,
-        nor is a time in which it is not read.
-        """
-        if self._was_read or self._slots or self._throttle is not None or not self.is_open:
+        """See `Conversing`; the limit is the protocol's own. A request that waits is no silence."""
+        if self._was_read or self._slots or self._is_held or not self.is_open:
             self._was_read = False
             self._silent_since = now
             return False
@@ -397,25 +390,19 @@ class KafkaConnection:
 
     # Flow
 
-    def throttle(self, seconds: float) -> None:
-        """Read no requests for some seconds, as the client exceeds a quota; a longer time stays in force."""
-        schedule = self._terms.schedule
-        until = schedule.seconds() + seconds
-        if not self.is_open or until <= self._throttled_until:
-            return
-        if self._throttle is not None:
-            self._throttle.cancel()
-        self._throttled_until = until
-        self._throttle = schedule.later(seconds, self._end_throttle)
+    def hold(self) -> None:
+        """See `HeldConnection`."""
+        self._is_held = True
         self._pause_or_resume()
 
-    def _end_throttle(self) -> None:
-        self._throttle = None
+    def release(self) -> None:
+        """See `HeldConnection`."""
+        self._is_held = False
         self._resume()
 
     def _is_over_limit(self) -> bool:
         return (
-            self._throttle is not None
+            self._is_held
             or self._long is not None
             or len(self._slots) >= self._terms.in_flight_limit
             or self._unsent > self._terms.remoting.high_water_mark

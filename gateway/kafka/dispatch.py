@@ -27,7 +27,7 @@ from mqgateway.gateway.kafka.codec.messages.fetch_response import FetchResponse
 from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceResponse
 from mqgateway.gateway.kafka.codec.plans import encode_into, read, reading, writing
 from mqgateway.gateway.kafka.codec.schema import Message
-from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
+from mqgateway.gateway.kafka.throttling import Throttling
 
 LONG_FRAME: Final = 8192
 """Bytes of a request that is decoded as a cooperative task: more than a thousand partitions have. Produce is
@@ -83,7 +83,7 @@ class KafkaDispatcher:
         seconds: Callable[[], float],
         noted: AnswerObserver | None = None,
         repeated: Repeated | None = None,
-        quotas: QuotaEnforcement | None = None,
+        quotas: Throttling | None = None,
     ) -> None:
         self._operations = operations
         self._handlers = handlers

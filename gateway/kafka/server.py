@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.kafka.api import Handlers
     from mqgateway.gateway.kafka.connection import KafkaConnection, KafkaConnectionSettings
     from mqgateway.gateway.kafka.service import KafkaService
+    from mqgateway.gateway.kafka.throttling import Throttling
     from mqgateway.gateway.kafka.topics import Topics
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class KafkaServer:
         self._schedule = Schedule(reactor)
         self._terms: KafkaConnectionSettings | None = None
         self._service: KafkaService | None = None
+        self._throttling: Throttling | None = None
         self._connections: set[KafkaConnection] = set()
         self._waiting: list[LoadingConnection] = []
         self._is_loading = False
@@ -135,15 +137,9 @@ class KafkaServer:
         return KafkaConnection(terms, self._opened, self._connections.discard)
 
     def _opened(self, connection: KafkaConnection) -> None:
-        """Note a connection. One above the rate of its address is not read, and then closed (KIP-612)."""
         self._connections.add(connection)
-        quotas = None if self._service is None else self._service.quotas
-        if quotas is None or not quotas.limits_connections:
-            return
-        seconds = quotas.connected(connection.ip) / 1000
-        if seconds:
-            connection.throttle(seconds + TICK_SECONDS)  # until after it is closed
-            self._schedule.later(seconds, connection.close, "")
+        if self._throttling is not None:
+            self._throttling.opened(connection)
 
     def _say_refused(self, peer: str, reason: str) -> None:
         log.warning("%s is disconnected: %s", peer, reason)
@@ -153,6 +149,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.service import KafkaService
+        from mqgateway.gateway.kafka.throttling import Throttling
 
         options, remoting = self._operations.options, self._server.settings
         node = Node(
@@ -163,6 +160,7 @@ class KafkaServer:
             requires_tls=self._server.requires_tls,
         )
         self._service = KafkaService(self._operations, node)
+        self._throttling = Throttling(self._service.quotas, self._schedule)
         handlers = self._service.handlers
         dispatcher = KafkaDispatcher(
             self._operations,
@@ -170,7 +168,7 @@ class KafkaServer:
             seconds=self._reactor.seconds,
             noted=None if self._latency is None else self._noted,
             repeated=self._service.repeated if self._before is None else None,
-            quotas=self._service.quotas,
+            quotas=self._throttling,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
@@ -185,7 +183,6 @@ class KafkaServer:
             request_limit,
             options.kafka_max_requests_in_flight,
             options.kafka_connections_max_idle_millis / 1000,
-            self._schedule,
         )
 
     def _noted(self, api: str, seconds: float) -> None:

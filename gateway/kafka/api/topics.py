@@ -87,7 +87,7 @@ class TopicRequests:
                 results.append(CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.INVALID_REQUEST, message))
                 continue
             results.append(self._create(call, wanted, request.validate_only, known, mutations))
-        return _after(known, CreateTopicsResponse(mutations.millis, topics=results))
+        return _after(known, CreateTopicsResponse(mutations.throttle_time, topics=results))
 
     def _mutations(self, call: KafkaCall) -> Mutations:
         return self._quotas.mutations(call, STRICT_SINCE[call.header.key])
@@ -170,7 +170,7 @@ class TopicRequests:
             DeleteTopicState(name) for name in request.topic_names
         ]
         results = yield from mapped(lambda each: self._delete(call, each, withdrawn, mutations), wanted, 1)
-        return _after(withdrawn, DeleteTopicsResponse(mutations.millis, results))
+        return _after(withdrawn, DeleteTopicsResponse(mutations.throttle_time, results))
 
     def _delete(
         self,
@@ -234,7 +234,7 @@ class TopicRequests:
             except OperationError as error:
                 code = ErrorCode.INVALID_PARTITIONS
                 results.append(CreatePartitionsTopicResult(wanted.name, code, error.message))
-        return _after(known, CreatePartitionsResponse(mutations.millis, results))
+        return _after(known, CreatePartitionsResponse(mutations.throttle_time, results))
 
     def _add_partitions(
         self,

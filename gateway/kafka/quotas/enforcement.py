@@ -1,7 +1,7 @@
-"""What requests and connections use of the quotas of their clients, and how a client is throttled (KIP-219).
+"""Enforcement of quotas: requests and connections are counted, and their clients throttled.
 
-An answer leaves at once, and says for how long its client is throttled. The connection is not read for that
-time, whether the client waits or not. Kafka: `KafkaApis`, `RequestHandlerHelper`.
+An answer leaves at once, and says for how long its client is throttled (KIP-219). Kafka: `KafkaApis`,
+`RequestHandlerHelper`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqgateway.gateway.kafka.quotas.keys import (
     PRODUCER_BYTE_RATE,
     REQUEST_PERCENTAGE,
 )
-from mqgateway.gateway.kafka.quotas.limits import Limit, Limits
+from mqgateway.gateway.kafka.quotas.limits import QuotaLimit, QuotaLimits
 from mqgateway.gateway.kafka.quotas.rates import WINDOW_MILLIS, WINDOWS
 from mqgateway.gateway.kafka.quotas.usage import SHORT_THROTTLE_MAX, Usage
 
@@ -45,14 +45,6 @@ class QuotaSource(Protocol):
         ...
 
 
-class Throttled(Protocol):
-    """A connection that can be throttled."""
-
-    def throttle(self, seconds: float) -> None:
-        """Read no requests for so long."""
-        ...
-
-
 class MutationsThrottled(Exception):
     """A mutation that a client may not make yet."""
 
@@ -68,7 +60,7 @@ class QuotaEnforcement:
         self._source = source
         self._now = now
         self._usage = Usage()
-        self._limits = Limits()
+        self._limits = QuotaLimits()
         self._version: int | None = None
         self.is_on = False
         self.limits_connections = False
@@ -79,7 +71,7 @@ class QuotaEnforcement:
         version = self._source.version
         if version != self._version:
             self._version = version
-            self._limits = limits = Limits(self._source.all())
+            self._limits = limits = QuotaLimits(self._source.all())
             self.is_on, self.limits_connections = limits.has_clients, limits.has_addresses
 
     def figures(self) -> QuotaFigures:
@@ -106,8 +98,8 @@ class QuotaEnforcement:
             return 0
         return self._usage.connect(CONNECTION_CREATION_RATE, address, bound, self._now())
 
-    def settle(self, call: KafkaCall, size: int, answer: Message | None, busy: float) -> None:
-        """Throttle the client of a request that exceeds a quota, and write the time into the answer.
+    def settle(self, call: KafkaCall, size: int, answer: Message | None, busy: float) -> int:
+        """Count a request, write the throttle time of its client into the answer, and return it; ms.
 
         `size` are the bytes of the request, `busy` the seconds that it took of the event loop.
         """
@@ -119,11 +111,9 @@ class QuotaEnforcement:
             millis = max(millis, self._record(call, CONSUMER_BYTE_RATE, lambda: _records_size(answer)))
         if answer is not None:  # one that does not wait for an answer uses no request time, as in Kafka
             millis = max(millis, self._requested(call, busy))
-        if millis <= 0:
-            return
-        if hasattr(answer, "throttle_time_ms"):
+        if millis and hasattr(answer, "throttle_time_ms"):
             cast(Any, answer).throttle_time_ms = millis
-        cast(Throttled, call.connection).throttle(millis / 1000)
+        return millis
 
     def _requested(self, call: KafkaCall, busy: float) -> int:
         limit = self._limit(call, REQUEST_PERCENTAGE)
@@ -136,19 +126,21 @@ class QuotaEnforcement:
         limit = self._limit(call, key)
         return 0 if limit is None else self._usage.record(key, limit, value(), self._now())
 
-    def _limit(self, call: KafkaCall, key: str) -> Limit | None:
+    def _limit(self, call: KafkaCall, key: str) -> QuotaLimit | None:
         return self._limits.of_client(key, ANONYMOUS, call.client_id)
 
 
 class Mutations:
-    """Partitions that a request creates or deletes. `millis`: the time for which its client is throttled."""
+    """Partitions that a request creates or deletes. `throttle_time` is that of its client, ms."""
 
-    def __init__(self, usage: Usage, limit: Limit | None, now: Callable[[], int], *, is_strict: bool) -> None:
+    def __init__(
+        self, usage: Usage, limit: QuotaLimit | None, now: Callable[[], int], *, is_strict: bool
+    ) -> None:
         self._usage = usage
         self._limit = limit
         self._now = now
         self._is_strict = is_strict
-        self.millis = 0
+        self.throttle_time = 0
 
     def use(self, partitions: int) -> None:
         """Count partitions. Raises `MutationsThrottled` if they exceed the quota."""
@@ -157,7 +149,7 @@ class Mutations:
         millis = self._usage.mutate(
             CONTROLLER_MUTATION_RATE, self._limit, partitions, self._now(), is_strict=self._is_strict
         )
-        self.millis = max(self.millis, millis)
+        self.throttle_time = max(self.throttle_time, millis)
         if millis and self._is_strict:
             raise MutationsThrottled
 

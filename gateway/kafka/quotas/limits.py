@@ -19,7 +19,7 @@ class Scope(NamedTuple):
     client_id: str | None
 
 
-class Limit(NamedTuple):
+class QuotaLimit(NamedTuple):
     """The limit of a client, and who shares it."""
 
     bound: float
@@ -34,20 +34,20 @@ class _KeyLimits:
         self.users: dict[Name, float] = {}
         self.users_clients: dict[tuple[Name, Name], float] = {}
 
-    def find(self, user: str, client_id: str) -> Limit | None:
+    def find(self, user: str, client_id: str) -> QuotaLimit | None:
         for user_name in (user, None):
             for client_name in (client_id, None):
                 bound = self.users_clients.get((user_name, client_name))
                 if bound is not None:
-                    return Limit(bound, Scope(user, client_id))
+                    return QuotaLimit(bound, Scope(user, client_id))
             bound = self.users.get(user_name)
             if bound is not None:
-                return Limit(bound, Scope(user, None))
+                return QuotaLimit(bound, Scope(user, None))
         bound = self.clients.get(client_id, self.clients.get(None))
-        return None if bound is None else Limit(bound, Scope(None, client_id))
+        return None if bound is None else QuotaLimit(bound, Scope(None, client_id))
 
 
-class Limits:
+class QuotaLimits:
     """The limits of a table of quotas, arranged for look-ups."""
 
     def __init__(self, quotas: Iterable[ClientQuotas] = ()) -> None:
@@ -83,7 +83,7 @@ class Limits:
             elif CLIENT_ID in entity:
                 limits.clients[entity[CLIENT_ID]] = bound
 
-    def of_client(self, key: str, user: str, client_id: str) -> Limit | None:
+    def of_client(self, key: str, user: str, client_id: str) -> QuotaLimit | None:
         """Return the limit of a client, None if it has none."""
         limits = self._keys.get(key)
         return None if limits is None else limits.find(user, client_id)

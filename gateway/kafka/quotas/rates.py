@@ -13,7 +13,7 @@ _EXPIRY_MILLIS: Final = WINDOWS * WINDOW_MILLIS
 
 
 class _Sample:
-    """What was recorded in one window."""
+    """The values recorded in one window."""
 
     __slots__ = ("last", "start", "value")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
 from mqgateway.engine.meters import QuotaFigures
-from mqgateway.gateway.kafka.quotas.limits import Limit
+from mqgateway.gateway.kafka.quotas.limits import QuotaLimit
 from mqgateway.gateway.kafka.quotas.rates import WINDOW_MILLIS, SampledRate, TokenBucket
 
 SERIES_MAX: Final = 10_000
@@ -32,7 +32,7 @@ class Usage:
         self._throttled: dict[str, int] = {}
         self._throttle_millis: dict[str, int] = {}
 
-    def record(self, key: str, limit: Limit, value: float, now: int, *, most: int = THROTTLE_MAX) -> int:
+    def record(self, key: str, limit: QuotaLimit, value: float, now: int, *, most: int = THROTTLE_MAX) -> int:
         """Count what a client used, and return for how long it is throttled, at most `most`."""
         rate = self._rates.get((key, limit.scope), SampledRate)
         rate.record(value, now)
@@ -47,7 +47,7 @@ class Usage:
             rate.record(-1, now)  # refused ones do not count
         return self._noted(key, millis)
 
-    def mutate(self, key: str, limit: Limit, count: float, now: int, *, is_strict: bool) -> int:
+    def mutate(self, key: str, limit: QuotaLimit, count: float, now: int, *, is_strict: bool) -> int:
         """Use tokens of a client, and return for how long it has none.
 
         With `is_strict` nothing is used if there are none, else as many as are needed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from twisted.internet import task
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
@@ -16,6 +17,8 @@ from mqgateway.gateway.kafka.codec.messages.heartbeat_response import HeartbeatR
 from mqgateway.gateway.kafka.codec.plans import encode_into
 from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
+from mqgateway.gateway.kafka.throttling import Throttling
+from mqgateway.gateway.runtime.schedule import Schedule
 
 HEARTBEAT = 12
 
@@ -89,31 +92,39 @@ class Source:
         return [ClientQuotas({"client-id": "me"}, {"request_percentage": 5.0})]
 
 
-class ThrottledConnection:
-    """A connection that keeps for how long it is throttled."""
+class HeldConnection:
+    """A connection that counts how often it is held."""
 
     is_open = True
 
     def __init__(self) -> None:
-        self.seconds: list[float] = []
+        self.held = 0
 
-    def throttle(self, seconds: float) -> None:
-        """See `Throttled`."""
-        self.seconds.append(seconds)
+    def hold(self) -> None:
+        """See `HeldConnection`."""
+        self.held += 1
+
+    def release(self) -> None:
+        """See `HeldConnection`."""
+
+    def on_lost(self, callback: object) -> None:
+        """See `HeldConnection`."""
 
 
 def test_time_of_the_event_loop_counts_for_the_quota_of_a_client() -> None:
-    quotas, connection = QuotaEnforcement(Source(), lambda: 0), ThrottledConnection()
+    quotas = Throttling(QuotaEnforcement(Source(), lambda: 0), Schedule(task.Clock()))
+    connection = HeldConnection()
     _, reply, _ = dispatched(frame(), lambda *_: HeartbeatResponse(), quotas=quotas, connection=connection)
-    assert connection.seconds == [1.0]
+    assert connection.held == 1
     assert b"".join(reply) == bytes.fromhex("00000007 00 000003e8 0000 00")
 
 
 def test_request_that_waits_counts_until_it_waits() -> None:
-    quotas, connection = QuotaEnforcement(Source(), lambda: 0), ThrottledConnection()
+    quotas = Throttling(QuotaEnforcement(Source(), lambda: 0), Schedule(task.Clock()))
+    connection = HeldConnection()
     later: Deferred[HeartbeatResponse] = Deferred()
     _, reply, _ = dispatched(frame(), lambda *_: later, quotas=quotas, connection=connection)
-    assert not connection.seconds
+    assert not connection.held
     reply.addCallback(lambda _: None)
     later.callback(HeartbeatResponse())
-    assert connection.seconds == [1.0]
+    assert connection.held == 1

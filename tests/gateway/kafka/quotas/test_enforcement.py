@@ -109,7 +109,7 @@ def test_connection_that_ends_while_it_is_throttled_leaves_nothing() -> None:
         limit(scene, producer_byte_rate=1000)
         client = scene.client("app")
         client.ask(produce_request("a", batch(scene)), NAME_ONLY)
-        [throttled] = [one for one in scene.connections() if one._throttle is not None]
+        [throttled] = [one for one in scene.connections() if one._is_held]
         client.transport.loseConnection()
         scene.settle(15)
         assert not throttled.is_open and throttled not in scene.connections()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.tables.client_quotas import ClientQuotas, Entity
-from mqgateway.gateway.kafka.quotas.limits import Limit, Limits, Scope
+from mqgateway.gateway.kafka.quotas.limits import QuotaLimit, QuotaLimits, Scope
 
 KEY = "producer_byte_rate"
 ORDER: list[tuple[Entity, Scope]] = [
@@ -22,31 +22,31 @@ ORDER: list[tuple[Entity, Scope]] = [
 def test_most_specific_entity_counts() -> None:
     for number, (_, scope) in enumerate(ORDER):
         quotas = [ClientQuotas(entity, {KEY: 1.0 + at}) for at, (entity, _) in enumerate(ORDER)]
-        limits = Limits(quotas[number:])
-        assert limits.of_client(KEY, "u", "c") == Limit(1.0 + number, scope)
+        limits = QuotaLimits(quotas[number:])
+        assert limits.of_client(KEY, "u", "c") == QuotaLimit(1.0 + number, scope)
         assert limits.of_client("consumer_byte_rate", "u", "c") is None
 
 
 def test_entities_of_others_do_not_count() -> None:
     named = [ClientQuotas(entity, {KEY: 1.0}) for entity, _ in ORDER if None not in entity.values()]
-    assert len(named) == 3 and Limits(named).of_client(KEY, "other", "another") is None
+    assert len(named) == 3 and QuotaLimits(named).of_client(KEY, "other", "another") is None
 
 
 def test_empty_client_id_has_the_default() -> None:
-    limits = Limits([ClientQuotas({"client-id": None}, {KEY: 5.0})])
-    assert limits.of_client(KEY, "u", "") == Limit(5.0, Scope(None, ""))
+    limits = QuotaLimits([ClientQuotas({"client-id": None}, {KEY: 5.0})])
+    assert limits.of_client(KEY, "u", "") == QuotaLimit(5.0, Scope(None, ""))
 
 
 def test_addresses_are_compared_in_one_form() -> None:
     rate = {"connection_creation_rate": 3.0}
-    limits = Limits([ClientQuotas({"ip": "0:0:0:0:0:0:0:1"}, rate)])
+    limits = QuotaLimits([ClientQuotas({"ip": "0:0:0:0:0:0:0:1"}, rate)])
     assert limits.of_address("::1") == 3.0 and limits.of_address("::2") is None
     assert limits.has_addresses and not limits.has_clients
-    limits = Limits([ClientQuotas({"ip": None}, rate)])
+    limits = QuotaLimits([ClientQuotas({"ip": None}, rate)])
     assert limits.of_address("::2") == 3.0
 
 
 def test_tables_without_quotas_have_no_limits() -> None:
-    limits = Limits()
+    limits = QuotaLimits()
     assert not limits.has_addresses and not limits.has_clients
     assert limits.of_client(KEY, "u", "c") is None and limits.of_address("::1") is None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from mqgateway.engine.meters import QuotaFigures
-from mqgateway.gateway.kafka.quotas.limits import Limit, Scope
+from mqgateway.gateway.kafka.quotas.limits import QuotaLimit, Scope
 from mqgateway.gateway.kafka.quotas.usage import SERIES_MAX, THROTTLE_MAX, Usage
 
 KEY = "producer_byte_rate"
-LIMIT = Limit(100.0, Scope(None, "a"))
+LIMIT = QuotaLimit(100.0, Scope(None, "a"))
 
 
 def test_clients_of_one_scope_share_a_rate() -> None:
     usage = Usage()
     assert usage.record(KEY, LIMIT, 900, 0) == 0
     assert usage.record("consumer_byte_rate", LIMIT, 900, 0) == 0
-    assert usage.record(KEY, Limit(100.0, Scope(None, "b")), 900, 0) == 0
+    assert usage.record(KEY, QuotaLimit(100.0, Scope(None, "b")), 900, 0) == 0
     assert usage.record(KEY, LIMIT, 200, 0) == 1000
     assert usage.figures(2) == QuotaFigures(2, {KEY: 1}, {KEY: 1000})
 
@@ -33,7 +33,7 @@ def test_refused_connections_do_not_count() -> None:
 
 
 def test_mutations_are_refused_or_throttled() -> None:
-    usage, limit = Usage(), Limit(1.0, Scope(None, "a"))
+    usage, limit = Usage(), QuotaLimit(1.0, Scope(None, "a"))
     assert usage.mutate("m", limit, 13, 0, is_strict=True) == 0
     assert usage.mutate("m", limit, 1, 0, is_strict=True) == 2000
     assert usage.mutate("m", limit, 1, 0, is_strict=False) == 3000
@@ -44,6 +44,6 @@ def test_rate_that_was_used_longest_ago_is_forgotten() -> None:
     usage = Usage()
     usage.record(KEY, LIMIT, 1000, 0)
     for number in range(SERIES_MAX):
-        usage.record(KEY, Limit(100.0, Scope(None, str(number))), 1, 0)
+        usage.record(KEY, QuotaLimit(100.0, Scope(None, str(number))), 1, 0)
     assert usage.record(KEY, LIMIT, 1, 0) == 0
     assert len(usage._rates._values) == SERIES_MAX
