@@ -167,18 +167,28 @@ class TelemetryFigures(NamedTuple):
     refused: Mapping[str, int]
 
 
+class QuotaFigures(NamedTuple):
+    """Entities with quotas, and throttlings since the start with their times in ms, by key of the quota."""
+
+    entities: int
+    throttled: Mapping[str, int]
+    throttle_millis: Mapping[str, int]
+
+
 class FrontEndMeter:
     """Measures of a protocol front end other than remoting.
 
     `latency` is by request, response code, whether it may wait, and result; None if no metrics are exported.
     `connections` returns the number of open connections; None if they are not counted. `telemetry` returns
-    the figures of the metrics that clients push; None if none are received.
+    the figures of the metrics that clients push; None if none are received. `quotas` returns the figures of
+    the quotas of clients; None before any client.
     """
 
     def __init__(self, *, has_latency: bool) -> None:
         self.latency = Histogram(LATENCY_BOUNDS, FRONT_END_SERIES) if has_latency else None
         self.connections: Callable[[], int] | None = None
         self.telemetry: Callable[[], TelemetryFigures | None] | None = None
+        self.quotas: Callable[[], QuotaFigures | None] | None = None
 
 
 class Meters:

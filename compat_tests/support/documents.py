@@ -176,6 +176,7 @@ PAGES: Mapping[str, Page] = {
             "$ kafka-console-consumer.sh": JAVA,
             "$ kafka-configs.sh": JAVA,
             "kafka-client-metrics.sh": JAVA,
+            "kafka-configs.sh": JAVA,
             "kafka-topics.sh": JAVA,
             "from kafka import": INTERNET,
             "from confluent_kafka import": INTERNET,

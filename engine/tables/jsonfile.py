@@ -44,6 +44,7 @@ _MEANINGS = {
     "acls.json": "Only super users may do anything, until policies are created again",
     "kvConfig.json": "Values must be put again, among them which topics are ordered",
     "kafkaClientMetrics.json": "Client-metrics resources must be created again",
+    "kafkaClientQuotas.json": "Kafka clients have no quotas until these are set again",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }
 """Consequences of an empty table, for the log."""

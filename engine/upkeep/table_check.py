@@ -22,6 +22,7 @@ TABLES = {
     "consumerFilter.json": ("filterDataByTopic",),
     "consumerOrderInfo.json": ("table",),
     "kafkaClientMetrics.json": ("clientMetricsTable",),
+    "kafkaClientQuotas.json": ("clientQuotasTable",),
     "messageRequestMode.json": ("messageRequestModeMap",),
     "timermetrics": ("timingCount",),
     "transactionMetrics": ("transactionCount",),

@@ -9,6 +9,7 @@ from mqgateway.engine.filters import ConsumerFilters
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.assignment import RequestModes
 from mqgateway.engine.tables.client_metrics import ClientMetricsTable
+from mqgateway.engine.tables.client_quotas import ClientQuotasTable
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
@@ -18,7 +19,7 @@ from mqgateway.gateway.broker.environment import BrokerEnvironment
 class Tables:
     """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics.
 
-    Client-metrics resources are Kafka's.
+    Client-metrics resources and quotas of clients are Kafka's.
     """
 
     def __init__(self, environment: BrokerEnvironment) -> None:
@@ -34,6 +35,7 @@ class Tables:
         self.filters = ConsumerFilters(options, disk, path("consumerFilter.json"), clock, worker)
         self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
         self.client_metrics = ClientMetricsTable(disk, path("kafkaClientMetrics.json"), clock, worker)
+        self.client_quotas = ClientQuotasTable(disk, path("kafkaClientQuotas.json"), clock, worker)
 
     def load_topics(self) -> None:
         """Load topics and mappings, before the store: its recovery depends on the topics' types.
@@ -45,7 +47,9 @@ class Tables:
 
     def load(self) -> None:
         """Load the other tables. Raises `ConfigError`."""
-        for table in (self.groups, self.offsets, self.filters, self.request_modes, self.client_metrics):
+        for table in (self.groups, self.offsets, self.filters, self.request_modes):
+            table.load()
+        for table in (self.client_metrics, self.client_quotas):
             table.load()
 
     def forget_deleted(self) -> None:
@@ -56,7 +60,9 @@ class Tables:
 
     def retry(self) -> None:
         """Write again the tables whose last write failed; also the filters, written only periodically."""
-        for table in (self.topics, self.mappings, self.groups, self.request_modes, self.client_metrics):
+        for table in (self.topics, self.mappings, self.groups, self.request_modes):
+            table.retry()
+        for table in (self.client_metrics, self.client_quotas):
             table.retry()
         self.filters.persist()
 
@@ -67,7 +73,9 @@ class Tables:
 
     def close(self) -> None:
         """Close the tables, once everything is written."""
-        for table in (self.topics, self.mappings, self.groups, self.request_modes, self.client_metrics):
+        for table in (self.topics, self.mappings, self.groups, self.request_modes):
+            table.close()
+        for table in (self.client_metrics, self.client_quotas):
             table.close()
 
 

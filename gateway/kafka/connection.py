@@ -102,11 +102,17 @@ class KafkaConnection:
         self._is_reading = True
         self._is_serving = False
         self._has_output = False  # the turn will have it written
+        self._is_held = False  # its client is throttled
         self._is_ending = False  # no request is accepted any more
         self._was_read = True  # since the idle sweep looked last
         self._silent_since = 0.0
         self._lost: list[Callable[[KafkaConnection], None]] = []
         self._settled: Deferred[None] | None = None
+
+    @property
+    def ip(self) -> str:
+        """The address of the client without its port; behind a proxy, the client's own."""
+        return self._ip
 
     # Called by Twisted and by the server
 
@@ -186,7 +192,7 @@ class KafkaConnection:
 
     def is_idle(self, now: float, limit: float) -> bool:
         """See `Conversing`; the limit is the protocol's own. A request that waits is no silence."""
-        if self._was_read or self._slots or not self.is_open:
+        if self._was_read or self._slots or self._is_held or not self.is_open:
             self._was_read = False
             self._silent_since = now
             return False
@@ -384,9 +390,20 @@ class KafkaConnection:
 
     # Flow
 
+    def hold(self) -> None:
+        """See `HeldConnection`."""
+        self._is_held = True
+        self._pause_or_resume()
+
+    def release(self) -> None:
+        """See `HeldConnection`."""
+        self._is_held = False
+        self._resume()
+
     def _is_over_limit(self) -> bool:
         return (
-            self._long is not None
+            self._is_held
+            or self._long is not None
             or len(self._slots) >= self._terms.in_flight_limit
             or self._unsent > self._terms.remoting.high_water_mark
         )

@@ -27,6 +27,7 @@ from mqgateway.gateway.kafka.codec.messages.fetch_response import FetchResponse
 from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceResponse
 from mqgateway.gateway.kafka.codec.plans import encode_into, read, reading, writing
 from mqgateway.gateway.kafka.codec.schema import Message
+from mqgateway.gateway.kafka.throttling import Throttling
 
 LONG_FRAME: Final = 8192
 """Bytes of a request that is decoded as a cooperative task: more than a thousand partitions have. Produce is
@@ -71,7 +72,7 @@ class Repeated(Protocol):
 class KafkaDispatcher:
     """The functions of the APIs over a broker. `noted` is notified of answers, `seconds` is the time.
 
-    `repeated` is given Produce requests first.
+    `repeated` is given Produce requests first, unless `quotas` are on: these are settled before each answer.
     """
 
     def __init__(
@@ -82,17 +83,20 @@ class KafkaDispatcher:
         seconds: Callable[[], float],
         noted: AnswerObserver | None = None,
         repeated: Repeated | None = None,
+        quotas: Throttling | None = None,
     ) -> None:
         self._operations = operations
         self._handlers = handlers
         self._seconds = seconds
         self._noted = noted
         self._repeated = repeated
+        self._quotas = quotas
 
     def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> DispatchOutcome:
         """Carry out the request in a frame. Raises `UnservableRequest`; the reply may fail with it too."""
         began = self._seconds()
-        if self._repeated is not None and frame.startswith(_PRODUCE):
+        has_quotas = self._quotas is not None and self._quotas.is_on
+        if self._repeated is not None and frame.startswith(_PRODUCE) and not has_quotas:
             reply = self._repeated.dispatch(frame, connection)
             if reply is not None:
                 return DispatchOutcome(_PRODUCE_NAME, self._noting(reply, began))
@@ -103,7 +107,8 @@ class KafkaDispatcher:
             raise _undecodable(error) from error
         version = self._version(header)
         handler = self._handlers[header.key]
-        request = _Request(KafkaCall(header, connection, local, self._operations), version, began)
+        call = KafkaCall(header, connection, local, self._operations)
+        request = _Request(call, version, began, len(frame))
         reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
         if len(frame) > LONG_FRAME and header.key != PRODUCE:
             return self._begin(request, _long(request, reader, handler))
@@ -114,6 +119,8 @@ class KafkaDispatcher:
         answer = handler(request.call, message)
         if isinstance(answer, Generator):
             return self._begin(request, answer)
+        if has_quotas:
+            request.busy = self._seconds() - began
         return DispatchOutcome(request.api, self._reply(request, answer))
 
     def _noting(self, reply: Reply | Deferred[Reply], began: float) -> Reply | Deferred[Reply]:
@@ -146,12 +153,16 @@ class KafkaDispatcher:
             for _ in range(FIRST_STEPS):
                 next(steps)
         except StopIteration as end:
+            self._note_busy(request)
             return DispatchOutcome(request.api, self._reply(request, end.value))
+        self._note_busy(request)
         rest = self._operations.runner.run(request.lane, self._rest(request, steps))
         return DispatchOutcome(request.api, rest, is_long=True)
 
     def _rest(self, request: _Request, steps: Steps[Answer]) -> Steps[Reply | Deferred[Reply]]:
         """Take the other steps, as long as the client is connected, and encode the answer the same way."""
+        if self._quotas is not None and self._quotas.is_on:
+            steps = _timed(steps, request, self._seconds)
         answer: Answer = yield from _while_open(steps, request.call.connection)
         if isinstance(answer, Deferred):
             return answer.addCallback(
@@ -159,7 +170,18 @@ class KafkaDispatcher:
             )
         return (yield from self._encoding(request, answer))
 
+    def _note_busy(self, request: _Request) -> None:
+        """Note the time that a request took so far, if quotas are on."""
+        if self._quotas is not None and self._quotas.is_on:
+            request.busy = self._seconds() - request.began
+
+    def _settle(self, request: _Request, message: Message | None) -> None:
+        """Throttle the client of a request that exceeds its quotas."""
+        if self._quotas is not None and self._quotas.is_on:
+            self._quotas.settle(request.call, request.size, message, request.busy)
+
     def _encoding(self, request: _Request, message: Message | None) -> Steps[Reply]:
+        self._settle(request, message)
         if message is None:
             return None
         out = request.begin_answer()
@@ -177,6 +199,7 @@ class KafkaDispatcher:
         return self._encoded(answer, request)
 
     def _encoded(self, message: Message | None, request: _Request) -> Reply:
+        self._settle(request, message)
         if message is None:
             return None
         out = request.begin_answer()
@@ -195,12 +218,20 @@ class KafkaDispatcher:
             self._noted(api, self._seconds() - began)
 
 
-class _Request(NamedTuple):
-    """A request that is carried out. `began` is the time of its arrival, seconds."""
+class _Request:
+    """A request that is carried out. `began` is the time of its arrival, seconds; `size` are its bytes.
 
-    call: KafkaCall
-    version: int
-    began: float
+    `busy` are the seconds that it took of the event loop, if quotas are on.
+    """
+
+    __slots__ = ("began", "busy", "call", "size", "version")
+
+    def __init__(self, call: KafkaCall, version: int, began: float, size: int) -> None:
+        self.call = call
+        self.version = version
+        self.began = began
+        self.size = size
+        self.busy = 0.0
 
     @property
     def api(self) -> str:
@@ -230,6 +261,19 @@ def _long(request: _Request, reader: Reader, handler: Handler) -> Steps[Answer]:
     if isinstance(answer, Generator):
         answer = yield from answer
     return answer
+
+
+def _timed(steps: Steps[Answer], request: _Request, seconds: Callable[[], float]) -> Steps[Answer]:
+    """Take the steps, and note the time that they take."""
+    while True:
+        began = seconds()
+        try:
+            next(steps)
+        except StopIteration as end:
+            request.busy += seconds() - began
+            return cast(Answer, end.value)
+        request.busy += seconds() - began
+        yield
 
 
 def _while_open(steps: Steps[Answer], connection: ClientConnection) -> Steps[Answer]:

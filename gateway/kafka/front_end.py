@@ -26,6 +26,7 @@ def start(around: FrontEndEnvironment) -> Running:
     )
     around.meter.connections = lambda: server.connection_count
     around.meter.telemetry = server.telemetry
+    around.meter.quotas = server.quotas
     server.start(around.host, around.port)
     return server
 

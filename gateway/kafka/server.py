@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
-from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, TelemetryFigures
+from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, QuotaFigures, TelemetryFigures
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.loading import LoadingConnection
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.kafka.api import Handlers
     from mqgateway.gateway.kafka.connection import KafkaConnection, KafkaConnectionSettings
     from mqgateway.gateway.kafka.service import KafkaService
+    from mqgateway.gateway.kafka.throttling import Throttling
     from mqgateway.gateway.kafka.topics import Topics
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class KafkaServer:
         self._schedule = Schedule(reactor)
         self._terms: KafkaConnectionSettings | None = None
         self._service: KafkaService | None = None
+        self._throttling: Throttling | None = None
         self._connections: set[KafkaConnection] = set()
         self._waiting: list[LoadingConnection] = []
         self._is_loading = False
@@ -83,6 +85,10 @@ class KafkaServer:
     def telemetry(self) -> TelemetryFigures | None:
         """Return the figures of the metrics of clients; None if none are received, or before any client."""
         return None if self._service is None else self._service.telemetry()
+
+    def quotas(self) -> QuotaFigures | None:
+        """Return the figures of the quotas of clients; None before any client."""
+        return None if self._service is None else self._service.quotas.figures()
 
     def endpoint(self, advertised: str) -> str | None:
         """See `front_end.Running`."""
@@ -128,7 +134,12 @@ class KafkaServer:
     def _made(self, terms: KafkaConnectionSettings) -> KafkaConnection:
         from mqgateway.gateway.kafka.connection import KafkaConnection
 
-        return KafkaConnection(terms, self._connections.add, self._connections.discard)
+        return KafkaConnection(terms, self._opened, self._connections.discard)
+
+    def _opened(self, connection: KafkaConnection) -> None:
+        self._connections.add(connection)
+        if self._throttling is not None:
+            self._throttling.opened(connection)
 
     def _say_refused(self, peer: str, reason: str) -> None:
         log.warning("%s is disconnected: %s", peer, reason)
@@ -138,6 +149,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.service import KafkaService
+        from mqgateway.gateway.kafka.throttling import Throttling
 
         options, remoting = self._operations.options, self._server.settings
         node = Node(
@@ -148,6 +160,7 @@ class KafkaServer:
             requires_tls=self._server.requires_tls,
         )
         self._service = KafkaService(self._operations, node)
+        self._throttling = Throttling(self._service.quotas, self._schedule)
         handlers = self._service.handlers
         dispatcher = KafkaDispatcher(
             self._operations,
@@ -155,6 +168,7 @@ class KafkaServer:
             seconds=self._reactor.seconds,
             noted=None if self._latency is None else self._noted,
             repeated=self._service.repeated if self._before is None else None,
+            quotas=self._throttling,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(

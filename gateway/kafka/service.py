@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.client_quotas import ClientQuotaRequests
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
@@ -34,6 +36,7 @@ from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_reads import ShareReads
 from mqgateway.gateway.kafka.topics import Topics
@@ -43,11 +46,14 @@ from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordina
 class KafkaService:
     """The functions for Kafka clients. `handlers` are the functions by API key.
 
+    `quotas` are those of its clients.
     `repeated` is given Produce requests before their handler; None if each has to be checked by itself.
     """
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
+        clock = operations.clock
+        self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
         creation = Creation(operations, topics)
         self._coordination = Coordination(operations, topics)
         coordinator = self._coordination.coordinator
@@ -61,7 +67,8 @@ class KafkaService:
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
-            **TopicRequests(operations, topics, node, creation).handlers(),
+            **TopicRequests(operations, topics, node, creation, quotas).handlers(),
+            **ClientQuotaRequests(operations, quotas.refresh).handlers(),
             **ClusterRequests(operations, node).handlers(),
             **ReplicaRequests(operations, topics).handlers(),
             **ConfigResources(operations, topics, node).handlers(),
@@ -72,7 +79,7 @@ class KafkaService:
             **requests.handlers(),
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
             **Produce(operations, topics, transactions.verify).handlers(),
-            **Fetch(operations, topics).handlers(),
+            **Fetch(operations, topics, quotas).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),
             **ListOffsets(operations, topics).handlers(),
@@ -94,6 +101,7 @@ class KafkaService:
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
         self._telemetry.tick()
+        self.quotas.refresh()
         self._coordination.tick()
         self._transactions.tick()
         self._shares.tick()

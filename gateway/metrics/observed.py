@@ -43,6 +43,7 @@ from mqgateway.gateway.metrics.own_metrics import (
     connection_metrics,
 )
 from mqgateway.gateway.metrics.points import Family, collect
+from mqgateway.gateway.metrics.quota_metrics import QUOTA_METRICS
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -102,7 +103,8 @@ class ObservedBroker:
             for metric in (*BROKER_METRICS, *PROXY_METRICS)
             if not metric.switch or getattr(options, snake_case(metric.switch))
         ]
-        self._own_metrics = (*OWN_BROKER_METRICS, *connection_metrics(front_ends), *TELEMETRY_METRICS)
+        kafkas = (*TELEMETRY_METRICS, *QUOTA_METRICS)
+        self._own_metrics = (*OWN_BROKER_METRICS, *connection_metrics(front_ends), *kafkas)
         node = {
             "cluster": options.broker_cluster_name,
             "node_type": "broker",

@@ -17,6 +17,7 @@ from mqgateway.gateway.metrics.own_metrics import (
     SERVER_METRICS,
     connection_metrics,
 )
+from mqgateway.gateway.metrics.quota_metrics import QUOTA_METRICS
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
 
 BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
@@ -31,6 +32,7 @@ def tables() -> str:
             *OWN_BROKER_METRICS,
             *connection_metrics(FRONT_ENDS),
             *TELEMETRY_METRICS,
+            *QUOTA_METRICS,
             *OPENING_METRICS,
         ),
         "Apache RocketMQ's controller": CONTROLLER_METRICS,

@@ -142,6 +142,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.clock",
         "engine.steps",
     ),
+    "gateway.kafka.quotas": (
+        "gateway.kafka.quotas",
+        "gateway.kafka.call",
+        "gateway.kafka.codec",
+        "engine.meters",
+        "engine.tables.client_quotas",
+    ),
     "gateway.kafka.share_partitions": (
         "gateway.kafka.share_partitions",
         "gateway.kafka.share_groups",

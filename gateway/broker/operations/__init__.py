@@ -82,6 +82,7 @@ from mqgateway.gateway.broker.operations.batches import (
     ReadPosition,
 )
 from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
+from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
@@ -252,6 +253,7 @@ class Operations:
         self.storage = StorageOperations(broker, gate, runner)
         self.administration = BrokerAdministration(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
+        self.client_quotas = ClientQuotaOperations(broker, gate)
         self.topics = TopicOperations(broker)
         self.groups = GroupOperations(broker)
         self._broker = broker

@@ -40,6 +40,7 @@ from mqgateway.gateway.kafka.fetch_sessions import (
     TopicName,
 )
 from mqgateway.gateway.kafka.node import LEADER_EPOCH
+from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
 
@@ -55,7 +56,8 @@ Data = tuple[Key, PartitionData]
 class Fetch:
     """Reads of one broker."""
 
-    def __init__(self, operations: Operations, topics: Topics) -> None:
+    def __init__(self, operations: Operations, topics: Topics, quotas: QuotaEnforcement) -> None:
+        self._quotas = quotas
         self._batches = operations.batches
         self._runner = operations.runner
         self._topics = topics
@@ -98,11 +100,15 @@ class Fetch:
             yield
         if permit is None or not sorted_out.positions:
             return (yield from _answer(sorted_out, ()))
+        min_bytes, max_bytes = max(0, request.min_bytes), min(max(1, request.max_bytes), BYTES_MAX)
+        if self._quotas.is_on:
+            max_bytes = self._quotas.fetch_limit(call, max_bytes)
+            min_bytes = min(min_bytes, max_bytes)
         outcome = self._batches.fetch(
             permit,
             sorted_out.positions,
-            max(0, request.min_bytes),
-            min(max(1, request.max_bytes), BYTES_MAX),
+            min_bytes,
+            max_bytes,
             0 if sorted_out.refused else max(0, request.max_wait_ms),
             may_borrow=len(context.partitions) <= READ_AT_ONCE,  # so that the answer is made at once
             is_committed=sorted_out.is_committed,

@@ -38,10 +38,13 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 from mqgateway.gateway.kafka.creation import Creation, CreationRejected
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.quotas.enforcement import Mutations, MutationsThrottled, QuotaEnforcement
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
 from mqgateway.gateway.kafka.topics import Topics
 
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
+STRICT_SINCE = {CREATE_TOPICS: 6, DELETE_TOPICS: 5, CREATE_PARTITIONS: 3}
+"""Versions from which on a request beyond the quota of its client is refused (KIP-599)."""
 DEFAULT, TOPIC = 5, 1
 """Sources of a setting: Kafka's default, the topic itself."""
 
@@ -49,8 +52,16 @@ DEFAULT, TOPIC = 5, 1
 class TopicRequests:
     """Changes of topics."""
 
-    def __init__(self, operations: Operations, topics: Topics, node: Node, creation: Creation) -> None:
+    def __init__(
+        self,
+        operations: Operations,
+        topics: Topics,
+        node: Node,
+        creation: Creation,
+        quotas: QuotaEnforcement,
+    ) -> None:
         self._operations = operations
+        self._quotas = quotas
         self._topics = topics
         self._node = node
         self._creation = creation
@@ -66,6 +77,7 @@ class TopicRequests:
     def create(self, call: KafkaCall, request: CreateTopicsRequest) -> Steps[Answer]:
         """Answer CreateTopics, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
+        mutations = self._mutations(call)
         known: list[Deferred[None]] = []
         results: list[CreatableTopicResult] = []
         for wanted in request.topics:
@@ -74,18 +86,29 @@ class TopicRequests:
                 message = "Duplicate topic name."
                 results.append(CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.INVALID_REQUEST, message))
                 continue
-            results.append(self._create(call, wanted, request.validate_only, known))
-        return _after(known, CreateTopicsResponse(topics=results))
+            results.append(self._create(call, wanted, request.validate_only, known, mutations))
+        return _after(known, CreateTopicsResponse(mutations.throttle_time, topics=results))
+
+    def _mutations(self, call: KafkaCall) -> Mutations:
+        return self._quotas.mutations(call, STRICT_SINCE[call.header.key])
 
     def _create(
-        self, call: KafkaCall, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
+        self,
+        call: KafkaCall,
+        wanted: CreatableTopic,
+        only_check: bool,
+        known: list[Deferred[None]],
+        mutations: Mutations,
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
         try:
             partitions = self._partitions_of(wanted)
             self._creation.check(wanted.name, partitions, configs)
+            mutations.use(partitions)
             if not only_check:
                 known.append(self._creation.create(call, wanted.name, partitions, configs))
+        except MutationsThrottled:
+            return CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
         except CreationRejected as refusal:
             return CreatableTopicResult(wanted.name, NO_UUID, refusal.code, str(refusal))
         except NotAdmitted as error:
@@ -142,14 +165,19 @@ class TopicRequests:
     def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
         withdrawn: list[Deferred[None]] = []
+        mutations = self._mutations(call)
         wanted: Sequence[DeleteTopicState] = request.topics or [
             DeleteTopicState(name) for name in request.topic_names
         ]
-        results = yield from mapped(lambda each: self._delete(call, each, withdrawn), wanted, 1)
-        return _after(withdrawn, DeleteTopicsResponse(responses=results))
+        results = yield from mapped(lambda each: self._delete(call, each, withdrawn, mutations), wanted, 1)
+        return _after(withdrawn, DeleteTopicsResponse(mutations.throttle_time, results))
 
     def _delete(
-        self, call: KafkaCall, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
+        self,
+        call: KafkaCall,
+        wanted: DeleteTopicState,
+        withdrawn: list[Deferred[None]],
+        mutations: Mutations,
     ) -> DeletableTopicResult:
         if wanted.name is not None and wanted.topic_id != NO_UUID:
             text = "Topic name and topic ID can not both be specified."
@@ -169,8 +197,12 @@ class TopicRequests:
             return DeletableTopicResult(wanted.name, wanted.topic_id, unknown, text)
         try:
             permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.DELETE))
+            mutations.use(topic.partitions)
             self._operations.administration.delete_topic(permit, topic.store_name)
             withdrawn.append(self._operations.administration.withdraw_topic(permit, topic.store_name))
+        except MutationsThrottled:
+            code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+            return DeletableTopicResult(topic.name, topic.id, code, None)
         except NotAdmitted as error:
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             return DeletableTopicResult(topic.name, topic.id, code, str(error))
@@ -181,6 +213,7 @@ class TopicRequests:
     def add_partitions(self, call: KafkaCall, request: CreatePartitionsRequest) -> Steps[Answer]:
         """Answer CreatePartitions, once the name servers know the topics."""
         times = Counter(topic.name for topic in request.topics)
+        mutations = self._mutations(call)
         known: list[Deferred[None]] = []
         results: list[CreatePartitionsTopicResult] = []
         for wanted in request.topics:
@@ -188,8 +221,11 @@ class TopicRequests:
             try:
                 if times[wanted.name] > 1:
                     raise CreationRejected(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-                self._add_partitions(call, wanted, request.validate_only, known)
+                self._add_partitions(call, wanted, request.validate_only, known, mutations)
                 results.append(CreatePartitionsTopicResult(wanted.name))
+            except MutationsThrottled:
+                code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+                results.append(CreatePartitionsTopicResult(wanted.name, code, None))
             except CreationRejected as refusal:
                 results.append(CreatePartitionsTopicResult(wanted.name, refusal.code, str(refusal)))
             except NotAdmitted as error:
@@ -198,10 +234,15 @@ class TopicRequests:
             except OperationError as error:
                 code = ErrorCode.INVALID_PARTITIONS
                 results.append(CreatePartitionsTopicResult(wanted.name, code, error.message))
-        return _after(known, CreatePartitionsResponse(results=results))
+        return _after(known, CreatePartitionsResponse(mutations.throttle_time, results))
 
     def _add_partitions(
-        self, call: KafkaCall, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
+        self,
+        call: KafkaCall,
+        wanted: CreatePartitionsTopic,
+        only_check: bool,
+        known: list[Deferred[None]],
+        mutations: Mutations,
     ) -> None:
         topic = self._topics.find(wanted.name)
         if topic is None:
@@ -222,6 +263,7 @@ class TopicRequests:
             if new != [(self._node.id,)] * (wanted.count - topic.partitions):
                 text = f"Each new partition needs an assignment to broker {self._node.id}."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        mutations.use(wanted.count - topic.partitions)
         if not only_check:
             config = replace(
                 topic.config, read_queue_nums=wanted.count, write_queue_nums=wanted.count, attributes={}
