@@ -230,12 +230,12 @@ class AccessControl:
         if name is None or self._decisions is not None or is_logged:
             self._authorize(call.peer, code, name, self._needs_of_header(code, fields, settings.cluster_name))
             return
-        ip, acl = ip_of(call.peer), self.tables.acl_of(name)
-        if self.allowed.knows(name, ip, code, fields, user, acl):
+        ip, acls = ip_of(call.peer), (self.tables.acl_of(name), self.tables.acl_of_everyone())
+        if self.allowed.knows(name, ip, code, fields, user, acls):
             return
         watched = Watched(fields)
         self._authorize(call.peer, code, name, self._needs_of_header(code, watched, settings.cluster_name))
-        self.allowed.add(name, ip, code, watched, user, acl)
+        self.allowed.add(name, ip, code, watched, user, acls)
 
     def _authorize(self, peer: Peer, code: int, name: str | None, needs: Sequence[Need]) -> None:
         """Refuse a request with needs that its user does not meet. Raises `RequestError`."""
@@ -262,10 +262,11 @@ class AccessControl:
         return True
 
     def _decision(self, name: str, need: Need, ip: str, address: str, request: int | str) -> str:
-        tables, (resource, actions) = self.tables, need
-        refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
+        tables, (resource, actions, operation) = self.tables, need
+        user, acl, everyone = tables.users.get(name), tables.acl_of(name), tables.acl_of_everyone()
+        refusal = decide(name, user, acl, resource, actions, ip, operation, everyone).refusal
         if refusal or self._audit.is_verbose:
-            words = ",".join(actions)
+            words = ",".join(actions) if operation is None else operation.value
             self._audit.authorized(name, address, request, words, str(resource), refusal)
         return refusal
 

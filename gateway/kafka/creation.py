@@ -14,7 +14,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -71,7 +71,7 @@ class Creation:
 
         Raises `NotAdmitted`, `OperationError` and `CreationRejected`.
         """
-        permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Action.CREATE))
+        permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Operation.CREATE))
         return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
 
     def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:

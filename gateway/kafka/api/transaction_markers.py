@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import (
     NotAdmitted,
     OldCoordinator,
@@ -61,7 +61,7 @@ class TransactionMarkers:
     def write(self, call: KafkaCall, request: WriteTxnMarkersRequest) -> Steps[Answer]:
         """Answer WriteTxnMarkers once all markers are durable."""
         try:
-            permit = call.admit(Use.SEND, on_cluster(self._operations, Action.UPDATE))
+            permit = call.admit(Use.SEND, on_cluster(self._operations, Operation.ALTER))
         except NotAdmitted:
             return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:
