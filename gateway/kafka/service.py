@@ -5,6 +5,7 @@ from __future__ import annotations
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.acls import AclRequests
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
@@ -60,6 +61,7 @@ class KafkaService:
         self.handlers: Handlers = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
+            **AclRequests(operations).handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
             **ClusterRequests(operations, node).handlers(),
