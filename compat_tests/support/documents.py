@@ -204,7 +204,7 @@ PAGES: Mapping[str, Page] = {
             "helm": KUBERNETES,
         },
     ),
-    "docs/security.md": Page(excepted={"event=administration": SAMPLE}),
+    "docs/security.md": Page(excepted={"event=administration": SAMPLE, "bootstrap.servers=": JAVA}),
     "docs/spark.md": Page(excepted={"": SPARK}),
     "docs/stuck-groups.md": Page(excepted={"": IN_MEMORY}),
     "docs/testing.md": Page(programs={"java": JAVA_STAND_IN}),

@@ -7,6 +7,9 @@ from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
+SASL_MECHANISMS = ("PLAIN",)
+"""Names of the mechanisms that Kafka clients can use."""
+
 
 class KafkaOptions(Options):
     """Port of Kafka's protocol, limits of its connections, topics that its clients make, and their groups."""
@@ -63,6 +66,31 @@ class KafkaOptions(Options):
         "Time without requests after which a Kafka connection is closed (`connections.max.idle.ms`).",
         unit="ms",
         low=1000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_sasl_mechanisms: str = option(
+        "PLAIN",
+        "Mechanisms by which Kafka clients authenticate themselves if `authenticationEnabled` is on "
+        "(`sasl.enabled.mechanisms`), separated by commas.",
+        ours=True,
+        effect=Effect.RESTART,
+        check=checks.several_of(*SASL_MECHANISMS),
+    )
+    kafka_connections_max_reauth_millis: int = option(
+        0,
+        "Time after which a Kafka client must have authenticated itself again, or its connection is closed "
+        "(`connections.max.reauth.ms`). 0: no limit.",
+        unit="ms",
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_failed_authentication_delay_millis: int = option(
+        100,
+        "Time until a Kafka client that failed to authenticate itself is answered and disconnected "
+        "(`connection.failed.authentication.delay.ms`).",
+        unit="ms",
+        high=60_000,
         ours=True,
         effect=Effect.RESTART,
     )

@@ -170,7 +170,8 @@ class AccessControl:
         if settings.authenticates:
             refusal = self._caller_refusal(caller)
             if refusal:
-                until = self.late_refusals.until_for(caller.ip) if caller.name else None
+                is_guess = caller.name and not caller.has_session
+                until = self.late_refusals.until_for(caller.ip) if is_guess else None
                 raise NotAdmitted(refusal, until)
         if not settings.authorizes:
             return
@@ -200,7 +201,7 @@ class AccessControl:
         """Return why a caller of a front end without commands is not authenticated; empty if it is."""
         user = self.tables.users.get(caller.name or "")
         refusal = _unknown(caller.name, user)
-        if not refusal and user is not None and not caller.proof(user.password):
+        if not refusal and user is not None and not caller.has_session and not caller.proof(user.password):
             refusal = NOT_SIGNED
         if refusal or self._audit.is_verbose:
             self._log_authentication(caller.name, caller.address, caller.request, refusal)

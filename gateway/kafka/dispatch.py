@@ -89,8 +89,13 @@ class KafkaDispatcher:
         self._noted = noted
         self._repeated = repeated
 
-    def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> DispatchOutcome:
-        """Carry out the request in a frame. Raises `UnservableRequest`; the reply may fail with it too."""
+    def dispatch(
+        self, frame: bytes, connection: ClientConnection, local: Address, user: str | None = None
+    ) -> DispatchOutcome:
+        """Carry out the request in a frame, for the user of its connection.
+
+        Raises `UnservableRequest`; the reply may fail with it too.
+        """
         began = self._seconds()
         if self._repeated is not None and frame.startswith(_PRODUCE):
             reply = self._repeated.dispatch(frame, connection)
@@ -103,7 +108,7 @@ class KafkaDispatcher:
             raise _undecodable(error) from error
         version = self._version(header)
         handler = self._handlers[header.key]
-        request = _Request(KafkaCall(header, connection, local, self._operations), version, began)
+        request = _Request(KafkaCall(header, connection, local, self._operations, user), version, began)
         reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
         if len(frame) > LONG_FRAME and header.key != PRODUCE:
             return self._begin(request, _long(request, reader, handler))

@@ -137,15 +137,18 @@ class KafkaServer:
         from mqgateway.gateway.kafka.connection import KafkaConnectionSettings
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
+        from mqgateway.gateway.kafka.sasl.authentication import Authentication, has_sasl
         from mqgateway.gateway.kafka.service import KafkaService
 
         options, remoting = self._operations.options, self._server.settings
+        has_authentication = has_sasl(options)
         node = Node(
             self._operations,
             self._advertised,
             self.port,
             host=self._host,
             requires_tls=self._server.requires_tls,
+            has_sasl=has_authentication,
         )
         self._service = KafkaService(self._operations, node)
         handlers = self._service.handlers
@@ -155,6 +158,9 @@ class KafkaServer:
             seconds=self._reactor.seconds,
             noted=None if self._latency is None else self._noted,
             repeated=self._service.repeated if self._before is None else None,
+        )
+        authentication = Authentication(
+            self._operations, dispatcher, seconds=self._reactor.seconds, pause=Schedule(self._reactor).pause
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
@@ -169,6 +175,7 @@ class KafkaServer:
             request_limit,
             options.kafka_max_requests_in_flight,
             options.kafka_connections_max_idle_millis / 1000,
+            authentication.session if has_authentication else None,
         )
 
     def _noted(self, api: str, seconds: float) -> None:

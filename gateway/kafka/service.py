@@ -20,6 +20,7 @@ from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
+from mqgateway.gateway.kafka.api.sasl import SaslRequests
 from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
 from mqgateway.gateway.kafka.api.share_fetch import ShareFetch
 from mqgateway.gateway.kafka.api.share_group_offsets import ShareGroupOffsetRequests
@@ -62,6 +63,7 @@ class KafkaService:
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
             **AclRequests(operations).handlers(),
+            **SaslRequests().handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
             **ClusterRequests(operations, node).handlers(),

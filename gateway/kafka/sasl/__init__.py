@@ -1,0 +1,9 @@
+"""Authentication of Kafka clients by SASL.
+
+    session         one connection: its state, the requests of authentication, its user, its lifetime
+    authentication  what the sessions of a server share: mechanisms, delays, lifetimes
+    exchange        the interface between both and the mechanisms
+    plain           the mechanism PLAIN
+
+Users and passwords are those of access control. Standard: KIP-12, KIP-43, KIP-152, KIP-368.
+"""
