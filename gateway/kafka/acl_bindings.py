@@ -23,8 +23,8 @@ from mqgateway.gateway.access.policies import (
 from mqgateway.gateway.access.users import SUBJECT_PREFIX, subject_of
 from mqgateway.gateway.kafka.group_names import kafka_group, store_group
 
-UNKNOWN, ANY, MATCH, LITERAL, PREFIXED = 0, 1, 2, 3, 4
-"""Codes of pattern types; the first two are codes of all other elements too."""
+ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
+"""Codes of pattern types; the first one is that of any value of all other elements too."""
 WILDCARD: Final = "*"
 CLUSTER_NAME: Final = "kafka-cluster"
 DENY, ALLOW = 2, 3
@@ -60,6 +60,11 @@ class KafkaBinding(NamedTuple):
     operation: int
     permission_type: int
 
+    @property
+    def has_unset(self) -> bool:
+        """True if a number is 0, which ends the connection."""
+        return _has_unset(self)
+
     def to_policy(self, cluster_name: str) -> Binding:
         """Return the binding of policies; `cluster_name` is RocketMQ's. Raises `BindingRejected`."""
         _check(self)
@@ -82,14 +87,9 @@ class BindingFilter(NamedTuple):
     permission_type: int
 
     @property
-    def has_unknown(self) -> bool:
-        """True if a number is none of Kafka's."""
-        return (
-            self.resource_type not in (ANY, *_TYPES)
-            or not ANY <= self.pattern_type <= PREFIXED
-            or self.operation not in (ANY, *_OPERATIONS)
-            or self.permission_type not in (ANY, *_DECISIONS)
-        )
+    def has_unset(self) -> bool:
+        """True if a number is 0, which ends the connection."""
+        return _has_unset(self)
 
     def matches(self, one: KafkaBinding) -> bool:
         """Return True if the filter has a binding."""
@@ -137,27 +137,43 @@ def kafka_bindings(binding: Binding, cluster_name: str) -> Iterator[KafkaBinding
             )
 
 
+def _has_unset(one: KafkaBinding | BindingFilter) -> bool:
+    return not all((one.resource_type, one.pattern_type, one.operation, one.permission_type))
+
+
 def _check(one: KafkaBinding) -> None:
     """Check a new binding. Raises `BindingRejected`."""
-    if one.resource_type not in _TYPES:
-        raise BindingRejected("Invalid resourceType")
-    if one.pattern_type not in (LITERAL, PREFIXED):
-        raise BindingRejected("Invalid patternType")
-    if one.operation not in _OPERATIONS:
-        raise BindingRejected("Invalid operation")
-    if one.permission_type not in _DECISIONS:
-        raise BindingRejected("Invalid permissionType")
-    if not one.resource_name:
-        raise BindingRejected("Resource name should not be empty")
-    if _TYPES[one.resource_type] is ResourceType.CLUSTER and one.resource_name != CLUSTER_NAME:
+    if _TYPES.get(one.resource_type) is ResourceType.CLUSTER and one.resource_name != CLUSTER_NAME:
         raise BindingRejected(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
-    if not one.principal.startswith(SUBJECT_PREFIX) or one.principal == SUBJECT_PREFIX:
-        raise BindingRejected(f"Could not parse principal from `{one.principal}`: it must be User:NAME")
+    if not one.resource_name:
+        raise BindingRejected("Invalid empty resource name")
+    for name, code, known in (
+        ("resourceType", one.resource_type, _TYPES),
+        ("patternType", one.pattern_type, (LITERAL, PREFIXED)),
+        ("operation", one.operation, _OPERATIONS),
+        ("permissionType", one.permission_type, _DECISIONS),
+    ):
+        if code not in known:
+            shown = {ANY: "ANY", MATCH: "MATCH"}.get(code, "UNKNOWN")
+            raise BindingRejected(f"Invalid {name} {shown}")
+    _check_principal(one.principal)
+    if not one.host:
+        raise BindingRejected("Host pattern cannot be null or empty")
     if one.host != ANY_HOST:
         try:
             parse_network(one.host)
         except AccessError:
             raise BindingRejected(f"The host {one.host} is not an IP address, a network or *") from None
+
+
+def _check_principal(principal: str) -> None:
+    if ":" not in principal:
+        reason = "no colon is present separating the principal type from the principal name"
+    elif not principal.startswith(SUBJECT_PREFIX) or principal == SUBJECT_PREFIX:
+        reason = "it must be User:NAME"
+    else:
+        return
+    raise BindingRejected(f"Could not parse principal from `{principal}` ({reason})")
 
 
 def _resource(kind: ResourceType, name: str, pattern: int, cluster_name: str) -> Resource:

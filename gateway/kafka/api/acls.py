@@ -6,7 +6,7 @@ Standard: `AclApis`, `AclControlManager`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.administration import AccessAdministration
@@ -35,6 +35,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_acls_response import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
+from mqgateway.gateway.kafka.dispatch import UnservableRequest
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import on_cluster
 
@@ -44,6 +45,7 @@ PART_OF_ENTRY: Final = (
     "it with mqadmin updateAcl."
 )
 
+B = TypeVar("B", KafkaBinding, BindingFilter)
 Refusal = tuple[ErrorCode, str]
 DONE: Final = ErrorCode.NONE, ""
 
@@ -69,7 +71,7 @@ class AclRequests:
         access = self._admitted(call, Operation.DESCRIBE)
         if not isinstance(access, AccessAdministration):
             return DescribeAclsResponse(0, *access)
-        wanted = _filter(request)
+        wanted = _checked(_filter(request))
         resources: dict[tuple[int, str, int], list[AclDescription]] = {}
         for found in access.bindings():
             yield
@@ -77,7 +79,6 @@ class AclRequests:
                 if wanted.matches(one):
                     resources.setdefault(one[:3], []).append(AclDescription(*one[3:]))
         return DescribeAclsResponse(
-            error_message=None,
             resources=[DescribeAclsResource(*resource, acls) for resource, acls in resources.items()],
         )
 
@@ -88,10 +89,10 @@ class AclRequests:
             return CreateAclsResponse(results=[AclCreationResult(*access) for _ in request.creations])
         outcomes: list[Refusal] = []
         by_user: dict[str, list[tuple[int, Binding]]] = {}
-        for number, creation in enumerate(request.creations):
+        for number, one in enumerate([_checked(_binding(creation)) for creation in request.creations]):
             yield
             try:
-                binding = _binding(creation).to_policy(self._cluster)
+                binding = one.to_policy(self._cluster)
             except BindingRejected as error:
                 outcomes.append((ErrorCode.INVALID_REQUEST, str(error)))
             else:
@@ -106,7 +107,7 @@ class AclRequests:
                     outcomes[number] = ErrorCode.INVALID_REQUEST, str(error)
         chosen = [binding for added in by_user.values() for _, binding in added]
         self._report(call, chosen, outcomes)
-        return CreateAclsResponse(results=[AclCreationResult(code, text or None) for code, text in outcomes])
+        return CreateAclsResponse(results=[AclCreationResult(*outcome) for outcome in outcomes])
 
     def delete(self, call: KafkaCall, request: DeleteAclsRequest) -> Steps[DeleteAclsResponse]:
         """Answer DeleteAcls: the bindings that a filter has are removed."""
@@ -115,7 +116,7 @@ class AclRequests:
             return DeleteAclsResponse(
                 filter_results=[DeleteAclsFilterResult(*access) for _ in request.filters]
             )
-        filters = [_filter(one) for one in request.filters]
+        filters = [_checked(_filter(one)) for one in request.filters]
         matching: list[dict[KafkaBinding, None]] = [{} for _ in filters]
         chosen: dict[str, set[Binding]] = {}
         kept: set[KafkaBinding] = set()
@@ -167,6 +168,13 @@ class AclRequests:
         what = ",".join(dict.fromkeys(objects))
         api = APIS[call.header.key].name
         self._audit.administered(call.user or "", call.connection.address, api, what, str(int(code)), reason)
+
+
+def _checked(one: B) -> B:
+    """Return a binding or filter. Raises `UnservableRequest` for an element that is not set."""
+    if one.has_unset:
+        raise UnservableRequest("an access control list has an element without a value")
+    return one
 
 
 def _binding(creation: AclCreation) -> KafkaBinding:

@@ -108,17 +108,18 @@ def test_everything_is_shown_as_each_type() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"resource_type": ANY}, "Invalid resourceType"),
-        ({"pattern_type": MATCH}, "Invalid patternType"),
+        ({"resource_type": ANY}, "Invalid resourceType ANY"),
+        ({"resource_type": 99}, "Invalid resourceType UNKNOWN"),
+        ({"pattern_type": MATCH}, "Invalid patternType MATCH"),
         ({"operation": ANY}, "Invalid operation"),
         ({"permission_type": ANY}, "Invalid permissionType"),
-        ({"resource_name": ""}, "Resource name should not be empty"),
+        ({"resource_name": ""}, "Invalid empty resource name"),
         ({"resource_type": CLUSTER_TYPE}, "kafka-cluster"),
         ({"principal": "alice"}, "Could not parse principal from `alice`"),
         ({"principal": "Group:x"}, "it must be User:NAME"),
         ({"principal": "User:"}, "it must be User:NAME"),
         ({"host": "host.example"}, "The host host.example is not an IP address"),
-        ({"host": ""}, "is not an IP address"),
+        ({"host": ""}, "Host pattern cannot be null or empty"),
     ],
 )
 def test_invalid_bindings_are_rejected(change: dict[str, object], reason: str) -> None:
@@ -165,7 +166,11 @@ def test_match_finds_what_applies_to_a_name(name: str, pattern: int, *, is_match
     assert wanted(resource_name="topic").matches(one) is False
 
 
-def test_unknown_numbers_are_found() -> None:
-    assert not wanted().has_unknown and not wanted(operation=15, resource_type=7).has_unknown
+def test_unset_elements_are_found() -> None:
+    assert not wanted().has_unset and not READ_T.has_unset
     for name in ("resource_type", "pattern_type", "operation", "permission_type"):
-        assert wanted(**{name: 0}).has_unknown and wanted(**{name: 99}).has_unknown
+        assert wanted(**{name: 0}).has_unset and READ_T._replace(**{name: 0}).has_unset
+
+
+def test_unknown_numbers_match_nothing() -> None:
+    assert not wanted(resource_type=99).matches(READ_T) and not wanted(pattern_type=99).matches(READ_T)

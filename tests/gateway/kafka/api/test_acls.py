@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.create_acls_request import AclCreation, CreateAclsRequest
 from mqgateway.gateway.kafka.codec.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from mqgateway.gateway.kafka.codec.messages.describe_acls_request import DescribeAclsRequest
+from mqgateway.gateway.kafka.dispatch import UnservableRequest
 from tests.support.gateway.kafka.broker import KafkaBroker
 
 TOPIC, GROUP = 2, 3
@@ -29,7 +30,7 @@ Row = tuple[int, str, int, str, str, int, int]
 
 def broker(**given: Any) -> KafkaBroker:
     """Return a broker with the user `alice`, who has no policies."""
-    kafka = KafkaBroker(authorization_enabled=True)
+    kafka = KafkaBroker(options={"authorization_enabled": True})
     tables = AccessTables(CrashDisk(), "/config", kafka.clock, None)
     tables.load()
     access = AccessAdministration(tables, BrokerOptions(**given))
@@ -132,9 +133,20 @@ def test_bindings_are_policies_that_rocketmqs_tools_show_and_delete() -> None:
 
 def test_invalid_bindings_are_refused_and_others_are_added() -> None:
     kafka = broker()
-    wrong = [row(""), row(kind=4), row(principal="alice"), row(host="somewhere"), row(operation=1)]
+    wrong = [row(""), row(kind=4), row(principal="alice"), row(host="somewhere"), row(operation=99)]
     assert create(kafka, row(), *wrong, row("u")) == [E.NONE, *[E.INVALID_REQUEST] * 5, E.NONE]
     assert describe(kafka) == [row(), row("u")]
+
+
+def test_unset_elements_end_the_connection() -> None:
+    kafka = broker()
+    with pytest.raises(UnservableRequest):
+        create(kafka, row(), row(operation=0))
+    with pytest.raises(UnservableRequest):
+        describe(kafka, ANY, None, 0, None, None, ANY, ANY)
+    with pytest.raises(UnservableRequest):
+        delete(kafka, (ANY, None, ANY, None, None, ANY, 0))
+    assert describe(kafka) == []
 
 
 def test_limits_refuse_the_bindings_of_a_user() -> None:
