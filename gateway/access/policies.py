@@ -359,7 +359,8 @@ class Acl:
 
     def with_bindings(self, bindings: BindingPolicy) -> Acl:
         """Return a copy with these entries of the kind Kafka in place of its own."""
-        policies = {kind: policy for kind, policy in self.policies.items() if kind is not PolicyType.KAFKA}
+        policies = dict(self.policies)
+        policies.pop(PolicyType.KAFKA, None)
         if bindings.entries:
             policies[PolicyType.KAFKA] = bindings
         return Acl(self.username, policies)

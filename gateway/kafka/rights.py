@@ -12,7 +12,7 @@ from mqgateway.gateway.access.bindings import ACTIONS
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.access.policies import ResourceType, cluster, group, literal, topic
-from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.group_names import store_group
@@ -86,6 +86,17 @@ def cluster_refusal(
     except NotAdmitted as error:
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)
     return None
+
+
+def admit_one(call: KafkaCall, use: Use, *needs: Need) -> Permit:
+    """Admit a request that needs one of these rights. Raises `NotAdmitted`, `OperationError`."""
+    *others, last = needs
+    for need in others:
+        try:
+            return call.admit(use, need)
+        except NotAdmitted:
+            continue
+    return call.admit(use, last)
 
 
 def shows_topic(call: KafkaCall, store_name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from twisted.internet.defer import Deferred, DeferredList
 
@@ -39,11 +39,12 @@ from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 from mqgateway.gateway.kafka.creation import Creation, CreationRejected
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
-from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.topics import Topics, store_name
 
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
 DEFAULT, TOPIC = 5, 1
 """Sources of a setting: Kafka's default, the topic itself."""
+NOT_AUTHORIZED: Final = "Topic authorization failed."
 
 
 class TopicRequests:
@@ -82,10 +83,11 @@ class TopicRequests:
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
         try:
+            permit = self._creation.admit(call, wanted.name)
             partitions = self._partitions_of(wanted)
             self._creation.check(wanted.name, partitions, configs)
             if not only_check:
-                known.append(self._creation.create(call, wanted.name, partitions, configs))
+                known.append(self._creation.create(permit, wanted.name, partitions, configs))
         except CreationRejected as refusal:
             return CreatableTopicResult(wanted.name, NO_UUID, refusal.code, str(refusal))
         except NotAdmitted as error:
@@ -160,7 +162,11 @@ class TopicRequests:
         else:
             topic = self._topics.by_id(wanted.topic_id)
             unknown = ErrorCode.UNKNOWN_TOPIC_ID
-        if topic is None or not shows_topic(call, topic.store_name):
+        known_name = (wanted.name or "") if topic is None else topic.name
+        if (wanted.name is not None or topic is not None) and not shows_topic(call, store_name(known_name)):
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return DeletableTopicResult(wanted.name, wanted.topic_id, code, NOT_AUTHORIZED)
+        if topic is None:
             text = (
                 "This server does not host this topic-partition."
                 if wanted.name is not None
