@@ -12,7 +12,17 @@ from typing import NamedTuple
 
 from mqgateway.gateway.access.bindings import OPERATIONS
 from mqgateway.gateway.access.operations import Operation
-from mqgateway.gateway.access.policies import Acl, Action, BindingPolicy, PolicyEntry, PolicyType, Resource
+from mqgateway.gateway.access.policies import (
+    Acl,
+    Action,
+    BindingPolicy,
+    PolicyEntry,
+    PolicyType,
+    Resource,
+    ResourcePattern,
+    ResourceType,
+    literal,
+)
 from mqgateway.gateway.access.users import User, subject_of
 
 NO_MATCH = "no matched policies."
@@ -58,6 +68,8 @@ def decide(
         return AuthorizationResult(f"User:{username} is disabled.")
     if user.is_super:
         return ALLOWED
+    if resource.is_unnamed:
+        return _on_any_one(username, user, acl, resource, actions, ip, operation, everyone)
     policies = [one.bindings for one in (acl, everyone) if one is not None and one.bindings.entries]
     allowing = None
     if policies:
@@ -74,6 +86,34 @@ def decide(
         return decided
     if allowing is not None:
         return AuthorizationResult("", PolicyType.KAFKA, allowing)
+    return AuthorizationResult(_refusal(username, resource, ip, NO_MATCH))
+
+
+def _on_any_one(
+    username: str,
+    user: User,
+    acl: Acl | None,
+    resource: Resource,
+    actions: Sequence[Action],
+    ip: str,
+    operation: Operation | None,
+    everyone: Acl | None,
+) -> AuthorizationResult:
+    """Decide on any one resource of a type: the user may do it on one that some entry names.
+
+    An entry of a prefix, or of all, is tried with a name that no other entry has.
+    """
+    policies = [*(() if acl is None else acl.policies.values())]
+    if everyone is not None:
+        policies.append(everyone.bindings)
+    for entry in (one for policy in policies for one in policy.entries.values()):
+        kind, name, pattern = entry.resource
+        if entry.denies or kind not in (resource.type, ResourceType.ANY):
+            continue
+        tried = name if name and pattern is ResourcePattern.LITERAL else f"{name or ''}\0"
+        verdict = decide(username, user, acl, literal(resource.type, tried), actions, ip, operation, everyone)
+        if verdict.is_allowed:
+            return verdict
     return AuthorizationResult(_refusal(username, resource, ip, NO_MATCH))
 
 

@@ -93,6 +93,11 @@ class Resource(NamedTuple):
     name: str | None
     pattern: ResourcePattern
 
+    @property
+    def is_unnamed(self) -> bool:
+        """True if any one resource of the type will do; see `any_one`."""
+        return self.name is None and self.pattern is ResourcePattern.PREFIXED
+
     def __str__(self) -> str:
         if self.type is ResourceType.ANY:
             return "*"
@@ -107,6 +112,11 @@ _TOPIC, _LITERAL = ResourceType.TOPIC, ResourcePattern.LITERAL  # bound for use 
 def literal(kind: ResourceType, name: str) -> Resource:
     """Return the resource with exactly this name."""
     return Resource(kind, name, ResourcePattern.LITERAL)
+
+
+def any_one(kind: ResourceType) -> Resource:
+    """Return what a request needs that needs a right on any one resource of a type."""
+    return Resource(kind, None, ResourcePattern.PREFIXED)
 
 
 def cluster(name: str) -> Resource:

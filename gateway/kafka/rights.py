@@ -11,7 +11,7 @@ from typing import Final
 from mqgateway.gateway.access.bindings import ACTIONS
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.operations import Operation
-from mqgateway.gateway.access.policies import ResourceType, cluster, group, literal, topic
+from mqgateway.gateway.access.policies import ResourceType, any_one, cluster, group, literal, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -75,6 +75,11 @@ def on_transactional_id(transactional_id: str, operation: Operation) -> Need:
 def on_cluster(operations: Operations, operation: Operation) -> Need:
     """Return the need of an operation on the cluster."""
     return Need(cluster(operations.options.broker_cluster_name), ACTIONS[operation], operation)
+
+
+def on_any_topic(operation: Operation) -> Need:
+    """Return the need of an operation on any one topic."""
+    return Need(any_one(ResourceType.TOPIC), ACTIONS[operation], operation)
 
 
 def cluster_refusal(

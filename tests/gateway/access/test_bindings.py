@@ -28,6 +28,7 @@ from mqgateway.gateway.access.policies import (
     Resource,
     ResourcePattern,
     ResourceType,
+    any_one,
     literal,
 )
 from mqgateway.gateway.access.users import User
@@ -113,6 +114,40 @@ def test_bindings_decide_as_kafka_does(
         acl_of(EVERYONE, bindings),
     )
     assert verdict.is_allowed == is_allowed_by_kafka(bindings, name, host, operation, resource)
+
+
+def allows_any_topic_in_kafka(
+    bindings: Iterable[Binding], name: str, host: str, operation: Operation
+) -> bool:
+    """Decide by the rule of `StandardAuthorizer.authorizeByResourceType`."""
+
+    def applies(one: Binding) -> bool:
+        is_of_topic = one.resource.type is ResourceType.TOPIC and one.operation in (operation, OP.ALL)
+        return is_of_topic and one.username in (name, EVERYONE) and one.host in (ANY_HOST, host)
+
+    def is_dominated(one: Binding, by: Binding) -> bool:
+        by_pattern, of_pattern = by.resource.pattern, one.resource.pattern
+        if by_pattern is ResourcePattern.ANY:
+            return True
+        if by_pattern is ResourcePattern.PREFIXED:
+            return (one.resource.name or "").startswith(by.resource.name or "")
+        return of_pattern is ResourcePattern.LITERAL and one.resource == by.resource
+
+    found = [one for one in bindings if applies(one)]
+    denials = [one for one in found if one.decision is DENY]
+    return any(one.decision is ALLOW and not any(is_dominated(one, by) for by in denials) for one in found)
+
+
+@given(
+    st.lists(all_bindings, max_size=8),
+    st.sampled_from(("alice", "bob")),
+    st.sampled_from(HOSTS[1:]),
+)
+def test_bindings_decide_on_any_topic_as_kafka_does(bindings: list[Binding], name: str, host: str) -> None:
+    acls = acl_of(name, bindings), acl_of(EVERYONE, bindings)
+    resource = any_one(ResourceType.TOPIC)
+    verdict = decide(name, User(name, "s"), acls[0], resource, ACTIONS[OP.WRITE], host, OP.WRITE, acls[1])
+    assert verdict.is_allowed == allows_any_topic_in_kafka(bindings, name, host, OP.WRITE)
 
 
 @given(st.lists(all_bindings, max_size=12))
