@@ -173,6 +173,7 @@ PAGES: Mapping[str, Page] = {
         excepted={
             "$ kafka-console-producer.sh": JAVA,
             "$ kafka-console-consumer.sh": JAVA,
+            "$ kafka-acls.sh": JAVA,
             "$ kafka-configs.sh": JAVA,
             "kafka-client-metrics.sh": JAVA,
             "kafka-topics.sh": JAVA,

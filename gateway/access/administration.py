@@ -161,7 +161,8 @@ class AccessAdministration:
         if acl is None:
             return set()
         chosen = set(bindings)
-        kept = [one for one in _bindings_in(acl, PolicyType.KAFKA) if one not in chosen]
+        own = (one for entry in acl.bindings.entries.values() for one in bindings_of(username, entry))
+        kept = [one for one in own if one not in chosen]
         left = acl.with_bindings(policy_with(kept))
         partly: set[Binding] = set()
         for kind in (PolicyType.CUSTOM, PolicyType.DEFAULT):
@@ -179,9 +180,11 @@ class AccessAdministration:
         return partly
 
     def bindings(self) -> Iterator[Sequence[Binding]]:
-        """Yield the bindings of each user, those of entries of ACL 2.0 too."""
+        """Yield the bindings of each entry, of ACL 2.0 too."""
         for acl in list(self.tables.acls.all()):
-            yield [one for kind in PolicyType for one in _bindings_in(acl, kind)]
+            for policy in acl.policies.values():
+                for entry in policy.entries.values():
+                    yield list(bindings_of(acl.username, entry))
 
     def delete_acl(self, username: str, kind: PolicyType, resource: Resource | None) -> None:
         """Delete a user's entry for one resource, or all its policies. Raises `AccessError`.
@@ -211,12 +214,6 @@ class AccessAdministration:
         wanted = subject_filter if subject_filter.strip() else ""
         found: Iterable[Acl] = (acl for acl in self.tables.acls.all() if wanted in acl.key)
         return sorted(found, key=_in_bytes)
-
-
-def _bindings_in(acl: Acl, kind: PolicyType) -> Iterator[Binding]:
-    policy = acl.policies.get(kind)
-    for entry in () if policy is None else policy.entries.values():
-        yield from bindings_of(acl.username, entry)
 
 
 def _check_name(username: str) -> None:

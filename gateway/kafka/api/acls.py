@@ -121,8 +121,8 @@ class AclRequests:
         chosen: dict[str, set[Binding]] = {}
         kept: set[KafkaBinding] = set()
         for found in access.bindings():
+            yield
             for binding in found:
-                yield
                 shown = list(kafka_bindings(binding, self._cluster))
                 matched = {one for one in shown if any(each.matches(one) for each in filters)}
                 for each, results in zip(filters, matching, strict=True):
