@@ -8,10 +8,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from compat_tests.kafka.support.access import ADMIN, USERS, client_file, guarded_server, signed_in
-from compat_tests.kafka.support.commands import Commands, check_printed, normalised
+from compat_tests.kafka.support.access import (
+    ADMIN,
+    USERS,
+    AclCommands,
+    client_file,
+    guarded_server,
+    signed_in,
+)
+from compat_tests.kafka.support.commands import check_printed, normalised
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection
+from compat_tests.support.peers import Peers
 
 TOPIC, GROUP, CLUSTER, ID = 2, 3, 4, 5
 BROKER, GROUP_CONFIG, METRICS = 4, 32, 16
@@ -29,6 +37,14 @@ def guarded(kind: str, work: Path) -> Iterator[KafkaServer]:
     """A server with access control."""
     with guarded_server(kind, work) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def acl_commands(peers: Peers) -> Iterator[AclCommands]:
+    """A JVM with `kafka-acls.sh`."""
+    commands = AclCommands(peers.runtime)
+    yield commands
+    commands.close()
 
 
 def created(connection: Connection, *rows: Row) -> list[int]:
@@ -112,13 +128,13 @@ def test_invalid_bindings_are_refused(guarded: KafkaServer, name: str) -> None:
 
 
 def test_commands_show_and_change_lists(
-    request: pytest.FixtureRequest, commands: Commands, guarded: KafkaServer, name: str, tmp_path: Path
+    request: pytest.FixtureRequest, acl_commands: AclCommands, guarded: KafkaServer, name: str, tmp_path: Path
 ) -> None:
     config = client_file(tmp_path, ADMIN)
     printed = []
 
     def run(*arguments: str, user_file: str = config) -> None:
-        output = commands.run(guarded.address, "acls", "--command-config", user_file, *arguments)
+        output = acl_commands.run_acls(guarded.address, "--command-config", user_file, *arguments)
         lines = normalised(output.out + "\n" + output.err).splitlines()
         # The order of bindings is not defined.
         printed.append(f"{' '.join(arguments)}: {output.exit}\n" + "\n".join(sorted(lines)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from compat_tests.kafka.support.commands import Commands, Output
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection
 from mqgateway.engine.clock import SystemClock
@@ -81,3 +83,21 @@ def client_file(folder: Path, user: str) -> str:
     path = folder / f"{user}.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     return str(path)
+
+
+class AclCommands(Commands):
+    """One JVM with `kafka-acls.sh` in it."""
+
+    def run_acls(self, address: str, *arguments: str) -> Output:
+        """Run `kafka-acls.sh` against a server."""
+        stdin, stdout = self._process.popen.stdin, self._process.popen.stdout
+        assert stdin is not None
+        assert stdout is not None
+        request = {
+            "main": "org.apache.kafka.tools.AclCommand",
+            "arguments": ["--bootstrap-server", address, *arguments],
+            "input": "",
+        }
+        stdin.write(json.dumps(request).encode() + b"\n")
+        stdin.flush()
+        return Output(**json.loads(stdout.readline()))

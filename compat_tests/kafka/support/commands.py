@@ -17,7 +17,6 @@ from compat_tests.support.runtime import Runtime
 COMMAND_SECONDS = 90
 TOOLS = "org.apache.kafka.tools"
 MAINS: Mapping[str, str] = {
-    "acls": f"{TOOLS}.AclCommand",
     "topics": f"{TOOLS}.TopicCommand",
     "console-producer": f"{TOOLS}.ConsoleProducer",
     "console-consumer": f"{TOOLS}.consumer.ConsoleConsumer",
