@@ -72,14 +72,17 @@ class AclRequests:
         if not isinstance(access, AccessAdministration):
             return DescribeAclsResponse(0, *access)
         wanted = _checked(_filter(request))
-        resources: dict[tuple[int, str, int], list[AclDescription]] = {}
+        resources: dict[tuple[int, str, int], dict[tuple[str, str, int, int], None]] = {}
         for found in access.bindings():
             yield
             for one in self._shown(found):
                 if wanted.matches(one):
-                    resources.setdefault(one[:3], []).append(AclDescription(*one[3:]))
+                    resources.setdefault(one[:3], {})[one[3:]] = None
         return DescribeAclsResponse(
-            resources=[DescribeAclsResource(*resource, acls) for resource, acls in resources.items()],
+            resources=[
+                DescribeAclsResource(*resource, [AclDescription(*acl) for acl in acls])
+                for resource, acls in resources.items()
+            ],
         )
 
     def create(self, call: KafkaCall, request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
