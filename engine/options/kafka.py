@@ -7,7 +7,7 @@ from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
-SASL_MECHANISMS = ("PLAIN",)
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Names of the mechanisms that Kafka clients can use."""
 
 
@@ -70,7 +70,7 @@ class KafkaOptions(Options):
         effect=Effect.RESTART,
     )
     kafka_sasl_mechanisms: str = option(
-        "PLAIN",
+        "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
         "Mechanisms by which Kafka clients authenticate themselves if `authenticationEnabled` is on "
         "(`sasl.enabled.mechanisms`), separated by commas.",
         ours=True,

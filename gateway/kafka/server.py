@@ -160,7 +160,11 @@ class KafkaServer:
             repeated=self._service.repeated if self._before is None else None,
         )
         authentication = Authentication(
-            self._operations, dispatcher, seconds=self._reactor.seconds, pause=Schedule(self._reactor).pause
+            self._operations,
+            dispatcher,
+            seconds=self._reactor.seconds,
+            pause=Schedule(self._reactor).pause,
+            worker=self._worker,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
