@@ -6,6 +6,7 @@ Standard: `SocketServerConfigs`, `ServerLogConfigs`, `GroupCoordinatorConfig` of
 from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.principal_rules import check_principal_rules
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Names of the mechanisms that Kafka clients can use."""
@@ -76,6 +77,16 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
         check=checks.several_of(*SASL_MECHANISMS),
+    )
+    kafka_principal_mapping_rules: str = option(
+        "DEFAULT",
+        "Rules by which the name of a client certificate becomes the user of a Kafka client "
+        "(`ssl.principal.mapping.rules`): DEFAULT, or RULE:PATTERN/REPLACEMENT/ with L or U at its end, "
+        "separated by commas. Only verified certificates count (`tls.server.need.client.auth`, "
+        "`tls.server.authClient`, `tls.server.trustCertPath`).",
+        ours=True,
+        effect=Effect.RESTART,
+        check=check_principal_rules,
     )
     kafka_connections_max_reauth_millis: int = option(
         0,

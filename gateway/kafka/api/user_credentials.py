@@ -73,8 +73,7 @@ class UserCredentials:
             return DescribeUserScramCredentialsResponse(0, *refusal)
         names = Counter(user.name for user in request.users or ())
         if not names:
-            found = sorted((user for user in access.users() if user.scram), key=lambda user: user.username)
-            results = [_described(user) for user in found]
+            results = [_described(user) for user in access.users() if user.scram]
         else:
             results = [_result(name, count, access.user(name)) for name, count in names.items()]
         return DescribeUserScramCredentialsResponse(0, ErrorCode.NONE, None, results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from twisted.internet.defer import Deferred
 
@@ -24,11 +25,16 @@ def has_sasl(options: BrokerOptions) -> bool:
     return options.authentication_enabled
 
 
+def no_user(transport: object) -> None:
+    """Return None: certificates stand for no users."""
+
+
 class Authentication:
     """Authentication of the connections of one server.
 
     `seconds` is the time of the loop, `pause` makes delays. ApiVersions before authentication is carried out
-    by the `dispatcher`. `worker` derives keys; without one they are derived at once.
+    by the `dispatcher`. `user_of` returns the user that the certificate of a TLS transport stands for.
+    `worker` derives keys; without one they are derived at once.
     """
 
     def __init__(
@@ -38,11 +44,13 @@ class Authentication:
         *,
         seconds: Callable[[], float],
         pause: Pause,
+        user_of: Callable[[Any], str | None] = no_user,
         worker: Worker | None = None,
     ) -> None:
         options = operations.options
         self.dispatcher = dispatcher
         self.seconds = seconds
+        self.user_of = user_of
         self.millis = operations.clock.millis
         self.request_limit = options.kafka_max_request_size
         """Bytes of the largest request after authentication."""
