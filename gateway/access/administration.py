@@ -7,6 +7,7 @@ valid. RocketMQ: `AuthenticationMetadataManagerImpl`, `AuthorizationMetadataMana
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from mqgateway.engine.options.access import AccessOptions, AuthorizationProfile
 from mqgateway.gateway.access.bindings import Binding, bindings_of, policy_with
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Acl, Policy, PolicyType, Resource
+from mqgateway.gateway.access.scram import ScramCredential
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User, UserStatus, UserType, subject_of
 
@@ -94,12 +96,14 @@ class AccessAdministration:
             raise AccessError(NO_USER)
         if before.is_super and not self.is_super(caller):
             raise AccessError(ONLY_SUPER_UPDATES)
+        has_password = password is not None and bool(password.strip())
         users.put(
             replace(
                 before,
-                password=password if password is not None and password.strip() else before.password,
+                password=password if password is not None and has_password else before.password,
                 user_type=user_type or before.user_type,
                 status=status or before.status,
+                scram=() if has_password else before.scram,  # no older password works any more
             )
         )
 
@@ -113,6 +117,30 @@ class AccessAdministration:
             raise AccessError(ONLY_SUPER_UPDATES)
         self.tables.users.delete(username)
         self.tables.acls.delete(subject_of(username))
+
+    def put_scram_credential(self, caller: str, username: str, credential: ScramCredential) -> None:
+        """Set a user's credential of one mechanism; a new user gets a random password.
+
+        Raises `AccessError`.
+        """
+        if username not in self.tables.users:
+            self.create_user(caller, username, secrets.token_urlsafe(), None, None)
+        self._set_scram(caller, username, credential.mechanism, (credential,))
+
+    def delete_scram_credential(self, caller: str, username: str, mechanism: str) -> None:
+        """Remove a user's credential of one mechanism; its password counts again. Raises `AccessError`."""
+        self._set_scram(caller, username, mechanism, ())
+
+    def _set_scram(
+        self, caller: str, username: str, mechanism: str, credentials: tuple[ScramCredential, ...]
+    ) -> None:
+        user = self.tables.users.get(username)
+        if user is None:
+            raise AccessError(NO_USER)
+        if user.is_super and not self.is_super(caller):
+            raise OnlySuperUsers(ONLY_SUPER_UPDATES)
+        kept = tuple(one for one in user.scram if one.mechanism != mechanism)
+        self.tables.users.put(replace(user, scram=(*kept, *credentials)))
 
     def user(self, username: str) -> User | None:
         """Return the user of this name, None if it does not exist."""

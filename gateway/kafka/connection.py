@@ -59,6 +59,10 @@ class Session(Protocol):
         """Bytes of the smallest and of the largest next request."""
         ...
 
+    def secured(self, transport: Transport) -> None:
+        """Note the end of the TLS handshake, which may have brought a client certificate."""
+        ...
+
     def admits(self, frame: bytes) -> bool:
         """Return True if the request is to be carried out, False if it belongs to the authentication.
 
@@ -149,6 +153,8 @@ class KafkaConnection:
     def handshakeCompleted(self) -> None:
         """See `Conversing`."""
         self.is_secure = True
+        if self._session is not None:
+            self._session.secured(self.transport)
 
     def makeConnection(self, transport: Transport) -> None:
         """See `Conversing`."""
@@ -162,6 +168,8 @@ class KafkaConnection:
         self.is_open = True
         if self._terms.sessions is not None:
             self._session = self._terms.sessions(self)
+            if self.is_secure:
+                self._session.secured(transport)
         if isinstance(transport, EagerTransport):  # a layer of TLS has its methods, and must not be passed by
             self._eager = transport
         transport.registerProducer(self, True)

@@ -12,7 +12,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, TelemetryFigures
@@ -160,7 +160,12 @@ class KafkaServer:
             repeated=self._service.repeated if self._before is None else None,
         )
         authentication = Authentication(
-            self._operations, dispatcher, seconds=self._reactor.seconds, pause=Schedule(self._reactor).pause
+            self._operations,
+            dispatcher,
+            seconds=self._reactor.seconds,
+            pause=Schedule(self._reactor).pause,
+            user_of=self._users_by_certificate(),
+            worker=self._worker,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
@@ -177,6 +182,14 @@ class KafkaServer:
             options.kafka_connections_max_idle_millis / 1000,
             authentication.session if has_authentication else None,
         )
+
+    def _users_by_certificate(self) -> Callable[[Any], str | None]:
+        from mqgateway.gateway.kafka.sasl.authentication import no_user
+        from mqgateway.gateway.kafka.sasl.certificates import CertificateUsers
+
+        if not self._server.verifies_clients:
+            return no_user
+        return CertificateUsers(self._operations.options.kafka_principal_mapping_rules).user_of
 
     def _noted(self, api: str, seconds: float) -> None:
         assert self._latency is not None

@@ -32,6 +32,7 @@ from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
 from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
 from mqgateway.gateway.kafka.api.transactions import TransactionRequests
+from mqgateway.gateway.kafka.api.user_credentials import UserCredentials
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
@@ -64,6 +65,7 @@ class KafkaService:
             **self._telemetry.handlers(),
             **AclRequests(operations).handlers(),
             **SaslRequests().handlers(),
+            **UserCredentials(operations).handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation).handlers(),
             **ClusterRequests(operations, node).handlers(),

@@ -7,6 +7,8 @@ ends the connection. So does a failed authentication, after a delay and an answe
 Once it has succeeded, all requests are carried out for the user. If the session has a limited lifetime,
 another SaslHandshake begins a new authentication, which must lead to the same user by the same mechanism. A
 request after the end of the lifetime ends the connection.
+
+A verified client certificate may stand for a user. Then no authentication is needed, and one is possible.
 Source: `SaslServerAuthenticator`, `KafkaChannel.maybeBeginServerReauthentication`.
 """
 
@@ -71,6 +73,7 @@ class SaslSession:
         self._has_headers = False  # around tokens
         self._expires: float | None = None
         self._began_again: float | None = None
+        self._has_certificate = False  # that stands for the user
         self.user: str | None = None
 
     @property
@@ -81,9 +84,20 @@ class SaslSession:
         has_header = self._state is not State.TOKEN or self._has_headers
         return _HEADER_SIZE_MIN if has_header else 0, UNAUTHENTICATED_SIZE_MAX
 
+    def secured(self, transport: Any) -> None:
+        """See `connection.Session`."""
+        self.user = self._terms.user_of(transport)
+        if self.user is not None:
+            self._has_certificate = True
+            self._state = State.COMPLETE
+
     def admits(self, frame: bytes) -> bool:
         """See `connection.Session`."""
         if self._state is not State.COMPLETE:
+            return False
+        if self._has_certificate and frame.startswith(_HANDSHAKE):
+            self._has_certificate, self.user = False, None
+            self._state = State.HANDSHAKE
             return False
         if self._expires is None:
             return True
@@ -99,11 +113,10 @@ class SaslSession:
     def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
         """See `connection.Session`."""
         if self._state is State.WRONG_MECHANISM:
-            return self._refused("", None, "it changed its mechanism")
+            return self._refused(_AUTHENTICATE_NAME, None, "it changed its mechanism")
         if self._state is State.TOKEN and not self._has_headers:
-            evaluated = self._evaluate(frame).addCallback(lambda step: (step.token,))
-            evaluated.addErrback(self._end_bare)
-            return DispatchOutcome(_AUTHENTICATE_NAME, evaluated, is_long=True)
+            reply: Deferred[Reply] = self._evaluate(frame).addCallbacks(_bare, self._end_bare)
+            return DispatchOutcome(_AUTHENTICATE_NAME, reply, is_long=True)
         reader = Reader(frame)
         try:
             header = read_request_header(reader)
@@ -223,6 +236,10 @@ class SaslSession:
 
     def _may_begin_again(self, now: float) -> bool:
         return self._began_again is None or now - self._began_again >= AGAIN_SECONDS
+
+
+def _bare(step: Step) -> Reply:
+    return (step.token,)
 
 
 def _failed(failure: Failure) -> AuthenticationFailed:

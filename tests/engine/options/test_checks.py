@@ -33,6 +33,7 @@ def problem(key: str, value: str) -> str:
         ("storeType", "default"),
         ("haMasterAddress", "10.0.0.1:10912"),
         ("kafkaSaslMechanisms", "PLAIN"),
+        ("kafkaPrincipalMappingRules", "RULE:^CN=(.*?),.*$/$1/L, DEFAULT"),
     ],
 )
 def test_value_that_works_is_taken(key: str, value: str) -> None:
@@ -57,6 +58,7 @@ def test_value_that_works_is_taken(key: str, value: str) -> None:
         ("kafkaAdvertisedAddress", "mq.example.com", "mq.example.com:9092"),
         ("kafkaAdvertisedAddress", "clients", "clients:9092"),
         ("kafkaSaslMechanisms", "plain", "PLAIN"),
+        ("kafkaPrincipalMappingRules", "CN", "DEFAULT"),
         ("kafkaSaslMechanisms", "GSSAPI", "PLAIN"),
         ("kafkaSaslMechanisms", "", "PLAIN"),
         ("brokerIP1", "10.0.0.1:10911", "10.0.0.1"),
