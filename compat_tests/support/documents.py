@@ -174,6 +174,7 @@ PAGES: Mapping[str, Page] = {
         excepted={
             "$ kafka-console-producer.sh": JAVA,
             "$ kafka-console-consumer.sh": JAVA,
+            "$ kafka-acls.sh": JAVA,
             "$ kafka-configs.sh": JAVA,
             "kafka-client-metrics.sh": JAVA,
             "kafka-configs.sh": JAVA,
@@ -207,7 +208,7 @@ PAGES: Mapping[str, Page] = {
             "helm": KUBERNETES,
         },
     ),
-    "docs/security.md": Page(excepted={"event=administration": SAMPLE}),
+    "docs/security.md": Page(excepted={"event=administration": SAMPLE, "bootstrap.servers=": JAVA}),
     "docs/spark.md": Page(excepted={"": SPARK}),
     "docs/stuck-groups.md": Page(excepted={"": IN_MEMORY}),
     "docs/testing.md": Page(programs={"java": JAVA_STAND_IN}),

@@ -89,6 +89,20 @@ def one_of(*choices: str) -> Callable[[str], None]:
     return check
 
 
+def several_of(*choices: str) -> Callable[[str], None]:
+    """Return a check that accepts some of `choices`, separated by commas."""
+
+    def check(text: str) -> None:
+        words = [word.strip() for word in text.split(",")]
+        wrong = next((word for word in words if word not in choices), None)
+        if wrong is not None:
+            right = filter(None, (closest(word, list(choices)) for word in words))
+            what = f"{wrong or 'an empty name'} is not one of {', '.join(choices)}"
+            raise BadValue(what, ",".join(right) or choices[0])
+
+    return check
+
+
 def _check_address(text: str, usual_port: int) -> None:
     if _is_address(text):
         return

@@ -6,6 +6,10 @@ Standard: `SocketServerConfigs`, `ServerLogConfigs`, `GroupCoordinatorConfig` of
 from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.principal_rules import check_principal_rules
+
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Names of the mechanisms that Kafka clients can use."""
 
 
 class KafkaOptions(Options):
@@ -63,6 +67,41 @@ class KafkaOptions(Options):
         "Time without requests after which a Kafka connection is closed (`connections.max.idle.ms`).",
         unit="ms",
         low=1000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_sasl_mechanisms: str = option(
+        "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "Mechanisms by which Kafka clients authenticate themselves if `authenticationEnabled` is on "
+        "(`sasl.enabled.mechanisms`), separated by commas.",
+        ours=True,
+        effect=Effect.RESTART,
+        check=checks.several_of(*SASL_MECHANISMS),
+    )
+    kafka_principal_mapping_rules: str = option(
+        "DEFAULT",
+        "Rules by which the name of a client certificate becomes the user of a Kafka client "
+        "(`ssl.principal.mapping.rules`): DEFAULT, or RULE:PATTERN/REPLACEMENT/ with L or U at its end, "
+        "separated by commas. Only verified certificates count (`tls.server.need.client.auth`, "
+        "`tls.server.authClient`, `tls.server.trustCertPath`).",
+        ours=True,
+        effect=Effect.RESTART,
+        check=check_principal_rules,
+    )
+    kafka_connections_max_reauth_millis: int = option(
+        0,
+        "Time after which a Kafka client must have authenticated itself again, or its connection is closed "
+        "(`connections.max.reauth.ms`). 0: no limit.",
+        unit="ms",
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_failed_authentication_delay_millis: int = option(
+        100,
+        "Time until a Kafka client that failed to authenticate itself is answered and disconnected "
+        "(`connection.failed.authentication.delay.ms`).",
+        unit="ms",
+        high=60_000,
         ours=True,
         effect=Effect.RESTART,
     )

@@ -3,6 +3,8 @@
     signature       what a request is signed with, and whether it is
     users           who there is
     policies        what each may do with which resource, from where
+    operations      Kafka's operations, and which imply others
+    bindings        Kafka's access control lists over policies
     decisions       whether one may do something, and which entry says so
     resources       what each request code needs: which resources, which actions
     tables          users and policies as they are kept; `encryption` encrypts secrets in files

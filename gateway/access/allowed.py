@@ -23,6 +23,8 @@ Requests with longer ones, which no topic or group has, are not cached.
 
 Question = tuple[str | int | None, ...]
 """Cache key: user name, address, request code, and the values of the relevant header fields."""
+Acls = tuple[Acl | None, Acl | None]
+"""The policies of a user, and those of all users."""
 
 
 class Watched(Mapping[str, str]):
@@ -55,7 +57,7 @@ class Allowed:
 
     def __init__(self) -> None:
         self._looked_at: dict[int, tuple[str, ...]] = {}
-        self._known: dict[Question, tuple[User | None, Acl | None]] = {}
+        self._known: dict[Question, tuple[User | None, Acls]] = {}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -67,13 +69,16 @@ class Allowed:
         code: int,
         fields: Mapping[str, str],
         user: User | None,
-        acl: Acl | None,
+        acls: Acls,
     ) -> bool:
         """Return True if the request was allowed for this user with these policies."""
         found = self._known.get((name, ip, code, *map(fields.get, self._looked_at.get(code, ()))))
-        return found is not None and found[0] is user and found[1] is acl
+        if found is None:
+            return False
+        known, (own, everyone) = found
+        return known is user and own is acls[0] and everyone is acls[1]
 
-    def add(self, name: str, ip: str, code: int, fields: Watched, user: User | None, acl: Acl | None) -> None:
+    def add(self, name: str, ip: str, code: int, fields: Watched, user: User | None, acls: Acls) -> None:
         """Cache that a request was allowed, by the fields that were read.
 
         With other values, other fields may be read. Then cache keys of the code get more parts, and earlier
@@ -89,4 +94,4 @@ class Allowed:
             return
         if len(self._known) >= ALLOWED_MAX:
             del self._known[next(iter(self._known))]
-        self._known[question] = user, acl
+        self._known[question] = user, acls

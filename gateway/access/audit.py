@@ -49,10 +49,12 @@ class Audit:
             resource=resource,
         )
 
-    def administered(self, user: str, address: str, code: int, what: str, result: str, reason: str) -> None:
+    def administered(
+        self, user: str, address: str, request: int | str, what: str, result: str, reason: str
+    ) -> None:
         """Log an administrative request, successful or failed; `result` is its response code."""
         if administration.isEnabledFor(logging.INFO):
-            said = {"event": "administration", "user": user, "address": address, "request": str(code)}
+            said = {"event": "administration", "user": user, "address": address, "request": str(request)}
             outcome = {"what": what, "result": result, "reason": reason}
             administration.info("%s", self._form(said | outcome))
 

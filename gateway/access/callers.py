@@ -14,13 +14,15 @@ class FrontEndCaller:
     """Caller of a request.
 
     `name` is its claimed user, None for none; `address` is its `ip:port`. `proof` returns True if the request
-    was signed with the given secret key. `request` is its name in the audit log.
+    was signed with the given secret key. `request` is its name in the audit log. `has_session` is True if its
+    connection was authenticated before: it needs no proof, but its user must still exist.
     """
 
     name: str | None
     proof: Callable[[str], bool]
     address: str
     request: str
+    has_session: bool = False
 
     @property
     def ip(self) -> str:

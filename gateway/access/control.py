@@ -170,7 +170,8 @@ class AccessControl:
         if settings.authenticates:
             refusal = self._caller_refusal(caller)
             if refusal:
-                until = self.late_refusals.until_for(caller.ip) if caller.name else None
+                is_guess = caller.name and not caller.has_session
+                until = self.late_refusals.until_for(caller.ip) if is_guess else None
                 raise NotAdmitted(refusal, until)
         if not settings.authorizes:
             return
@@ -200,7 +201,7 @@ class AccessControl:
         """Return why a caller of a front end without commands is not authenticated; empty if it is."""
         user = self.tables.users.get(caller.name or "")
         refusal = _unknown(caller.name, user)
-        if not refusal and user is not None and not caller.proof(user.password):
+        if not refusal and user is not None and not caller.has_session and not caller.proof(user.password):
             refusal = NOT_SIGNED
         if refusal or self._audit.is_verbose:
             self._log_authentication(caller.name, caller.address, caller.request, refusal)
@@ -230,12 +231,12 @@ class AccessControl:
         if name is None or self._decisions is not None or is_logged:
             self._authorize(call.peer, code, name, self._needs_of_header(code, fields, settings.cluster_name))
             return
-        ip, acl = ip_of(call.peer), self.tables.acl_of(name)
-        if self.allowed.knows(name, ip, code, fields, user, acl):
+        ip, acls = ip_of(call.peer), (self.tables.acl_of(name), self.tables.acl_of_everyone())
+        if self.allowed.knows(name, ip, code, fields, user, acls):
             return
         watched = Watched(fields)
         self._authorize(call.peer, code, name, self._needs_of_header(code, watched, settings.cluster_name))
-        self.allowed.add(name, ip, code, watched, user, acl)
+        self.allowed.add(name, ip, code, watched, user, acls)
 
     def _authorize(self, peer: Peer, code: int, name: str | None, needs: Sequence[Need]) -> None:
         """Refuse a request with needs that its user does not meet. Raises `RequestError`."""
@@ -262,10 +263,11 @@ class AccessControl:
         return True
 
     def _decision(self, name: str, need: Need, ip: str, address: str, request: int | str) -> str:
-        tables, (resource, actions) = self.tables, need
-        refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
+        tables, (resource, actions, operation) = self.tables, need
+        user, acl, everyone = tables.users.get(name), tables.acl_of(name), tables.acl_of_everyone()
+        refusal = decide(name, user, acl, resource, actions, ip, operation, everyone).refusal
         if refusal or self._audit.is_verbose:
-            words = ",".join(actions)
+            words = ",".join(actions) if operation is None else operation.value
             self._audit.authorized(name, address, request, words, str(resource), refusal)
         return refusal
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, Resource, cluster, group, topic
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -17,10 +18,14 @@ CREATE, UPDATE, DELETE = Action.CREATE, Action.UPDATE, Action.DELETE
 
 
 class Need(NamedTuple):
-    """Resource and actions, of which one must be allowed."""
+    """Resource and actions, of which one must be allowed.
+
+    With an `operation`, that of Kafka must be allowed, for which the actions stand in entries of ACL 2.0.
+    """
 
     resource: Resource
     actions: tuple[Action, ...]
+    operation: Operation | None = None
 
 
 Fields = Mapping[str, str]

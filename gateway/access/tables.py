@@ -18,6 +18,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.tables.config_table import VERSION, ConfigTable
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.bindings import EVERYONE
 from mqgateway.gateway.access.encryption import SecretCipher
 from mqgateway.gateway.access.policies import Acl
 from mqgateway.gateway.access.users import User, subject_of
@@ -28,6 +29,7 @@ AS_TABLE = "asTable"
 This project's brokers answer with the whole table, or with nothing if it is current. RocketMQ's ignore the
 field and return a list.
 """
+_EVERYONE = subject_of(EVERYONE)
 PASSWORD = "password"
 ENCRYPTED_PASSWORD = "encryptedPassword"
 
@@ -131,6 +133,10 @@ class AccessTables:
     def acl_of(self, username: str) -> Acl | None:
         """Return the policies of a user."""
         return self.acls.get(subject_of(username))
+
+    def acl_of_everyone(self) -> Acl | None:
+        """Return the policies that have bindings for all users."""
+        return self.acls.get(_EVERYONE)
 
     def load(self) -> None:
         """Load both files. Raises `ConfigError`."""

@@ -11,12 +11,15 @@ from enum import Enum, StrEnum
 from typing import Any, Self, TypeVar
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.access.scram import ScramCredential
 from mqgateway.gateway.codec.bodies.auth import UserInfo
 from mqgateway.gateway.codec.errors import BodyError
 
 N = TypeVar("N", bound=Enum)
 
 SUBJECT_PREFIX = "User:"
+SCRAM = "scramCredentials"
+"""Field of a user in files that has its credentials of SCRAM."""
 
 
 class UserType(StrEnum):
@@ -53,12 +56,17 @@ def username_of(subject: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """User; `password` is the secret that signs requests and is not shown in logs."""
+    """User; `password` is the secret that signs requests and is not shown in logs.
+
+    `scram` are credentials that a Kafka client set, at most one of each mechanism. They count in place of the
+    password for their mechanism, and are not part of `info`.
+    """
 
     username: str
     password: str = field(repr=False)
     user_type: UserType = UserType.NORMAL
     status: UserStatus = UserStatus.ENABLE
+    scram: tuple[ScramCredential, ...] = field(default=(), repr=False)
 
     @property
     def key(self) -> str:
@@ -75,13 +83,20 @@ class User:
         """True if the user is disabled."""
         return self.status is UserStatus.DISABLE
 
+    def scram_credential(self, mechanism: str) -> ScramCredential | None:
+        """Return the credential that was set for a mechanism."""
+        return next((one for one in self.scram if one.mechanism == mechanism), None)
+
     def info(self) -> UserInfo:
         """Return the user in the form of requests and files, with the password."""
         return UserInfo(self.username, self.password, self.user_type.value, self.status.value)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields under the names of `UserInfo`."""
-        return self.info().to_json()
+        """Return the fields under the names of `UserInfo`, and the credentials of SCRAM if there are any."""
+        shape = self.info().to_json()
+        if self.scram:
+            shape[SCRAM] = [one.to_json() for one in self.scram]
+        return shape
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -93,4 +108,5 @@ class User:
         user_type, status = by_name(UserType, info.user_type), by_name(UserStatus, info.user_status)
         if not info.username or not info.password or user_type is None or status is None:
             raise ConfigError(f"the user {info.username!r} has no username, password, userType or userStatus")
-        return cls(info.username, info.password, user_type, status)
+        scram = tuple(ScramCredential.from_json(one) for one in value.get(SCRAM, ()))
+        return cls(info.username, info.password, user_type, status, scram)

@@ -55,16 +55,17 @@ def check(**given: Any) -> None:
         raise click.BadParameter("write it as Topic:NAME, Group:NAME or Cluster:NAME", param_hint="RESOURCE")
     if fault := address_fault(given["broker"]):
         raise click.BadParameter(fault, param_hint="--broker")
-    user, acl = _known(given)
-    verdict = decide(given["username"], user, acl, resource, (action,), given["ip"])
+    user, acl, everyone = _known(given)
+    verdict = decide(given["username"], user, acl, resource, (action,), given["ip"], everyone=everyone)
     show = _as_json if given["as_json"] else _as_text
     click.echo(show(verdict))
     if not verdict.is_allowed:
         raise SystemExit(REFUSED)
 
 
-def _known(given: dict[str, Any]) -> tuple[User | None, Acl | None]:
-    """The user and the policies as the broker has them."""
+def _known(given: dict[str, Any]) -> tuple[User | None, Acl | None, Acl | None]:
+    """The user, its policies, and those of all users, as the broker has them."""
+    from mqgateway.gateway.access.bindings import EVERYONE
     from mqgateway.gateway.access.policies import Acl, read_policies
     from mqgateway.gateway.access.users import User, UserStatus, UserType, by_name, subject_of
     from mqgateway.gateway.client import Admin, admin_access
@@ -73,19 +74,25 @@ def _known(given: dict[str, Any]) -> tuple[User | None, Acl | None]:
     with Admin(**settings(given)) as admin:
         info = admin.ask(admin_access.user(name), broker)
         if info is None:
-            return None, None
+            return None, None, None
         found = admin.ask(admin_access.acl(subject_of(name)), broker)
+        of_all = admin.ask(admin_access.acls(subject_of(EVERYONE)), broker)
     user_type = by_name(UserType, info.user_type) or UserType.NORMAL
     status = by_name(UserStatus, info.user_status) or UserStatus.DISABLE
     user = User(name, "", user_type, status)
-    return user, None if found is None else Acl(name, read_policies(found.policies))
+    shared = next((one for one in of_all if one.subject == subject_of(EVERYONE)), None)
+    acl, everyone = (
+        None if one is None else Acl(subject, read_policies(one.policies))
+        for subject, one in ((name, found), (EVERYONE, shared))
+    )
+    return user, acl, everyone
 
 
 def _as_text(verdict: AuthorizationResult) -> str:
     entry = verdict.entry
     if entry is None:
         return escaped(verdict.refusal or "allowed: super users have all permissions")
-    actions = ", ".join(action.value for action in entry.actions)
+    actions = ", ".join(one.value for one in (*entry.actions, *entry.operations))
     where = f" from {', '.join(entry.source_ips)}" if entry.source_ips else ""
     kind = verdict.policy.value if verdict.policy is not None else ""
     by = f"{kind} policy: {entry.decision.value} {actions} on {entry.resource}{where}"

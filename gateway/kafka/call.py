@@ -24,16 +24,26 @@ class Address(NamedTuple):
 
 
 class KafkaCall:
-    """One request. `now` is the wall time of its arrival, ms; `local` is the address that the client used."""
+    """One request.
 
-    __slots__ = ("_operations", "connection", "header", "local", "now")
+    `now` is the wall time of its arrival, ms; `local` is the address that the client used. `user` is the name
+    that its connection was authenticated with, None for none.
+    """
+
+    __slots__ = ("_operations", "connection", "header", "local", "now", "user")
 
     def __init__(
-        self, header: RequestHeader, connection: ClientConnection, local: Address, operations: Operations
+        self,
+        header: RequestHeader,
+        connection: ClientConnection,
+        local: Address,
+        operations: Operations,
+        user: str | None = None,
     ) -> None:
         self.header = header
         self.connection = connection
         self.local = local
+        self.user = user
         self.now = operations.clock.millis()
         self._operations = operations
 
@@ -53,12 +63,10 @@ class KafkaCall:
         return self.connection.address.rpartition(":")[0].strip("[]")
 
     def admit(self, use: Use, *needs: Need) -> Permit:
-        """Admit a part of the request that needs these rights. Raises `NotAdmitted`, `OperationError`.
-
-        A connection has no user yet: with access control on, nothing is admitted.
-        """
+        """Admit a part of the request that needs these rights. Raises `NotAdmitted`, `OperationError`."""
         principal = Principal(self.connection, self._credentials)
         return self._operations.gate.admit(principal, use, lambda: needs)
 
     def _credentials(self) -> FrontEndCaller:
-        return FrontEndCaller(None, lambda _: False, self.connection.address, APIS[self.header.key].name)
+        api, has_user = APIS[self.header.key].name, self.user is not None
+        return FrontEndCaller(self.user, lambda _: False, self.connection.address, api, has_user)

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -26,9 +26,10 @@ from twisted.python.failure import Failure
 from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.engine.message import pack_host
+from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Chunk, owned
-from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, UnservableRequest
+from mqgateway.gateway.kafka.dispatch import DispatchOutcome, KafkaDispatcher, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -45,9 +46,41 @@ _HEADER_MIN: Final = 10
 """Bytes of the smallest request: key, version, correlation id, and no client id."""
 
 
+class Session(Protocol):
+    """Authentication of one connection; see `sasl.session`."""
+
+    @property
+    def user(self) -> str | None:
+        """The user that the connection has now; None for none."""
+        ...
+
+    @property
+    def size_limits(self) -> tuple[int, int]:
+        """Bytes of the smallest and of the largest next request."""
+        ...
+
+    def secured(self, transport: Transport) -> None:
+        """Note the end of the TLS handshake, which may have brought a client certificate."""
+        ...
+
+    def admits(self, frame: bytes) -> bool:
+        """Return True if the request is to be carried out, False if it belongs to the authentication.
+
+        Raises `UnservableRequest` once the session has expired.
+        """
+        ...
+
+    def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
+        """Carry out a request of the authentication. Raises `UnservableRequest`."""
+        ...
+
+
 @dataclass
 class KafkaConnectionSettings:
-    """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds."""
+    """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds.
+
+    `sessions` makes the sessions of connections; None if clients are not authenticated.
+    """
 
     dispatcher: KafkaDispatcher
     remoting: RemotingSettings
@@ -55,6 +88,7 @@ class KafkaConnectionSettings:
     request_limit: int
     in_flight_limit: int
     idle_seconds: float
+    sessions: Callable[[ClientConnection], Session] | None = None
 
 
 class _Slot:
@@ -87,6 +121,7 @@ class KafkaConnection:
         self._on_gone = on_gone
         self._ip = ""
         self._local = Address("", 0)
+        self._session: Session | None = None
         self.address = ""
         self.host_bytes = b"\0" * 8
         self.is_open = False
@@ -124,6 +159,8 @@ class KafkaConnection:
     def handshakeCompleted(self) -> None:
         """See `Conversing`."""
         self.is_secure = True
+        if self._session is not None:
+            self._session.secured(self.transport)
 
     def makeConnection(self, transport: Transport) -> None:
         """See `Conversing`."""
@@ -135,6 +172,10 @@ class KafkaConnection:
         if no_delay is not None:
             no_delay(True)
         self.is_open = True
+        if self._terms.sessions is not None:
+            self._session = self._terms.sessions(self)
+            if self.is_secure:
+                self._session.secured(transport)
         if isinstance(transport, EagerTransport):  # a layer of TLS has its methods, and must not be passed by
             self._eager = transport
         transport.registerProducer(self, True)
@@ -271,13 +312,16 @@ class KafkaConnection:
 
     def _carry_out_frames(self) -> bool:
         """Carry out requests up to the limits; return True if these keep back a whole one."""
-        buffer, begin, limit = self._buffer, 0, self._terms.request_limit
+        buffer, begin, session = self._buffer, 0, self._session
+        least, limit = _HEADER_MIN, self._terms.request_limit
         try:
             while self.is_open and not self._is_ending and len(buffer) - begin >= _SIZE.size:
                 [size] = _SIZE.unpack_from(buffer, begin)
-                if not _HEADER_MIN <= size <= limit:
+                if session is not None:
+                    least, limit = session.size_limits
+                if not least <= size <= limit:
                     raise UnservableRequest(
-                        f"a request of {size} bytes, when {_HEADER_MIN} to {limit} are allowed "
+                        f"a request of {size} bytes, when {least} to {limit} are allowed "
                         "(kafkaMaxRequestSize)"
                     )
                 end = begin + _SIZE.size + size
@@ -293,7 +337,13 @@ class KafkaConnection:
             del buffer[:begin]
 
     def _carry_out(self, frame: bytes) -> None:
-        self.last_request, reply, is_long = self._terms.dispatcher.dispatch(frame, self, self._local)
+        session, dispatcher = self._session, self._terms.dispatcher
+        if session is None:
+            self.last_request, reply, is_long = dispatcher.dispatch(frame, self, self._local)
+        elif session.admits(frame):
+            self.last_request, reply, is_long = dispatcher.dispatch(frame, self, self._local, session.user)
+        else:
+            self.last_request, reply, is_long = session.dispatch(frame, self._local)
         if reply is None:
             return
         slot = _Slot()
@@ -349,7 +399,7 @@ class KafkaConnection:
             data = self._slots.popleft().data
             if data is not None:
                 size = sum(map(len, data))
-                total += size
+                total += _SIZE.size + size
                 self._output.append(_SIZE.pack(size))
                 self._output += filter(None, data)  # sending nothing looks like a full socket
         if total:

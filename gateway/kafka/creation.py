@@ -14,12 +14,12 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
-from mqgateway.gateway.kafka.rights import on_topic
+from mqgateway.gateway.kafka.rights import admit_one, on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
 
 
@@ -64,14 +64,16 @@ class Creation:
             )
         check_configs(configs, limits_of(self._operations.store_options))
 
-    def create(
-        self, call: KafkaCall, name: str, partitions: int, configs: Mapping[str, str | None]
-    ) -> Deferred[None]:
-        """Make a topic; the outcome fires once the name servers know it.
+    def admit(self, call: KafkaCall, name: str) -> Permit:
+        """Admit the creation of a topic. Raises `NotAdmitted`, `OperationError`."""
+        create = Operation.CREATE
+        needs = on_topic(store_name(name), create), on_cluster(self._operations, create)
+        return admit_one(call, Use.ADMINISTER, *needs)
 
-        Raises `NotAdmitted`, `OperationError` and `CreationRejected`.
-        """
-        permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Action.CREATE))
+    def create(
+        self, permit: Permit, name: str, partitions: int, configs: Mapping[str, str | None]
+    ) -> Deferred[None]:
+        """Make a topic; the outcome fires once the name servers know it. Raises `OperationError`."""
         return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
 
     def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:
@@ -80,8 +82,9 @@ class Creation:
         if not options.auto_create_topic_enable:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         try:
+            permit = self.admit(call, name)
             self.check(name, options.kafka_num_partitions, {})
-            self.create(call, name, options.kafka_num_partitions, {})
+            self.create(permit, name, options.kafka_num_partitions, {})
         except CreationRejected as refusal:
             return refusal.code
         except NotAdmitted:

@@ -92,8 +92,13 @@ class KafkaDispatcher:
         self._repeated = repeated
         self._quotas = quotas
 
-    def dispatch(self, frame: bytes, connection: ClientConnection, local: Address) -> DispatchOutcome:
-        """Carry out the request in a frame. Raises `UnservableRequest`; the reply may fail with it too."""
+    def dispatch(
+        self, frame: bytes, connection: ClientConnection, local: Address, user: str | None = None
+    ) -> DispatchOutcome:
+        """Carry out the request in a frame, for the user of its connection.
+
+        Raises `UnservableRequest`; the reply may fail with it too.
+        """
         began = self._seconds()
         has_quotas = self._quotas is not None and self._quotas.is_on
         if self._repeated is not None and frame.startswith(_PRODUCE) and not has_quotas:
@@ -107,7 +112,7 @@ class KafkaDispatcher:
             raise _undecodable(error) from error
         version = self._version(header)
         handler = self._handlers[header.key]
-        call = KafkaCall(header, connection, local, self._operations)
+        call = KafkaCall(header, connection, local, self._operations, user)
         request = _Request(call, version, began, len(frame))
         reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
         if len(frame) > LONG_FRAME and header.key != PRODUCE:

@@ -16,7 +16,7 @@ class Node:
     """The one node of the cluster. `advertised` is the host that the broker gives to clients.
 
     `host` is the interface on which it listens, empty for all of them. With `requires_tls` plain connections
-    are refused; otherwise the port serves both.
+    are refused; otherwise the port serves both. With `has_sasl` clients authenticate themselves.
     """
 
     def __init__(
@@ -27,11 +27,13 @@ class Node:
         *,
         host: str = "",
         requires_tls: bool = False,
+        has_sasl: bool = False,
     ) -> None:
         self._options = operations.options
         self._advertised = Address(advertised, port)
         self._listening = Address(host, port)
-        self.protocol = "SSL" if requires_tls else "PLAINTEXT"
+        transport = "SSL" if requires_tls else "PLAINTEXT"
+        self.protocol = f"SASL_{transport}" if has_sasl else transport
         """The security protocol of the listener, which is also its name."""
 
     @property

@@ -5,106 +5,132 @@ Standard: `AclOperation`, `AclEntry.supportedOperations`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from typing import Final
 
+from mqgateway.gateway.access.bindings import ACTIONS
 from mqgateway.gateway.access.needs import Need
-from mqgateway.gateway.access.policies import Action, cluster, group, topic
-from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
+from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.policies import ResourceType, any_one, cluster, group, literal, topic
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.group_names import store_group
 
 NOT_ASKED = -(2**31)
 """Stands for allowed operations that were not asked for."""
 
-_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
-_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
+BITS: Final = {operation: code for code, operation in enumerate(Operation, start=2)}
+"""The codes of operations, which are the numbers of their bits."""
 
-_TOPIC = {
-    _READ: Action.SUB,
-    _WRITE: Action.PUB,
-    _CREATE: Action.CREATE,
-    _DELETE: Action.DELETE,
-    _ALTER: Action.UPDATE,
-    _DESCRIBE: Action.GET,
-    _DESCRIBE_CONFIGS: Action.GET,
-    _ALTER_CONFIGS: Action.UPDATE,
-}
-_GROUP = {
-    _READ: Action.SUB,
-    _DELETE: Action.DELETE,
-    _DESCRIBE: Action.GET,
-    _DESCRIBE_CONFIGS: Action.GET,
-    _ALTER_CONFIGS: Action.UPDATE,
-}
-_CLUSTER = {
-    _CREATE: Action.CREATE,
-    _ALTER: Action.UPDATE,
-    _DESCRIBE: Action.GET,
-    _CLUSTER_ACTION: Action.UPDATE,
-    _DESCRIBE_CONFIGS: Action.GET,
-    _ALTER_CONFIGS: Action.UPDATE,
-    _IDEMPOTENT_WRITE: Action.CREATE,
-}
+_TOPIC: Final = (
+    Operation.READ,
+    Operation.WRITE,
+    Operation.CREATE,
+    Operation.DELETE,
+    Operation.ALTER,
+    Operation.DESCRIBE,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+)
+_GROUP: Final = (
+    Operation.READ,
+    Operation.DELETE,
+    Operation.DESCRIBE,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+)
+_CLUSTER: Final = (
+    Operation.CREATE,
+    Operation.ALTER,
+    Operation.DESCRIBE,
+    Operation.CLUSTER_ACTION,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+    Operation.IDEMPOTENT_WRITE,
+)
 
-
-READING = (Action.SUB,)
-WRITING = (Action.PUB,)
-VISIBLE = (Action.GET, Action.SUB, Action.PUB)
-"""One of them allows a client to know of a topic: who may read or write it may."""
-
-
-def on_topic(store_name: str, *actions: Action) -> Need:
-    """Return the need of one of the actions on a topic, by RocketMQ's name."""
-    return Need(topic(store_name), actions)
+READING: Final = Operation.READ
+WRITING: Final = Operation.WRITE
+VISIBLE: Final = Operation.DESCRIBE
+"""Allows a client to know of a topic: who may read or write it may."""
 
 
-def on_group(store_name: str, *actions: Action) -> Need:
-    """Return the need of one of the actions on a group, by RocketMQ's name."""
-    return Need(group(store_name), actions)
+def on_topic(store_name: str, operation: Operation) -> Need:
+    """Return the need of an operation on a topic, by RocketMQ's name."""
+    return Need(topic(store_name), ACTIONS[operation], operation)
 
 
-def on_cluster(operations: Operations, *actions: Action) -> Need:
-    """Return the need of one of the actions on the cluster."""
-    return Need(cluster(operations.options.broker_cluster_name), actions)
+def on_group(store_name: str, operation: Operation) -> Need:
+    """Return the need of an operation on a group, by RocketMQ's name."""
+    return Need(group(store_name), ACTIONS[operation], operation)
 
 
-def cluster_refusal(call: KafkaCall, operations: Operations, action: Action) -> tuple[ErrorCode, str] | None:
+def on_transactional_id(transactional_id: str, operation: Operation) -> Need:
+    """Return the need of an operation on a transactional id."""
+    resource = literal(ResourceType.TRANSACTIONAL_ID, store_group(transactional_id))
+    return Need(resource, ACTIONS[operation], operation)
+
+
+def on_cluster(operations: Operations, operation: Operation) -> Need:
+    """Return the need of an operation on the cluster."""
+    return Need(cluster(operations.options.broker_cluster_name), ACTIONS[operation], operation)
+
+
+def on_any_topic(operation: Operation) -> Need:
+    """Return the need of an operation on any one topic."""
+    return Need(any_one(ResourceType.TOPIC), ACTIONS[operation], operation)
+
+
+def cluster_refusal(
+    call: KafkaCall, operations: Operations, operation: Operation
+) -> tuple[ErrorCode, str] | None:
     """Return code and reason if a client may not do this to the cluster, None if it may."""
     try:
-        call.admit(Use.QUERY, on_cluster(operations, action))
+        call.admit(Use.QUERY, on_cluster(operations, operation))
     except NotAdmitted as error:
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)
     return None
 
 
+def admit_one(call: KafkaCall, use: Use, *needs: Need) -> Permit:
+    """Admit a request that needs one of these rights. Raises `NotAdmitted`, `OperationError`."""
+    *others, last = needs
+    for need in others:
+        try:
+            return call.admit(use, need)
+        except NotAdmitted:
+            continue
+    return call.admit(use, last)
+
+
 def shows_topic(call: KafkaCall, store_name: str) -> bool:
     """Return True if the client may know of a topic."""
-    return _may(call, on_topic(store_name, *VISIBLE))
+    return _may(call, on_topic(store_name, VISIBLE))
 
 
 def reads_topic(call: KafkaCall, store_name: str) -> bool:
     """Return True if the client may read a topic."""
-    return _may(call, on_topic(store_name, *READING))
+    return _may(call, on_topic(store_name, READING))
 
 
 def topic_bits(call: KafkaCall, store_name: str) -> int:
     """Return the operations that a client is allowed on a topic."""
-    return _bits(call, _TOPIC, lambda action: on_topic(store_name, action))
+    return _bits(call, _TOPIC, lambda one: on_topic(store_name, one))
 
 
 def group_bits(call: KafkaCall, store_name: str) -> int:
     """Return the operations that a client is allowed on a group."""
-    return _bits(call, _GROUP, lambda action: on_group(store_name, action))
+    return _bits(call, _GROUP, lambda one: on_group(store_name, one))
 
 
 def cluster_bits(call: KafkaCall, operations: Operations) -> int:
     """Return the operations that a client is allowed on the cluster."""
-    return _bits(call, _CLUSTER, lambda action: on_cluster(operations, action))
+    return _bits(call, _CLUSTER, lambda one: on_cluster(operations, one))
 
 
-def _bits(call: KafkaCall, operations: Mapping[int, Action], need_of: Callable[[Action], Need]) -> int:
-    allowed = {action: _may(call, need_of(action)) for action in set(operations.values())}
-    return sum(1 << operation for operation, action in operations.items() if allowed[action])
+def _bits(call: KafkaCall, operations: Iterable[Operation], need_of: Callable[[Operation], Need]) -> int:
+    return sum(1 << BITS[operation] for operation in operations if _may(call, need_of(operation)))
 
 
 def _may(call: KafkaCall, need: Need) -> bool:

@@ -12,7 +12,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, QuotaFigures, TelemetryFigures
@@ -148,16 +148,19 @@ class KafkaServer:
         from mqgateway.gateway.kafka.connection import KafkaConnectionSettings
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
+        from mqgateway.gateway.kafka.sasl.authentication import Authentication, has_sasl
         from mqgateway.gateway.kafka.service import KafkaService
         from mqgateway.gateway.kafka.throttling import Throttling
 
         options, remoting = self._operations.options, self._server.settings
+        has_authentication = has_sasl(options)
         node = Node(
             self._operations,
             self._advertised,
             self.port,
             host=self._host,
             requires_tls=self._server.requires_tls,
+            has_sasl=has_authentication,
         )
         self._service = KafkaService(self._operations, node)
         self._throttling = Throttling(self._service.quotas, self._schedule)
@@ -169,6 +172,14 @@ class KafkaServer:
             noted=None if self._latency is None else self._noted,
             repeated=self._service.repeated if self._before is None else None,
             quotas=self._throttling,
+        )
+        authentication = Authentication(
+            self._operations,
+            dispatcher,
+            seconds=self._reactor.seconds,
+            pause=Schedule(self._reactor).pause,
+            user_of=self._users_by_certificate(),
+            worker=self._worker,
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(
@@ -183,7 +194,16 @@ class KafkaServer:
             request_limit,
             options.kafka_max_requests_in_flight,
             options.kafka_connections_max_idle_millis / 1000,
+            authentication.session if has_authentication else None,
         )
+
+    def _users_by_certificate(self) -> Callable[[Any], str | None]:
+        from mqgateway.gateway.kafka.sasl.authentication import no_user
+        from mqgateway.gateway.kafka.sasl.certificates import CertificateUsers
+
+        if not self._server.verifies_clients:
+            return no_user
+        return CertificateUsers(self._operations.options.kafka_principal_mapping_rules).user_of
 
     def _noted(self, api: str, seconds: float) -> None:
         assert self._latency is not None

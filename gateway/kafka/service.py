@@ -6,6 +6,7 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.acls import AclRequests
 from mqgateway.gateway.kafka.api.client_quotas import ClientQuotaRequests
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.config_resources import ConfigResources
@@ -21,6 +22,7 @@ from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
 from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
+from mqgateway.gateway.kafka.api.sasl import SaslRequests
 from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
 from mqgateway.gateway.kafka.api.share_fetch import ShareFetch
 from mqgateway.gateway.kafka.api.share_group_offsets import ShareGroupOffsetRequests
@@ -32,6 +34,7 @@ from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
 from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
 from mqgateway.gateway.kafka.api.transactions import TransactionRequests
+from mqgateway.gateway.kafka.api.user_credentials import UserCredentials
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
@@ -66,6 +69,9 @@ class KafkaService:
         self.handlers: Handlers = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
+            **AclRequests(operations).handlers(),
+            **SaslRequests().handlers(),
+            **UserCredentials(operations).handlers(),
             **Metadata(operations, topics, node, creation).handlers(),
             **TopicRequests(operations, topics, node, creation, quotas).handlers(),
             **ClientQuotaRequests(operations, quotas.refresh).handlers(),

@@ -8,7 +8,7 @@ shown. Partition p is queue p.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from operator import add
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import kafka_config
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -92,9 +92,9 @@ class Topics:
         return self.find(self._names.get(topic_id, ""))
 
     def admitted(
-        self, call: KafkaCall, use: Use, actions: Sequence[Action], name: str, topic_id: bytes | None = None
+        self, call: KafkaCall, use: Use, operation: Operation, name: str, topic_id: bytes | None = None
     ) -> Admitted | ErrorCode:
-        """Return the topic that a request names, with a permit for one of the actions, or why there is none.
+        """Return the topic that a request names, with a permit for an operation, or why there is none.
 
         Without rights a client does not learn which names exist. Ids cannot be guessed, so that an unknown
         one is reported first. `topic_id` is None if the request names topics by their names.
@@ -104,7 +104,7 @@ class Topics:
             return ErrorCode.UNKNOWN_TOPIC_ID
         try:
             permit = call.admit(
-                use, on_topic(store_name(name) if topic is None else topic.store_name, *actions)
+                use, on_topic(store_name(name) if topic is None else topic.store_name, operation)
             )
         except NotAdmitted:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -109,6 +109,11 @@ class RemotingServer:
         """Return True if plain connections are refused."""
         return self._tls is not None and self._tls.mode == "enforcing"
 
+    @property
+    def verifies_clients(self) -> bool:
+        """Return True if the certificates that clients present are verified."""
+        return self._tls is not None and self._tls.verifies_clients
+
     def connections(self) -> list[OpenConnection]:
         """Return all open connections, including silent ones."""
         now = self._reactor.seconds()

@@ -144,6 +144,14 @@ class ServerTls:
         """True if there is a usable context."""
         return self._context is not None
 
+    @property
+    def verifies_clients(self) -> bool:
+        """True if a client certificate is accepted only if one of the configured authorities issued it."""
+        options = self._options
+        is_asked = _VERIFY_CLIENT[options.tls_server_need_client_auth] != SSL.VERIFY_NONE
+        has_authorities = bool(options.tls_server_trust_cert_path) and not options.tls_test_mode_enable
+        return self.mode != "disabled" and is_asked and options.tls_server_auth_client and has_authorities
+
     def reload(self) -> None:
         """Read the files again; if they have changed and are usable, new connections use them."""
         if self._credentials is not None:

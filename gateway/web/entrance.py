@@ -99,7 +99,15 @@ class Entrance:
         except AccessError as error:
             raise ApiError(403, str(error)) from None
         for need in needs:
-            verdict = decide(caller.user, user, acl, need.resource, need.actions, caller.address)
+            verdict = decide(
+                caller.user,
+                user,
+                acl,
+                need.resource,
+                need.actions,
+                caller.address,
+                everyone=self._access.tables.acl_of_everyone(),
+            )
             if not verdict.is_allowed:
                 raise ApiError(403, verdict.refusal)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access import resources
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.accounts import Permission
 from mqgateway.gateway.access.plain.rules import PlainNeed
 from mqgateway.gateway.access.policies import Action, Resource, ResourceType, group, topic
@@ -98,17 +99,17 @@ def _need(resource: Resource, permission: Permission) -> PlainNeed:
     return PlainNeed(resource, SUB if resource.type is ResourceType.GROUP else permission)
 
 
-def _translated(needs: Iterable[tuple[Resource, tuple[Action, ...]]]) -> list[PlainNeed]:
+def _translated(needs: Iterable[Need]) -> list[PlainNeed]:
     """Convert needs of ACL 2.0 to permissions; version 4 has none for administration."""
     return [
-        PlainNeed(resource, _PERMISSIONS[action])
-        for resource, actions in needs
-        for action in actions
+        PlainNeed(need.resource, _PERMISSIONS[action])
+        for need in needs
+        for action in need.actions
         if action in _PERMISSIONS
     ]
 
 
-def _translating(read: Callable[..., Steps[Sequence[tuple[Resource, tuple[Action, ...]]]]]) -> BodyReader:
+def _translating(read: Callable[..., Steps[Sequence[Need]]]) -> BodyReader:
     def read_translated(body: bytes, options: BrokerOptions) -> Steps[list[PlainNeed]]:
         return _translated((yield from read(body, options)))
 

@@ -132,6 +132,11 @@ class Gate:
         self._check(use)
         return Permit(use, principal.connection, self._broker.clock.millis())
 
+    def authenticate(self, caller: FrontEndCaller) -> None:
+        """Authenticate a client whose connection gets a user by this. Raises `NotAdmitted`."""
+        if self._admission is not None:
+            self._admission.admit(caller, no_rights)
+
     @property
     def has_access_control(self) -> bool:
         """True if principals are authenticated or authorized."""

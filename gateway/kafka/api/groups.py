@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.transaction_access import SHOWING, id_error
@@ -79,10 +79,10 @@ class GroupAccess:
         self._operations = operations
         self._coordinator = coordinator
 
-    def error(self, call: KafkaCall, group_id: str, *actions: Action) -> ErrorCode:
+    def error(self, call: KafkaCall, group_id: str, operation: Operation) -> ErrorCode:
         """Return why a request about a group is refused: rights, role of the broker, groups not read yet."""
         try:
-            call.admit(Use.SEND, on_group(store_group(group_id), *actions))
+            call.admit(Use.SEND, on_group(store_group(group_id), operation))
         except NotAdmitted:
             return ErrorCode.GROUP_AUTHORIZATION_FAILED
         except OperationError:
@@ -149,7 +149,7 @@ class Groups:
     def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
         error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
         if kind == GROUP_KEYS:
-            error = self._access.error(call, key, Action.GET, Action.SUB)
+            error = self._access.error(call, key, Operation.DESCRIBE)
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
@@ -223,7 +223,7 @@ class Groups:
         return left
 
     def _member_error(self, call: KafkaCall, group_id: str) -> ErrorCode:
-        return self._access.error(call, group_id, Action.SUB)
+        return self._access.error(call, group_id, Operation.READ)
 
     # Administrators
 
@@ -241,10 +241,7 @@ class Groups:
             for listed in self._listed()
             if (not states or listed.group_state.lower() in states)
             and (not kinds or listed.group_type in kinds)
-            and (
-                shows_all
-                or self._access.error(call, listed.group_id, Action.GET, Action.SUB) == ErrorCode.NONE
-            )
+            and (shows_all or self._access.error(call, listed.group_id, Operation.DESCRIBE) == ErrorCode.NONE)
         ]
         return ListGroupsResponse(groups=groups)
 
@@ -263,7 +260,7 @@ class Groups:
     def _is_allowed(self, call: KafkaCall) -> bool:
         """Return True if the client may see all groups."""
         try:
-            call.admit(Use.QUERY, on_cluster(self._operations, Action.GET))
+            call.admit(Use.QUERY, on_cluster(self._operations, Operation.DESCRIBE))
         except NotAdmitted:
             return False
         return True
@@ -275,7 +272,7 @@ class Groups:
         return DescribeGroupsResponse(groups=groups)
 
     def _describe(self, call: KafkaCall, group_id: str, asks: bool) -> DescribedGroup:
-        error = self._access.error(call, group_id, Action.GET, Action.SUB)
+        error = self._access.error(call, group_id, Operation.DESCRIBE)
         if error:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.groups.get(group_id)
@@ -309,7 +306,7 @@ class Groups:
         )
 
     def _delete(self, call: KafkaCall, group_id: str) -> Deferred[ErrorCode]:
-        error = self._access.error(call, group_id, Action.DELETE)
+        error = self._access.error(call, group_id, Operation.DELETE)
         if error:
             return succeed(error)
         shares, commits = self._coordinator.shares, self._coordinator.commits

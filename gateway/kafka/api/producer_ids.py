@@ -8,6 +8,7 @@ from typing import Final
 from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -25,7 +26,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_producers_response import (
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_response import InitProducerIdResponse
 from mqgateway.gateway.kafka.ids import new_producer_id
-from mqgateway.gateway.kafka.rights import READING
+from mqgateway.gateway.kafka.rights import READING, admit_one, on_any_topic, on_cluster
 from mqgateway.gateway.kafka.topics import Topic, Topics
 
 INIT_PRODUCER_ID, DESCRIBE_PRODUCERS = 22, 61
@@ -58,7 +59,8 @@ class ProducerIds:
         if (producer_id == NONE) != (epoch == NONE) or producer_id < NONE or epoch < NONE:
             return _refused(ErrorCode.INVALID_REQUEST)
         try:
-            call.admit(Use.SEND)
+            cluster = on_cluster(self._operations, Operation.IDEMPOTENT_WRITE)
+            admit_one(call, Use.SEND, on_any_topic(Operation.WRITE), cluster)
         except NotAdmitted:
             return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:

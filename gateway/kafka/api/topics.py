@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from twisted.internet.defer import Deferred, DeferredList
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -40,13 +40,14 @@ from mqgateway.gateway.kafka.creation import Creation, CreationRejected
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.quotas.enforcement import Mutations, MutationsThrottled, QuotaEnforcement
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
-from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.topics import Topics, store_name
 
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
 STRICT_SINCE = {CREATE_TOPICS: 6, DELETE_TOPICS: 5, CREATE_PARTITIONS: 3}
 """Versions from which on a request beyond the quota of its client is refused (KIP-599)."""
 DEFAULT, TOPIC = 5, 1
 """Sources of a setting: Kafka's default, the topic itself."""
+NOT_AUTHORIZED: Final = "Topic authorization failed."
 
 
 class TopicRequests:
@@ -102,11 +103,12 @@ class TopicRequests:
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
         try:
+            permit = self._creation.admit(call, wanted.name)
             partitions = self._partitions_of(wanted)
             self._creation.check(wanted.name, partitions, configs)
             mutations.use(partitions)
             if not only_check:
-                known.append(self._creation.create(call, wanted.name, partitions, configs))
+                known.append(self._creation.create(permit, wanted.name, partitions, configs))
         except MutationsThrottled:
             return CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
         except CreationRejected as refusal:
@@ -188,7 +190,11 @@ class TopicRequests:
         else:
             topic = self._topics.by_id(wanted.topic_id)
             unknown = ErrorCode.UNKNOWN_TOPIC_ID
-        if topic is None or not shows_topic(call, topic.store_name):
+        known_name = (wanted.name or "") if topic is None else topic.name
+        if (wanted.name is not None or topic is not None) and not shows_topic(call, store_name(known_name)):
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return DeletableTopicResult(wanted.name, wanted.topic_id, code, NOT_AUTHORIZED)
+        if topic is None:
             text = (
                 "This server does not host this topic-partition."
                 if wanted.name is not None
@@ -196,7 +202,7 @@ class TopicRequests:
             )
             return DeletableTopicResult(wanted.name, wanted.topic_id, unknown, text)
         try:
-            permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.DELETE))
+            permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Operation.DELETE))
             mutations.use(topic.partitions)
             self._operations.administration.delete_topic(permit, topic.store_name)
             withdrawn.append(self._operations.administration.withdraw_topic(permit, topic.store_name))
@@ -248,7 +254,7 @@ class TopicRequests:
         if topic is None:
             text = "This server does not host this topic-partition."
             raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.UPDATE))
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Operation.ALTER))
         if wanted.count == topic.partitions:
             text = f"Topic already has {topic.partitions} partition(s)."
             raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import (
     NotAdmitted,
     OldCoordinator,
@@ -40,7 +40,7 @@ from mqgateway.gateway.kafka.codec.messages.write_txn_markers_response import (
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
 from mqgateway.gateway.kafka.errors import error_code
-from mqgateway.gateway.kafka.rights import on_cluster
+from mqgateway.gateway.kafka.rights import admit_one, on_cluster
 from mqgateway.gateway.kafka.topics import Topics
 
 WRITE_MARKERS: Final = 27
@@ -61,7 +61,9 @@ class TransactionMarkers:
     def write(self, call: KafkaCall, request: WriteTxnMarkersRequest) -> Steps[Answer]:
         """Answer WriteTxnMarkers once all markers are durable."""
         try:
-            permit = call.admit(Use.SEND, on_cluster(self._operations, Action.UPDATE))
+            allowed = Operation.ALTER, Operation.CLUSTER_ACTION
+            needs = (on_cluster(self._operations, operation) for operation in allowed)
+            permit = admit_one(call, Use.SEND, *needs)
         except NotAdmitted:
             return _refused(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:

@@ -70,6 +70,8 @@ class Api:
 
 PRODUCE: Final = 0
 FETCH: Final = 1
+SASL_HANDSHAKE: Final = 17
 API_VERSIONS: Final = 18
+SASL_AUTHENTICATE: Final = 36
 APIS: Final = {row[0]: Api(*row) for row in ROWS}
 """The APIs by key."""

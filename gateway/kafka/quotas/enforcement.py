@@ -127,7 +127,7 @@ class QuotaEnforcement:
         return 0 if limit is None else self._usage.record(key, limit, value(), self._now())
 
     def _limit(self, call: KafkaCall, key: str) -> QuotaLimit | None:
-        return self._limits.of_client(key, ANONYMOUS, call.client_id)
+        return self._limits.of_client(key, call.user or ANONYMOUS, call.client_id)
 
 
 class Mutations:

@@ -144,7 +144,10 @@ def decision(console: Console, call: WebCall) -> dict[str, Any]:
     def ask(access: AccessAdministration) -> dict[str, Any]:
         name = query["user"]
         acl = access.acl(name)
-        verdict = decide(name, access.user(name), acl, resource, [action], query["address"])
+        everyone = access.tables.acl_of_everyone()
+        verdict = decide(
+            name, access.user(name), acl, resource, [action], query["address"], everyone=everyone
+        )
         return {
             "isAllowed": verdict.is_allowed,
             "refusal": verdict.refusal,

@@ -32,6 +32,8 @@ def problem(key: str, value: str) -> str:
         ("messageDelayLevel", "1s 5m 2h 1d"),
         ("storeType", "default"),
         ("haMasterAddress", "10.0.0.1:10912"),
+        ("kafkaSaslMechanisms", "PLAIN"),
+        ("kafkaPrincipalMappingRules", "RULE:^CN=(.*?),.*$/$1/L, DEFAULT"),
     ],
 )
 def test_value_that_works_is_taken(key: str, value: str) -> None:
@@ -55,6 +57,10 @@ def test_value_that_works_is_taken(key: str, value: str) -> None:
         ("grpcAdvertisedAddress", "mq.example.com", "mq.example.com:8081"),
         ("kafkaAdvertisedAddress", "mq.example.com", "mq.example.com:9092"),
         ("kafkaAdvertisedAddress", "clients", "clients:9092"),
+        ("kafkaSaslMechanisms", "plain", "PLAIN"),
+        ("kafkaPrincipalMappingRules", "CN", "DEFAULT"),
+        ("kafkaSaslMechanisms", "GSSAPI", "PLAIN"),
+        ("kafkaSaslMechanisms", "", "PLAIN"),
         ("brokerIP1", "10.0.0.1:10911", "10.0.0.1"),
         ("brokerIP1", "http://h", "h"),
         ("brokerName", "a b", "a-b"),

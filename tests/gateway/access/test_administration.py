@@ -12,7 +12,9 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import AccessAdministration
+from mqgateway.gateway.access.bindings import ANY_HOST, Binding
 from mqgateway.gateway.access.errors import AccessError
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -22,12 +24,13 @@ from mqgateway.gateway.access.policies import (
     ResourceType,
     literal,
     parse_resource,
+    read_policies,
     topic,
 )
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User, UserStatus, UserType
 
-CUSTOM, DEFAULT = PolicyType
+CUSTOM, DEFAULT, _ = PolicyType
 NOBODY = ""
 
 
@@ -157,3 +160,52 @@ def test_passwords_are_visible_by_profile_and_user_type() -> None:
     ]
     standard = administration(authorization_profile=AuthorizationProfile.STANDARD)
     assert standard.shows_passwords("alice")
+
+
+def binding(name: str, operation: Operation = Operation.READ, username: str = "alice") -> Binding:
+    return Binding(username, topic(name), ANY_HOST, operation, Decision.ALLOW)
+
+
+def shown(made: AccessAdministration) -> set[Binding]:
+    return {one for found in made.bindings() for one in found}
+
+
+def test_bindings_are_added_shown_and_removed() -> None:
+    made = administration()
+    made.add_bindings("alice", [binding("a"), binding("a", Operation.WRITE)])
+    made.add_bindings("alice", [binding("a"), binding("b")])
+    made.add_bindings("nobody", [binding("a", username="nobody")])
+    of_alice = {binding("a"), binding("a", Operation.WRITE), binding("b")}
+    assert shown(made) == of_alice | {binding("a", username="nobody")}
+    version = made.tables.acls.data_version.counter
+    made.add_bindings("alice", [binding("a")])
+    assert made.remove_bindings("unknown", [binding("a")]) == set()
+    assert made.tables.acls.data_version.counter == version
+    assert made.remove_bindings("alice", of_alice - {binding("b")}) == set()
+    assert shown(made) == {binding("b"), binding("a", username="nobody")}
+    made.remove_bindings("nobody", [binding("a", username="nobody")])
+    assert [acl.username for acl in made.acls()] == ["alice"]
+
+
+def test_bindings_are_copied_and_shown_without_their_user() -> None:
+    made = administration()
+    made.add_bindings("*", [binding("a", username="*")])
+    acl = made.acl("*")
+    assert acl is not None
+    made.update_acl("other", read_policies(acl.info().policies))
+    assert shown(made) == {binding("a", username="*"), binding("a", username="other")}
+    made.delete_acl("other", CUSTOM, topic("a"))
+    assert [acl.username for acl in made.acls()] == ["*"]
+
+
+def test_entries_of_acl_2_are_removed_as_a_whole() -> None:
+    made = administration()
+    made.update_acl("alice", policies("Topic:a"))
+    made.update_acl("alice", policies("Topic:b", kind=DEFAULT, action=Action.UPDATE))
+    updates = {binding("b", Operation.ALTER), binding("b", Operation.ALTER_CONFIGS)}
+    assert shown(made) == {binding("a"), *updates}
+    assert made.remove_bindings("alice", [binding("a"), binding("b", Operation.ALTER)]) == {
+        binding("b", Operation.ALTER)
+    }
+    assert shown(made) == updates
+    assert made.remove_bindings("alice", updates) == set() and made.acls() == []

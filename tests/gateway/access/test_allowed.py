@@ -11,6 +11,7 @@ from mqgateway.gateway.access.policies import Acl
 from mqgateway.gateway.access.users import User
 
 ALICE, ACL = User("alice", "secret"), Acl("alice", {})
+EVERYONE = Acl("*", {})
 HERE = "10.0.0.7"
 
 
@@ -18,7 +19,7 @@ def add(allowed: Allowed, code: int = 310, *seen: str, **fields: str) -> None:
     watched = Watched(fields)
     for name in seen:
         watched.get(name)
-    allowed.add("alice", HERE, code, watched, ALICE, ACL)
+    allowed.add("alice", HERE, code, watched, ALICE, (ACL, EVERYONE))
 
 
 def knows(
@@ -29,9 +30,10 @@ def knows(
     ip: str = HERE,
     user: User | None = ALICE,
     acl: Acl | None = ACL,
+    everyone: Acl | None = EVERYONE,
     **fields: str,
 ) -> bool:
-    return allowed.knows(who, ip, code, fields, user, acl)
+    return allowed.knows(who, ip, code, fields, user, (acl, everyone))
 
 
 def test_only_what_was_added_is_known() -> None:
@@ -53,6 +55,7 @@ def test_other_objects_are_other_users_and_policies() -> None:
     assert not knows(allowed, acl=Acl("alice", {}), b="t")
     assert not knows(allowed, user=None, b="t")
     assert not knows(allowed, acl=None, b="t")
+    assert not knows(allowed, everyone=None, b="t")
 
 
 def test_fields_count_whether_they_are_there_or_not() -> None:
@@ -83,7 +86,7 @@ def test_a_field_that_is_asked_for_was_looked_at() -> None:
 def test_nothing_is_kept_where_all_fields_were_looked_at(look: Callable[[Watched], object]) -> None:
     allowed, watched = Allowed(), Watched({"b": "t"})
     assert look(watched)
-    allowed.add("alice", HERE, 310, watched, ALICE, ACL)
+    allowed.add("alice", HERE, 310, watched, ALICE, (ACL, EVERYONE))
     assert len(allowed) == 0 and not knows(allowed, b="t", more="x")
 
 

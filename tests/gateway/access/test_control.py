@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -395,6 +396,21 @@ def test_front_end_throttles_wrong_signatures() -> None:
     assert PAUSES and max(seconds for seconds, _ in PAUSES) <= WAIT_MAX_MILLIS / 1000
     PAUSES.clear()
     admitted(made, caller())
+    assert not PAUSES
+
+
+def test_front_end_caller_with_a_session_needs_its_user_but_no_proof() -> None:
+    made, needed = control(), Need(topic("ta"), (Action.PUB,))
+    PAUSES.clear()
+
+    def of(name: str, needed: Need) -> str:
+        return admitted(made, replace(caller(name, "x"), has_session=True), needed)
+
+    assert of("alice", needed) == ""
+    assert "no matched policies" in of("alice", Need(topic("tb"), (Action.PUB,)))
+    assert (of("dis", needed), of("zed", needed)) == ("User:dis is disabled.", "User:zed is not found.")
+    for _ in range(AT_ONCE + 1):
+        of("zed", needed)
     assert not PAUSES
 
 

@@ -9,13 +9,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mqgateway.gateway.access.administration import AccessAdministration
+from mqgateway.gateway.access.bindings import ANY_HOST, EVERYONE, Binding
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
     Policy,
     PolicyEntry,
     PolicyType,
+    ResourcePattern,
     parse_resource,
+    topic,
 )
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserStatus, UserType
@@ -47,6 +51,9 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         users.create_user("", "dis", "d", None, UserStatus.DISABLE)
         entries = [entry("Topic:t*", ALLOW, "127.0.0.1", "10.0.0.0/8"), entry("Topic:tx", DENY)]
         users.update_acl("alice", {PolicyType.CUSTOM: Policy(entries)})
+        prefix = topic("k")._replace(pattern=ResourcePattern.PREFIXED)
+        users.add_bindings("bob", [Binding("bob", prefix, ANY_HOST, Operation.WRITE, ALLOW)])
+        users.add_bindings(EVERYONE, [Binding(EVERYONE, topic("ka"), ANY_HOST, Operation.WRITE, DENY)])
         cluster.broker.access = users
         yield
 
@@ -73,6 +80,14 @@ def check(user: str, action: str, resource: str, *more: str) -> Result:
             3,
             "User:alice has no permission to access Topic:tx from 127.0.0.1, the decision is deny. "
             "(Custom policy: Deny Pub on Topic:tx)",
+        ),
+        ("bob", "Topic:kb", 0, "allowed (Kafka policy: Allow Write on Topic:k*)"),
+        (
+            "bob",
+            "Topic:ka",
+            3,
+            "User:bob has no permission to access Topic:ka from 127.0.0.1, the decision is deny. "
+            "(Kafka policy: Deny Write on Topic:ka)",
         ),
         (
             "bob",

@@ -46,6 +46,15 @@ def test_listener_that_requires_tls_is_ssl() -> None:
     assert (one.listener, one.advertised_listener(call)) == ("SSL://:9092", "SSL://10.0.0.1:9092")
 
 
+def test_listener_of_a_broker_that_authenticates_is_sasl() -> None:
+    operations: Any = Options()
+    listeners = [
+        Node(operations, "10.0.0.1", 9092, requires_tls=requires_tls, has_sasl=True).listener
+        for requires_tls in (False, True)
+    ]
+    assert listeners == ["SASL_PLAINTEXT://:9092", "SASL_SSL://:9092"]
+
+
 def test_advertised_listener_has_the_address_that_clients_are_given() -> None:
     one, call = node(kafka_advertised_address="[::1]:9093")
     assert one.advertised_listener(call) == "PLAINTEXT://[::1]:9093"

@@ -5,24 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.gateway.access.needs import Need
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.access.policies import Action, group, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Use
-from mqgateway.gateway.kafka.rights import group_bits, on_group, on_topic, shows_topic, topic_bits
+from mqgateway.gateway.kafka.rights import (
+    group_bits,
+    on_group,
+    on_topic,
+    on_transactional_id,
+    shows_topic,
+    topic_bits,
+)
 
 READ, WRITE, DELETE, DESCRIBE, DESCRIBE_CONFIGS = 3, 4, 6, 8, 10
 
 
 class Allowed:
-    """A call of a client that is allowed some actions."""
+    """A call of a client that is allowed some operations."""
 
-    def __init__(self, *actions: Action) -> None:
-        self._actions = actions
+    def __init__(self, *operations: Operation) -> None:
+        self._operations = operations
 
     def admit(self, use: Use, *needs: Need) -> None:
-        """Raises `NotAdmitted` unless each need has an allowed action."""
-        for need in needs:
-            if not set(need.actions) & set(self._actions):
-                raise NotAdmitted("no")
+        """Raises `NotAdmitted` unless each need has an allowed operation."""
+        if not all(need.operation in self._operations for need in needs):
+            raise NotAdmitted("no")
 
 
 def bits(*operations: int) -> int:
@@ -30,24 +37,24 @@ def bits(*operations: int) -> int:
     return sum(1 << operation for operation in operations)
 
 
-def test_actions_become_the_operations_of_kafka() -> None:
-    reader: Any = Allowed(Action.SUB)
-    assert topic_bits(reader, "a") == bits(READ)
-    assert group_bits(reader, "g") == bits(READ)
-    viewer: Any = Allowed(Action.GET, Action.DELETE)
+def test_allowed_operations_are_bits() -> None:
+    reader: Any = Allowed(Operation.READ)
+    assert topic_bits(reader, "a") == group_bits(reader, "g") == bits(READ)
+    viewer: Any = Allowed(Operation.DESCRIBE, Operation.DELETE, Operation.DESCRIBE_CONFIGS)
     assert topic_bits(viewer, "a") == group_bits(viewer, "g") == bits(DELETE, DESCRIBE, DESCRIBE_CONFIGS)
-    writer: Any = Allowed(Action.PUB)
+    writer: Any = Allowed(Operation.WRITE)
     assert topic_bits(writer, "a") == bits(WRITE) and group_bits(writer, "g") == 0
 
 
-def test_a_client_that_may_read_or_write_a_topic_sees_it() -> None:
-    for action in (Action.GET, Action.SUB, Action.PUB):
-        call: Any = Allowed(action)
-        assert shows_topic(call, "a")
-    stranger: Any = Allowed(Action.CREATE)
+def test_a_client_that_may_describe_a_topic_sees_it() -> None:
+    viewer: Any = Allowed(Operation.DESCRIBE)
+    assert shows_topic(viewer, "a")
+    stranger: Any = Allowed(Operation.CREATE)
     assert not shows_topic(stranger, "a")
 
 
-def test_needs_name_their_resource() -> None:
-    assert on_topic("a", Action.PUB) == Need(topic("a"), (Action.PUB,))
-    assert on_group("g", Action.SUB) == Need(group("g"), (Action.SUB,))
+def test_needs_name_their_resource_and_the_actions_that_allow_the_operation() -> None:
+    assert on_topic("a", Operation.WRITE) == Need(topic("a"), (Action.PUB,), Operation.WRITE)
+    assert on_group("g", Operation.READ) == Need(group("g"), (Action.SUB,), Operation.READ)
+    need = on_transactional_id("my.id", Operation.WRITE)
+    assert str(need.resource) == "TransactionalId:my%2Eid"

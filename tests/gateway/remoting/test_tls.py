@@ -232,6 +232,23 @@ def test_server_certificate_is_verified_by_options(checks: bool, trusts: bool, s
     assert Handshake(server, ours).succeeded is succeeds
 
 
+@pytest.mark.parametrize(
+    ("need", "checked", "has_authorities", "verifies"),
+    [
+        ("require", True, True, True),
+        ("optional", True, True, True),
+        ("none", True, True, False),
+        ("require", False, True, False),
+        ("require", True, False, False),
+    ],
+)
+def test_certificates_of_clients_are_verified_if_all_options_say_so(
+    need: str, checked: bool, has_authorities: bool, verifies: bool
+) -> None:
+    trusted = identity("friend")[1] if has_authorities else None
+    assert mutual(need, checked, trusted).verifies_clients is verifies
+
+
 def test_client_with_unusable_files_raises() -> None:
     options = TlsOptions(tls_test_mode_enable=False, tls_client_trust_cert_path="nowhere")
     with pytest.raises(FileNotFoundError):

@@ -73,6 +73,15 @@ def test_admit_of_an_unknown_user_ends_before_other_checks() -> None:
     assert scene.steps == ["admit mallory []"]
 
 
+def test_authenticate_checks_the_user_alone() -> None:
+    scene = Scene(has_lease=True)
+    scene.gate.authenticate(FrontEndCaller("alice", str.isascii, "10.0.0.1:1", "Request"))
+    with pytest.raises(NotAdmitted, match="unknown user"):
+        scene.gate.authenticate(FrontEndCaller("bob", str.isascii, "10.0.0.1:1", "Request"))
+    assert scene.steps == ["admit alice []", "admit bob []"]
+    Gate(scene.memory.broker).authenticate(FrontEndCaller("bob", str.isascii, "10.0.0.1:1", "Request"))
+
+
 def test_admit_of_an_authenticated_principal_skips_access_control() -> None:
     scene = Scene()
     peer = FakePeer()

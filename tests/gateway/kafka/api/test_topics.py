@@ -177,6 +177,8 @@ def test_with_access_control_nothing_is_created_or_deleted() -> None:
         scene.server.create_topic("a")
         assert created(client, CreatableTopic("b", 1, 1)).error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         [gone] = client.ask(DeleteTopicsRequest([DeleteTopicState("a")])).responses
-        assert gone.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert gone.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        [gone] = client.ask(DeleteTopicsRequest([DeleteTopicState("unknown")])).responses
+        assert gone.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         [more] = client.ask(CreatePartitionsRequest([CreatePartitionsTopic("a", 20)])).results
         assert more.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -1,9 +1,9 @@
-"""Rights on transactional ids, by RocketMQ's policies."""
+"""Rights on transactional ids."""
 
 import pytest
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.kafka.api.transaction_access import PRODUCING, SHOWING, id_error
 from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -12,24 +12,24 @@ from tests.gateway.kafka.test_coordination import become
 from tests.support.gateway.kafka.broker import KafkaBroker
 
 
-def error(kafka: KafkaBroker, actions: tuple[Action, ...]) -> E:
+def error(kafka: KafkaBroker, operation: Operation) -> E:
     """Return the error of a request about the id `my.id`."""
     header = RequestHeader(22, 5, 1, "tester")
     call = KafkaCall(header, kafka.peer, Address("10.0.0.1", 9092), kafka.operations)
-    return id_error(call, "my.id", actions)
+    return id_error(call, "my.id", operation)
 
 
 @pytest.mark.parametrize(
     ("denied", "expected"),
     [
         ((), (E.NONE, E.NONE)),
-        ((Action.PUB,), (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.NONE)),
-        ((Action.PUB, Action.GET), (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,) * 2),
+        ((Operation.WRITE,), (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, E.NONE)),
+        ((Operation.WRITE, Operation.DESCRIBE), (E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,) * 2),
     ],
 )
-def test_producers_need_pub_on_the_group_of_the_id(denied: tuple[Action, ...], expected: tuple[E, E]) -> None:
+def test_producers_need_write_on_the_id(denied: tuple[Operation, ...], expected: tuple[E, E]) -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied |= {("my%2Eid", action) for action in denied}
+    kafka.rights.denied |= {("my%2Eid", operation) for operation in denied}
     assert (error(kafka, PRODUCING), error(kafka, SHOWING)) == expected
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mqgateway.engine.record_batches.reader import Reader
+from mqgateway.gateway.access.tables import UserTable
+from mqgateway.gateway.access.users import User
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS
 from mqgateway.gateway.kafka.codec.headers import (
@@ -16,6 +18,8 @@ from mqgateway.gateway.kafka.codec.headers import (
     response_header_version,
     write_request_header,
 )
+from mqgateway.gateway.kafka.codec.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from mqgateway.gateway.kafka.codec.messages.sasl_handshake_request import SaslHandshakeRequest
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.connection import KafkaConnection
@@ -25,6 +29,8 @@ from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.testing.hands import Hands
 
 SIZE = struct.Struct(">i")
+GUEST = "guest"
+PASSWORD = "guest-secret"
 
 
 class KafkaClient:
@@ -97,6 +103,11 @@ class KafkaClient:
         assert frames, "no answer"
         return self.decoded(request, frames[0], version)
 
+    def log_in(self, user: str, password: str) -> Any:
+        """Authenticate the connection by PLAIN; return the last answer."""
+        self.ask(SaslHandshakeRequest("PLAIN"))
+        return self.ask(SaslAuthenticateRequest(f"\0{user}\0{password}".encode()))
+
 
 class KafkaScene:
     """A test server with Kafka's port."""
@@ -106,9 +117,29 @@ class KafkaScene:
         self.server = hands.server
         self.port = int(hands.server.endpoint("kafka").rpartition(":")[2])
 
-    def client(self, client_id: str = "tests") -> KafkaClient:
-        """Return a client that is connected."""
+    def client(self, client_id: str = "tests", user: str = GUEST) -> KafkaClient:
+        """Return a client that is connected, and authenticated if the server demands it.
+
+        A user that does not exist is made, without rights.
+        """
+        client = self.stranger(client_id)
+        if self.operations.options.authentication_enabled:
+            users = self.users
+            if user not in users:
+                users.put(User(user, PASSWORD))
+            client.log_in(user, PASSWORD)
+        return client
+
+    def stranger(self, client_id: str = "tests") -> KafkaClient:
+        """Return a client that is connected, and not authenticated."""
         return KafkaClient(self.hands.loop, self.port, client_id)
+
+    @property
+    def users(self) -> UserTable:
+        """The users of a server with access control."""
+        access = self.operations.access
+        assert access is not None
+        return access.tables.users
 
     @property
     def operations(self) -> Operations:

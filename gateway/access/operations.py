@@ -1,0 +1,46 @@
+"""Kafka's operations on resources, and which of them imply others.
+
+Standard: `AclOperation`, `StandardAuthorizerData`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+
+class Operation(StrEnum):
+    """Operation on a resource, by the word for it in an entry of a policy."""
+
+    ALL = "All"
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DELETE = "Delete"
+    ALTER = "Alter"
+    DESCRIBE = "Describe"
+    CLUSTER_ACTION = "ClusterAction"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    ALTER_CONFIGS = "AlterConfigs"
+    IDEMPOTENT_WRITE = "IdempotentWrite"
+    CREATE_TOKENS = "CreateTokens"
+    DESCRIBE_TOKENS = "DescribeTokens"
+    TWO_PHASE_COMMIT = "TwoPhaseCommit"
+
+
+_IMPLYING: Final[Mapping[Operation, frozenset[Operation]]] = {
+    Operation.DESCRIBE: frozenset({Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
+}
+
+
+def allows(operations: Iterable[Operation], operation: Operation) -> bool:
+    """Return True if a binding that allows `operations` allows this one: it names or implies it."""
+    implying = _IMPLYING.get(operation, frozenset())
+    return any(one is operation or one is Operation.ALL or one in implying for one in operations)
+
+
+def denies(operations: Iterable[Operation], operation: Operation) -> bool:
+    """Return True if a binding that denies `operations` denies this one: only one that names it does."""
+    return any(one is operation or one is Operation.ALL for one in operations)

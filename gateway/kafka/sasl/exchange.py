@@ -1,0 +1,63 @@
+"""The interface of mechanisms: tokens of a client in, tokens for the client out, in the end its user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.gateway.access.callers import FrontEndCaller
+
+Authenticate = Callable[[FrontEndCaller], None]
+"""Function that checks a caller's proof against its user. Raises `NotAdmitted`."""
+
+
+class Identity(NamedTuple):
+    """The outcome of an exchange: a user, and when its credentials expire (wall time, ms; None for never)."""
+
+    user: str
+    expires_at: int | None = None
+
+
+class Step(NamedTuple):
+    """The token that answers a client's. `identity` is there once the exchange is complete."""
+
+    token: bytes
+    identity: Identity | None = None
+
+
+class AuthenticationFailed(Exception):
+    """A failed exchange.
+
+    `text` is for the client; None stands for the text that does not say why. The refusal is sent when `until`
+    fires, if given.
+    """
+
+    def __init__(self, text: str | None = None, until: Deferred[None] | None = None) -> None:
+        super().__init__(text or "invalid credentials")
+        self.text = text
+        self.until = until
+
+
+class Exchange(Protocol):
+    """One authentication by a mechanism."""
+
+    def evaluate(self, token: bytes) -> Deferred[Step]:
+        """Evaluate a client's token; fails with `AuthenticationFailed`."""
+        ...
+
+
+class Client(NamedTuple):
+    """The client of an exchange: its address, `ip:port`, and the request by which it authenticates itself."""
+
+    address: str
+    request: str
+
+    def claims(self, user: str, proof: Callable[[str], bool]) -> FrontEndCaller:
+        """Return the claim to be a user whose password the proof accepts."""
+        return FrontEndCaller(user, proof, self.address, self.request)
+
+
+Mechanism = Callable[[Client], Exchange]
+"""Function that begins an exchange."""
