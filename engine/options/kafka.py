@@ -148,6 +148,17 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
     )
+    kafka_dead_letter_topic_prefix: str = option(
+        "dlq.",
+        "Prefix that the names of dead letter topics of share groups must have "
+        "(`errors.deadletterqueue.topic.name.prefix`). Empty: any name.",
+        ours=True,
+    )
+    kafka_dead_letter_topic_auto_create: bool = option(
+        False,
+        "Make a dead letter topic that does not exist (`errors.deadletterqueue.auto.create.topics.enable`).",
+        ours=True,
+    )
     kafka_client_telemetry: bool = option(
         False,
         "Receive the metrics that Kafka clients push, as client-metrics resources ask for (KIP-714). They "

@@ -15,6 +15,7 @@ PREFIX: Final = "kafka."
 MAX_MESSAGE_BYTES: Final = "max.message.bytes"
 MIN_IN_SYNC: Final = "min.insync.replicas"
 REMOTE_STORAGE: Final = "remote.storage.enable"
+DEAD_LETTERS: Final = "errors.deadletterqueue.group.enable"
 REPLICA: Final = r"\d+:\d+"
 """Expression of a partition and a broker."""
 LONG_MAX: Final = 2**63 - 1
@@ -77,9 +78,7 @@ _ROWS: Final = (
     ),
     KafkaConfig("compression.zstd.level", INT, "3", "Level of zstd if the broker compresses.", -131072, 22),
     KafkaConfig("delete.retention.ms", LONG, "86400000", "Time that tombstones are kept."),
-    KafkaConfig(
-        "errors.deadletterqueue.group.enable", BOOLEAN, "false", "Whether share groups may dead-letter to it."
-    ),
+    KafkaConfig(DEAD_LETTERS, BOOLEAN, "false", "Whether share groups may dead-letter to it."),
     KafkaConfig("file.delete.delay.ms", LONG, "60000", "Time before a file is deleted."),
     KafkaConfig("flush.messages", LONG, str(LONG_MAX), "Messages between two syncs.", 1),
     KafkaConfig("flush.ms", LONG, str(LONG_MAX), "Time between two syncs."),

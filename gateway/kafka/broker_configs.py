@@ -18,12 +18,14 @@ from mqgateway.engine.tables.kafka_configs import (
     MIN_IN_SYNC,
     STRING,
 )
+from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api.fetch import BYTES_MAX
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
-from mqgateway.gateway.kafka.group_settings import CONSUMER_DEFAULTS
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.share_partitions import settings as share_partitions
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
 from mqgateway.gateway.kafka.transactions.settings import TxnSettings
 
@@ -53,21 +55,19 @@ _ROWS: Final = {
     "connections.max.idle.ms": BrokerConfig(LONG, "600000", "Time until an idle connection is closed."),
     "default.replication.factor": BrokerConfig(INT, "1", "Replicas of a new topic."),
     "delete.topic.enable": BrokerConfig(BOOLEAN, "true", "Whether topics can be deleted."),
-    "fetch.max.bytes": BrokerConfig(INT, "57671680", "Maximum size of the records in one answer, in bytes."),
-    "group.consumer.assignment.interval.ms": BrokerConfig(
-        INT, "1000", "Shortest time between two assignments of a consumer group."
+    "errors.deadletterqueue.auto.create.topics.enable": BrokerConfig(
+        BOOLEAN, "false", "Create a dead letter topic that does not exist."
     ),
+    "errors.deadletterqueue.topic.name.prefix": BrokerConfig(
+        STRING, "dlq.", "Prefix of the names of dead letter topics."
+    ),
+    "fetch.max.bytes": BrokerConfig(INT, "57671680", "Maximum size of the records in one answer, in bytes."),
     "group.consumer.assignors": BrokerConfig(
         LIST, "uniform,range", "Assignors of consumer groups; the first one is the default."
     ),
-    "group.consumer.heartbeat.interval.ms": BrokerConfig(
-        INT, "5000", "Time between two heartbeats of a member of a consumer group."
-    ),
+    "group.consumer.max.size": BrokerConfig(INT, "2147483647", "Most members of a consumer group."),
     "group.consumer.migration.policy": BrokerConfig(
         STRING, "bidirectional", "Whether groups with members change their protocol."
-    ),
-    "group.consumer.session.timeout.ms": BrokerConfig(
-        INT, "45000", "Time without heartbeats until a member leaves its consumer group."
     ),
     "group.coordinator.rebalance.protocols": BrokerConfig(
         LIST, "classic,consumer,streams", "Protocols of groups."
@@ -76,6 +76,9 @@ _ROWS: Final = {
     "group.max.session.timeout.ms": BrokerConfig(INT, "1800000", "Longest session of a member."),
     "group.max.size": BrokerConfig(INT, "2147483647", "Most members of a group."),
     "group.min.session.timeout.ms": BrokerConfig(INT, "6000", "Shortest session of a member."),
+    "group.share.assignors": BrokerConfig(LIST, "simple", "Assignors of share groups."),
+    "group.share.max.share.sessions": BrokerConfig(INT, "2000", "Most share sessions."),
+    "group.share.max.size": BrokerConfig(INT, "200", "Most members of a share group."),
     "listeners": BrokerConfig(LIST, "PLAINTEXT://:9092", "Addresses on which the broker listens."),
     "log.cleaner.dedupe.buffer.size": BrokerConfig(
         LONG, "134217728", "Memory for keys of compactions, in bytes."
@@ -127,7 +130,21 @@ _OF_TOPICS: Final = {
 }
 """Settings that have the defaults of topics; they cannot be changed here."""
 
-BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _ROWS).items()))
+
+def _of_groups() -> dict[str, BrokerConfig]:
+    """Return the settings that have the defaults and the limits of groups; they cannot be changed here."""
+    found: dict[str, BrokerConfig] = {}
+    for config, low, high in KAFKA_GROUP_CONFIGS.values():
+        if config.synonym:
+            kind, _, name = config.name.partition(".")
+            found[config.synonym] = BrokerConfig(config.kind, config.default, config.meaning)
+            for limit, value in (("min", low), ("max", high)):
+                meaning = f"The {limit}imum of {config.name} of a group."
+                found[f"group.{kind}.{limit}.{name}"] = BrokerConfig(config.kind, str(value), meaning)
+    return found
+
+
+BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _of_groups() | _ROWS).items()))
 """The settings by name."""
 
 
@@ -140,16 +157,20 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,
         "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
+        "errors.deadletterqueue.auto.create.topics.enable": str(
+            options.kafka_dead_letter_topic_auto_create
+        ).lower(),
+        "errors.deadletterqueue.topic.name.prefix": options.kafka_dead_letter_topic_prefix,
         "fetch.max.bytes": BYTES_MAX,
-        "group.consumer.assignment.interval.ms": CONSUMER_DEFAULTS.assignment_interval,
-        "group.consumer.heartbeat.interval.ms": CONSUMER_DEFAULTS.heartbeat_interval,
+        "group.consumer.max.size": options.kafka_group_max_size,
         "group.consumer.migration.policy": "disabled",
-        "group.consumer.session.timeout.ms": CONSUMER_DEFAULTS.session_timeout,
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.initial.rebalance.delay.ms": options.kafka_group_initial_rebalance_delay_millis,
         "group.max.session.timeout.ms": options.kafka_group_max_session_timeout_millis,
         "group.max.size": options.kafka_group_max_size,
         "group.min.session.timeout.ms": options.kafka_group_min_session_timeout_millis,
+        "group.share.max.share.sessions": share_partitions.SESSIONS_MAX,
+        "group.share.max.size": GroupSettings().share_max_size,
         "listeners": node.listener,
         "log.cleaner.dedupe.buffer.size": store.max_offset_map_size,
         "log.cleaner.enable": str(store.enable_compaction).lower(),

@@ -12,15 +12,13 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
-from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
-from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
+from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
 from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.group_settings import StoredSettings
 from mqgateway.gateway.kafka.group_topics import GroupTopics
 from mqgateway.gateway.kafka.topics import Topics
 
 MINUTE = 60 * 1000
-HOUR = 60 * MINUTE
 
 
 def group_settings(options: BrokerOptions) -> GroupSettings:
@@ -35,24 +33,21 @@ def group_settings(options: BrokerOptions) -> GroupSettings:
     )
 
 
-def _groups_log(operations: Operations) -> RecordsLog:
-    queue = CoordinatorQueue(operations, KAFKA_OFFSETS_TOPIC)
-    return CoordinatorTopic(queue, operations.clock.millis, "groups and offsets")
-
-
 class Coordination:
     """The coordinator of groups of one broker."""
 
     def __init__(self, operations: Operations, topics: Topics, records: RecordsLog | None = None) -> None:
-        options, settings = operations.store_options, StoredSettings(operations)
+        settings = StoredSettings(operations)
         self.coordinator = Coordinator(
             group_settings(operations.options),
             operations.clock,
-            _groups_log(operations) if records is None else records,
+            coordinator_log(operations, KAFKA_OFFSETS_TOPIC, "groups and offsets")
+            if records is None
+            else records,
             BrokerOffsets(operations, topics),
             GroupTopics(operations, topics),
             new_id=lambda: str(uuid.uuid4()),
-            retention=lambda: options.file_reserved_time * HOUR,
+            retention=log_retention(operations),
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),
             consumer_settings=settings.consumer,
             share_settings=settings.share,

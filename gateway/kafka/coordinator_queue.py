@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, maybeDeferred
 
@@ -16,7 +16,7 @@ from mqgateway.gateway.broker.operations import (
     Reason,
     Use,
 )
-from mqgateway.gateway.kafka.coordinator_topic import NotReadable, Span
+from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic, NotReadable, Span
 from mqgateway.gateway.kafka.creation import new_topic
 from mqgateway.gateway.runtime.outcomes import then
 
@@ -29,6 +29,7 @@ RELEASED_TOGETHER = 1000
 """Records that are released together, as each release writes a record to the log."""
 READ_BYTES = 512 * 1024
 """Bytes that are read at a time."""
+HOUR = 3600 * 1000
 
 
 class CoordinatorQueue:
@@ -92,3 +93,13 @@ class CoordinatorQueue:
 
 def _base_offset(appended: Appended) -> int:
     return appended.base_offset
+
+
+def coordinator_log(operations: Operations, topic: str, subject: str) -> CoordinatorTopic:
+    """Return the log of a coordinator in a topic. `subject` says what its records are about."""
+    return CoordinatorTopic(CoordinatorQueue(operations, topic), operations.clock.millis, subject)
+
+
+def log_retention(operations: Operations) -> Callable[[], int]:
+    """Return a function that returns for how long the log keeps its records, ms."""
+    return lambda: operations.store_options.file_reserved_time * HOUR

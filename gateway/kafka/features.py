@@ -40,7 +40,7 @@ class Feature(NamedTuple):
 FEATURES: Final = {
     "group.version": Feature(0, 1, 1),  # consumer groups of KIP-848
     "metadata.version": Feature(7, 33, 33),  # that of 4.4, and the oldest that its clients accept
-    "share.version": Feature(0, 1, 1),  # share groups of KIP-932, without dead letters (KIP-1191)
+    "share.version": Feature(0, 2, 2),  # share groups (KIP-932) with dead letters (KIP-1191)
     "transaction.version": Feature(0, 2, 2),  # each transaction has an epoch of its own (KIP-890)
 }
 """The features by name, in the order of their names."""

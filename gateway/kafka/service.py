@@ -63,7 +63,7 @@ class KafkaService:
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
         self._shares = shares = ShareCoordination(operations, topics, coordinator)
-        sharing = ShareRequests(shares.table, shares.settings, access, topics, operations.clock)
+        sharing = ShareRequests(shares.table, shares.settings, access, topics)
         requests = TransactionRequests(operations, transactions, access, topics)
         self._telemetry = TelemetryRequests(operations)
         self.handlers: Handlers = {

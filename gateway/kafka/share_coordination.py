@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -18,10 +19,11 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
-from mqgateway.gateway.kafka.coordinator_queue import CoordinatorQueue
-from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
+from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
+from mqgateway.gateway.kafka.dead_letters import DeadLetterWriter
 from mqgateway.gateway.kafka.share_groups.partitions import SharePartitionOffset
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
+from mqgateway.gateway.kafka.share_partitions.dead_letters import DeadLetters
 from mqgateway.gateway.kafka.share_partitions.partition import SharePartition
 from mqgateway.gateway.kafka.share_partitions.records import LEADER_EPOCH, ShareKey
 from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey
@@ -31,7 +33,6 @@ from mqgateway.gateway.kafka.topics import Topic, Topics
 
 log = logging.getLogger(__name__)
 
-HOUR: Final = 3600 * 1000
 _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d+))?S)?)?")
 _PART_SECONDS: Final = (86400, 3600, 60, 1)
 _NOT_LOADED: Final = NotWritten(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "share partitions are being read")
@@ -50,17 +51,19 @@ class ShareCoordination:
         coordinator: Coordinator,
         records: RecordsLog | None = None,
     ) -> None:
-        options = operations.store_options
         self._operations = operations
         self._clock = operations.clock
         self._topics = topics
         self._coordinator = coordinator
         self._searches: dict[ShareKey, Deferred[None]] = {}
+        self._dead_letters = DeadLetterWriter(operations, topics, self.settings)
         self.table = ShareTable(
             operations.clock,
-            _share_log(operations) if records is None else records,
+            coordinator_log(operations, KAFKA_SHARE_TOPIC, "share partitions")
+            if records is None
+            else records,
             self,
-            retention=lambda: options.file_reserved_time * HOUR,
+            retention=log_retention(operations),
         )
         self._coordinated = Coordinated(operations, self.table)
         coordinator.shares.attach(self)
@@ -69,6 +72,7 @@ class ShareCoordination:
     def tick(self) -> None:
         """Do what is due."""
         self._coordinated.tick()
+        self._dead_letters.tick()
         self.table.waiters.run(elapsed_millis(self._clock))
 
     def settings(self, group: str) -> ShareGroupSettings:
@@ -80,6 +84,10 @@ class ShareCoordination:
         coordinator = self._coordinator
         has_no_group = coordinator.is_loaded and not coordinator.shares.is_share_group(key.group)
         return has_no_group or self._topics.by_id(key.topic_id) is None
+
+    def write_dead_letters(self, key: ShareKey, letters: Sequence[DeadLetters]) -> Deferred[None]:
+        """See `ShareGroupSource`."""
+        return self._dead_letters.write(key, letters)
 
     # The states of share groups
 
@@ -159,8 +167,3 @@ def duration_millis(text: str) -> int:
     *parts, fraction = found.groups()
     seconds = sum(int(part or 0) * size for part, size in zip(parts, _PART_SECONDS, strict=True))
     return seconds * 1000 + int((fraction or "0").ljust(3, "0")[:3])
-
-
-def _share_log(operations: Operations) -> RecordsLog:
-    queue = CoordinatorQueue(operations, KAFKA_SHARE_TOPIC)
-    return CoordinatorTopic(queue, operations.clock.millis, "share partitions")

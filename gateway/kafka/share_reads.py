@@ -237,7 +237,7 @@ class _ShareRead:
         except CodecError:
             self._outcome[key] = SharedRecords(ErrorCode.CORRUPT_MESSAGE)
             return 0
-        deadline = elapsed_millis(self._reads.clock) + settings.record_lock_duration
+        deadline = self._reads.table.lock_deadline(settings)
         is_exact = wish.is_exact or not self._places[key].keeps_batches  # else batches were built just now
         acquisition = Acquisition(wish.member, records, wish.batch_size, is_exact, deadline)
         acquired = state.acquire(acquisition, offset, spans, settings)

@@ -23,8 +23,7 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
-from mqgateway.gateway.kafka.coordinator_queue import QUEUE, CoordinatorQueue
-from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic
+from mqgateway.gateway.kafka.coordinator_queue import QUEUE, coordinator_log, log_retention
 from mqgateway.gateway.kafka.ids import new_producer_id
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
@@ -35,7 +34,6 @@ from mqgateway.gateway.kafka.verification import NotVerified
 
 log = logging.getLogger(__name__)
 
-HOUR: Final = 3600 * 1000
 OFFSETS_PARTITION: Final = TopicPartition(KAFKA_OFFSETS_TOPIC, QUEUE)
 """The partition that stands for offsets of a transaction, whatever their group."""
 COORDINATOR_EPOCH: Final = 0
@@ -82,17 +80,18 @@ class TransactionCoordination:
     def __init__(
         self, operations: Operations, topics: Topics, groups: Coordinator, records: RecordsLog | None = None
     ) -> None:
-        options = operations.store_options
         self._groups = groups
         self._has_dropped = False
         self.markers = BrokerMarkers(operations, topics, groups.transactional)
         self.coordinator = TxnCoordinator(
             TxnSettings(),
             operations.clock,
-            _transactions_log(operations) if records is None else records,
+            coordinator_log(operations, KAFKA_TRANSACTIONS_TOPIC, "transactional ids")
+            if records is None
+            else records,
             self.markers,
             new_id=new_producer_id,
-            retention=lambda: options.file_reserved_time * HOUR,
+            retention=log_retention(operations),
             run_steps=lambda steps: operations.runner.run("markers of Kafka transactions", steps),
         )
         self._coordinated = Coordinated(operations, self.coordinator)
@@ -141,11 +140,6 @@ class TransactionCoordination:
         except TxnRefused as error:
             return fail(error)
         return succeed(None)
-
-
-def _transactions_log(operations: Operations) -> RecordsLog:
-    queue = CoordinatorQueue(operations, KAFKA_TRANSACTIONS_TOPIC)
-    return CoordinatorTopic(queue, operations.clock.millis, "transactional ids")
 
 
 def _not_verified(failure: Failure) -> None:

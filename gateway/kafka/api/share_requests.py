@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, Protocol
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
-from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import Use
@@ -91,13 +90,11 @@ class ShareRequests:
         settings: Callable[[str], ShareGroupSettings],
         access: GroupAccess,
         topics: Topics,
-        clock: Clock,
     ) -> None:
         self.table = table
         self.settings = settings
         self._access = access
         self._topics = topics
-        self._clock = clock
 
     def refusal(self, call: KafkaCall, group: str | None, member: str | None) -> AckError | None:
         """Return why a request is refused as a whole, None if it is not."""
@@ -109,10 +106,6 @@ class ShareRequests:
         if not member or len(member) > MEMBER_ID_MAX:
             return AckError(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
         return None if self.table.is_loaded else AckError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-
-    def deadline(self, group: str) -> int:
-        """Return until when records are locked that are acquired now, ms of the steady clock."""
-        return elapsed_millis(self._clock) + self.settings(group).record_lock_duration
 
     def admitted(self, call: KafkaCall, place: TopicPartitionId) -> Admitted | ErrorCode:
         """Return the topic of a partition with a permit to read it, or why it cannot be read."""
@@ -168,7 +161,8 @@ class ShareRequests:
         ]
         try:
             settings = self.settings(member.group)
-            is_changed = state.acknowledge(member.member, wanted, self.deadline(member.group), settings)
+            deadline = self.table.lock_deadline(settings)
+            is_changed = state.acknowledge(member.member, wanted, deadline, settings)
         except Refused as error:
             return AckError(error.code, str(error))
         if is_changed:

@@ -15,6 +15,12 @@ from typing import Final, NamedTuple
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
+from mqgateway.gateway.kafka.share_partitions.dead_letters import (
+    DELIVERED_TOO_OFTEN,
+    REJECTED,
+    DeadLetters,
+    restored_cause,
+)
 from mqgateway.gateway.kafka.share_partitions.ranges import (
     Change,
     OffsetRange,
@@ -35,11 +41,8 @@ RENEW: Final = 4
 
 _AVAILABLE: Final = RecordState.AVAILABLE
 _ACQUIRED: Final = RecordState.ACQUIRED
-_STATES: Final = {
-    GAP: RecordState.ARCHIVED,
-    ACCEPT: RecordState.ACKNOWLEDGED,
-    REJECT: RecordState.ARCHIVED,
-}
+_ARCHIVING: Final = RecordState.ARCHIVING
+_ARCHIVED: Final = RecordState.ARCHIVED
 NEVER: Final = 2**63 - 1
 
 
@@ -73,15 +76,39 @@ class Acknowledgement(NamedTuple):
                 begin = index
 
 
+class _Ending(NamedTuple):
+    """The outcome of changes: the ranges that members do not have any more, and dead letters among them."""
+
+    changed: list[OffsetRange]
+    dead: list[DeadLetters]
+
+    def end(
+        self, one: OffsetRange, state: RecordState, cause: str, settings: ShareGroupSettings
+    ) -> OffsetRange:
+        """Take a range from its member. It becomes a dead letter instead of archived for `cause`, if there is
+        one and the group has a topic for it."""
+        if state is _ARCHIVED and cause and settings.dead_letter_topic:
+            state = _ARCHIVING
+            self.dead.append(DeadLetters(one.first, one.last, one.deliveries, cause))
+        self.changed.append(after := one.become(state))
+        return after
+
+    def free(self, one: OffsetRange, settings: ShareGroupSettings) -> OffsetRange:
+        """Make a range available, unless it was delivered as often as is allowed."""
+        is_left = one.deliveries < settings.delivery_count_limit
+        return self.end(one, _AVAILABLE if is_left else _ARCHIVED, DELIVERED_TOO_OFTEN, settings)
+
+
 class SharePartition:
     """The state of a share partition that begins at an offset."""
 
-    __slots__ = ("_changed", "_may_have_available", "next", "ranges", "start")
+    __slots__ = ("_changed", "_dead", "_may_have_available", "next", "ranges", "start")
 
     def __init__(self, start: int) -> None:
         self.start = self.next = start
         self.ranges: list[OffsetRange] = []
         self._changed: list[OffsetRange] = []
+        self._dead: list[DeadLetters] = []
         self._may_have_available = False
 
     @classmethod
@@ -114,6 +141,23 @@ class SharePartition:
         """Return what has changed since the last call, in the order of the changes."""
         changed, self._changed = self._changed, []
         return changed
+
+    def dead_letters(self) -> list[DeadLetters]:
+        """Return the dead letters of the changes since the last call. Their records are archived later."""
+        dead, self._dead = self._dead, []
+        return dead
+
+    def return_dead_letters(self, letters: list[DeadLetters]) -> None:
+        """Take dead letters back, for the next call."""
+        self._dead[:0] = letters
+
+    def restored_dead_letters(self, limit: int) -> list[DeadLetters]:
+        """Return the dead letters of a restored state. `limit` is `share.delivery.count.limit`."""
+        return [
+            DeadLetters(one.first, one.last, one.deliveries, restored_cause(one.deliveries, limit))
+            for one in self.ranges
+            if one.state is _ARCHIVING
+        ]
 
     @property
     def done(self) -> int:
@@ -223,6 +267,12 @@ class SharePartition:
         self._archive(first, last, _ACQUIRED)
         self._advance()
 
+    def archive_dead_letters(self, letters: Iterable[DeadLetters]) -> None:
+        """Archive records whose dead letters are written, or cannot be."""
+        for one in letters:
+            self._archive(one.first, one.last, _ARCHIVING)
+        self._advance()
+
     def _archive(self, first: int, last: int, state: RecordState) -> None:
         def change(one: OffsetRange) -> OffsetRange:
             if one.state is not state:
@@ -245,17 +295,17 @@ class SharePartition:
 
         A renewed lock lasts until `deadline`. Raises `Refused`.
         """
-        ranges, changed = list(self.ranges), list[OffsetRange]()
+        ranges, ending = list(self.ranges), _Ending([], [])
         for one in acknowledgements:
             if one.last < self.start:
                 continue
             self._check_known(one)
             for first, last, kind in one.runs():
                 if last >= self.start:
-                    change = _acknowledging(member, kind, deadline, settings, changed)
+                    change = _acknowledging(member, kind, deadline, settings, ending)
                     change_between(ranges, max(first, self.start), last, change)
         self.ranges = ranges
-        return self._note(changed)
+        return self._note(ending)
 
     def _check_known(self, one: Acknowledgement) -> None:
         if not self.ranges:
@@ -275,13 +325,12 @@ class SharePartition:
         return self._free(lambda one: one.deadline <= now, settings)
 
     def _free(self, is_due: Callable[[OffsetRange], bool], settings: ShareGroupSettings) -> bool:
-        ranges, changed = list[OffsetRange](), list[OffsetRange]()
+        ranges, ending = list[OffsetRange](), _Ending([], [])
         for one in self.ranges:
-            if one.state is _ACQUIRED and is_due(one):
-                changed.append(one := one.freed(settings.delivery_count_limit))
-            ranges.append(one)
+            is_freed = one.state is _ACQUIRED and is_due(one)
+            ranges.append(ending.free(one, settings) if is_freed else one)
         self.ranges = merged(ranges)
-        return self._note(changed)
+        return self._note(ending)
 
     # The log
 
@@ -309,12 +358,13 @@ class SharePartition:
         self.ranges[-1:] = merged((*self.ranges[-1:], one))
         self.next = one.last + 1
 
-    def _note(self, changed: list[OffsetRange]) -> bool:
+    def _note(self, ending: _Ending) -> bool:
         """Note ranges that members do not have any more; return True if there are any."""
-        self._changed += changed
+        self._changed += ending.changed
+        self._dead += ending.dead
         self._may_have_available = True
         self._advance()
-        return bool(changed)
+        return bool(ending.changed)
 
     def _advance(self) -> None:
         """Move the start over the records that the group is done with."""
@@ -339,7 +389,7 @@ def _becoming(stored: OffsetRange) -> Change:
 
 
 def _acknowledging(
-    member: str, kind: int, deadline: int, settings: ShareGroupSettings, changed: list[OffsetRange]
+    member: str, kind: int, deadline: int, settings: ShareGroupSettings, ending: _Ending
 ) -> Change:
     def change(one: OffsetRange) -> OffsetRange:
         if one.state is not _ACQUIRED:
@@ -352,8 +402,10 @@ def _acknowledging(
             raise Refused(ErrorCode.INVALID_RECORD_STATE, message)
         if kind == RENEW:
             return one._replace(deadline=deadline)
-        after = one.freed(settings.delivery_count_limit) if kind == RELEASE else one.become(_STATES[kind])
-        changed.append(after)
-        return after
+        if kind == RELEASE:
+            return ending.free(one, settings)
+        if kind == ACCEPT:
+            return ending.end(one, RecordState.ACKNOWLEDGED, "", settings)
+        return ending.end(one, _ARCHIVED, REJECTED if kind == REJECT else "", settings)
 
     return change

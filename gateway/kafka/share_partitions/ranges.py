@@ -17,6 +17,8 @@ class RecordState(IntEnum):
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
+    """Archived once its dead letter is written."""
     ARCHIVED = 4
 
     @property
@@ -42,12 +44,6 @@ class OffsetRange(NamedTuple):
     def size(self) -> int:
         """The number of offsets."""
         return self.last - self.first + 1
-
-    def freed(self, deliveries_max: int) -> OffsetRange:
-        """Return the range once its member does not have it any more: available, or archived if it was
-        delivered as often as is allowed."""
-        is_left = self.deliveries < deliveries_max
-        return self.become(RecordState.AVAILABLE if is_left else RecordState.ARCHIVED)
 
     def become(self, state: RecordState) -> OffsetRange:
         """Return the range in another state, without a member."""

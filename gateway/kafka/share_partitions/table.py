@@ -7,9 +7,10 @@ demand. Locks are not written: after a restart, records that were acquired are a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults, succeed
 from twisted.python.failure import Failure
@@ -21,6 +22,7 @@ from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records, RecordsLog
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
+from mqgateway.gateway.kafka.share_partitions.dead_letters import DeadLetters
 from mqgateway.gateway.kafka.share_partitions.partition import NEVER, SharePartition
 from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange
 from mqgateway.gateway.kafka.share_partitions.records import (
@@ -51,6 +53,8 @@ SWEEP_INTERVAL: Final = 60_000
 """Time between searches for share partitions without topic or group, ms."""
 SWEEP_STEP: Final = 100
 """Share partitions that a tick looks at."""
+RETRY_INTERVAL: Final = 1000
+"""Time after which a refused write is repeated that dead letters wait for, ms."""
 
 
 class ShareGroupSource(Protocol):
@@ -63,6 +67,17 @@ class ShareGroupSource(Protocol):
     def is_gone(self, key: ShareKey) -> bool:
         """Return True if the topic or the group of a share partition does not exist any more."""
         ...
+
+    def write_dead_letters(self, key: ShareKey, letters: Sequence[DeadLetters]) -> Deferred[None]:
+        """Write dead letters of a share partition; fires, without a failure, once they are written or cannot
+        be."""
+        ...
+
+
+class _Retry(NamedTuple):
+    """The deadline of a share partition whose write is repeated."""
+
+    key: ShareKey
 
 
 class ShareEntry:
@@ -131,27 +146,33 @@ class ShareTable:
                 (snapshots if found[0] == SNAPSHOT else updates)[found[1]] = record[1]
             if not number % LOAD_STEP:
                 yield False
+        dead: dict[ShareKey, list[DeadLetters]] = {}
         for number, (key, value) in enumerate(snapshots.items(), 1):
-            if value is not None:
-                self._restore(key, value, updates.get(key))
+            letters = [] if value is None else self._restore(key, value, updates.get(key))
+            if letters:
+                dead[key] = letters
             if not number % LOAD_STEP:
                 yield False
         self.is_loaded = True
+        for key, letters in dead.items():
+            self._write_dead_letters(key, letters)
         log.info("%d share partitions were read", len(self._entries))
 
-    def _restore(self, key: ShareKey, value: bytes, update_value: bytes | None) -> None:
+    def _restore(self, key: ShareKey, value: bytes, update_value: bytes | None) -> list[DeadLetters]:
+        """Add a share partition; return the dead letters that were not written, as far as is known."""
         try:
             state = read_snapshot(value)
             update = None if update_value is None else read_update(update_value)
         except CodecError as error:
             log.warning("the state of share partition %s is skipped: %s", key, error)
-            return
+            return []
         start, batches = state.start, list(state.batches)
         if update is not None and update.snapshot == state.snapshot:
             start = update.start
             batches += update.batches
         partition = SharePartition.restored(start, batches)
         self._add(key, ShareEntry(partition, state.created, state.snapshot))
+        return partition.restored_dead_letters(self._source.settings(key.group).delivery_count_limit)
 
     # Share partitions
 
@@ -215,6 +236,10 @@ class ShareTable:
         entry.partition.truncate(end)
         entry.needs_snapshot = True
 
+    def lock_deadline(self, settings: ShareGroupSettings) -> int:
+        """Return until when records are locked that are acquired now, ms of the steady clock."""
+        return elapsed_millis(self._clock) + settings.record_lock_duration
+
     def watch(self, key: ShareKey) -> None:
         """Free the records of a share partition once their time is up."""
         deadline = self._entries[key].partition.deadline
@@ -247,15 +272,15 @@ class ShareTable:
         now = self._clock.millis()
         writes: list[Deferred[None]] = []
         records = Records()
-        written: list[ShareKey] = []
+        written: dict[ShareKey, list[DeadLetters]] = {}
         for key in keys:
             entry = self._entries.get(key)
             if entry is not None:
                 records.add(*self._record(key, entry, now))
-                written.append(key)
+                written[key] = entry.partition.dead_letters()
             if len(records.body) > WRITE_BYTES:
                 writes.append(self._write(records, written, now))
-                records, written = Records(), []
+                records, written = Records(), {}
         if records:
             writes.append(self._write(records, written, now))
         return gatherResults(writes, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
@@ -272,20 +297,48 @@ class ShareTable:
         state = StoredState(entry.snapshot, start, done, partition.stored(), entry.created)
         return snapshot_key(key), snapshot_value(state, now)
 
-    def _write(self, records: Records, keys: list[ShareKey], now: int) -> Deferred[None]:
+    def _write(
+        self, records: Records, keys: Mapping[ShareKey, list[DeadLetters]], now: int
+    ) -> Deferred[None]:
+        """Write the records of share partitions, and their dead letters once that is durable."""
         written: Deferred[Any] = self._journal.write(records, now)
-        written.addErrback(self._not_written, keys)
+        written.addCallbacks(self._written, self._not_written, callbackArgs=(keys,), errbackArgs=(keys,))
         for key in keys:
             self.waiters.wake(key)
         return written
 
-    def _not_written(self, failure: Failure, keys: list[ShareKey]) -> Failure:
+    def _written(self, result: object, keys: Mapping[ShareKey, list[DeadLetters]]) -> object:
+        for key, letters in keys.items():
+            self._write_dead_letters(key, letters)
+        return result
+
+    def _not_written(self, failure: Failure, keys: Mapping[ShareKey, list[DeadLetters]]) -> Failure:
         """Write a snapshot the next time: whether the log has this record is not known."""
-        for key in keys:
+        due = elapsed_millis(self._clock) + RETRY_INTERVAL
+        for key, letters in keys.items():
             entry = self._entries.get(key)
-            if entry is not None:
-                entry.needs_snapshot = True
+            if entry is None:
+                continue
+            entry.needs_snapshot = True
+            if letters:
+                entry.partition.return_dead_letters(letters)
+                self._deadlines.set(_Retry(key), due, partial(self._write_unawaited, [key]))
         return failure
+
+    def _write_dead_letters(self, key: ShareKey, letters: Sequence[DeadLetters]) -> None:
+        """Write dead letters, and archive their records, unless the share partition was begun again."""
+        entry = self._entries.get(key)
+        if entry is None or not letters:
+            return
+        partition = entry.partition
+
+        def archive(_: object) -> None:
+            known = self._entries.get(key)
+            if known is not None and known.partition is partition:
+                partition.archive_dead_letters(letters)
+                self._write_unawaited([key])
+
+        self._source.write_dead_letters(key, letters).addCallback(archive)
 
     def _write_unawaited(self, keys: Iterable[ShareKey]) -> None:
         self.write(keys).addErrback(log_not_written)

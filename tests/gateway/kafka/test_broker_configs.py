@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
+from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES
 from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
     DescribeConfigsRequest,
@@ -41,6 +42,19 @@ def test_defaults_of_topics_are_settings_of_the_broker() -> None:
     for config in KAFKA_CONFIGS.values():
         if config.synonym:
             assert shown[config.synonym].value == config.default
+
+
+def test_defaults_and_limits_of_groups_are_settings_of_the_broker() -> None:
+    shown = described()
+    for config in KAFKA_GROUP_CONFIGS.values():
+        if config.config.synonym:
+            assert shown[config.config.synonym].value == config.config.default
+    assert {
+        name: shown[f"group.share.{name}"].value
+        for name in ("delivery.count.limit", "min.delivery.count.limit", "max.delivery.count.limit")
+    } == {"delivery.count.limit": "5", "min.delivery.count.limit": "2", "max.delivery.count.limit": "10"}
+    assert shown["group.consumer.max.session.timeout.ms"].value == "60000"
+    assert all(shown[name].read_only for name in shown if name.startswith(("group.share", "group.consumer")))
 
 
 def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:

@@ -23,14 +23,14 @@ def test_answer_has_every_api_with_a_function() -> None:
         assert supported == [
             ("group.version", 0, 1),
             ("metadata.version", 7, 33),
-            ("share.version", 0, 1),
+            ("share.version", 0, 2),
             ("transaction.version", 0, 2),
         ]
         finalized = [(one.name, one.max_version_level) for one in answer.finalized_features]
         assert finalized == [
             ("group.version", 1),
             ("metadata.version", 33),
-            ("share.version", 1),
+            ("share.version", 2),
             ("transaction.version", 2),
         ]
         for key, (_, latest) in announced.items():

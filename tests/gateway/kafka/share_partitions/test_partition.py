@@ -11,6 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.refusal import Refused
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
+from mqgateway.gateway.kafka.share_partitions.dead_letters import (
+    DELIVERED_TOO_OFTEN,
+    REJECTED,
+    DeadLetters,
+)
 from mqgateway.gateway.kafka.share_partitions.partition import (
     ACCEPT,
     GAP,
@@ -27,7 +32,9 @@ from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+ARCHIVING = RecordState.ARCHIVING
 SETTINGS = ShareGroupSettings()
+DEAD_LETTERING = ShareGroupSettings(dead_letter_topic="dlq.a", delivery_count_limit=2)
 
 
 def spans(first: int, *sizes: int) -> list[BatchSpan]:
@@ -226,6 +233,67 @@ def test_state_without_locks_is_restored() -> None:
     again = SharePartition.restored(partition.start, stored)
     assert again.ranges == [OffsetRange(0, 1, AVAILABLE, 0), *stored]
     assert (again.next_offset, again.next) == (0, 6)
+
+
+def test_rejected_records_are_archived_after_their_dead_letters() -> None:
+    partition = SharePartition(0)
+    acquire(partition, spans(0, 4))
+    kinds = [REJECT, ACCEPT, GAP, REJECT]
+    assert partition.acknowledge("m", [Acknowledgement(0, 3, kinds)], 0, DEAD_LETTERING)
+    letters = [DeadLetters(0, 0, 1, REJECTED), DeadLetters(3, 3, 1, REJECTED)]
+    assert (partition.dead_letters(), partition.dead_letters()) == (letters, [])
+    assert (partition.start, partition.next_offset, partition.done) == (0, 4, 2)
+    assert [one.state for one in partition.changed()] == [ARCHIVING, ACKNOWLEDGED, ARCHIVED, ARCHIVING]
+    partition.archive_dead_letters(letters[1:])
+    assert (partition.start, partition.done) == (0, 3)
+    partition.archive_dead_letters(letters)
+    assert (partition.start, partition.next) == (4, 4)
+    assert [one.first for one in partition.changed()] == [3, 0]
+
+
+def test_refused_acknowledgements_have_no_dead_letters() -> None:
+    partition = SharePartition(0)
+    acquire(partition, spans(0, 2))
+    with pytest.raises(Refused):
+        partition.acknowledge("m", [Acknowledgement(0, 2, [REJECT])], 0, DEAD_LETTERING)
+    assert partition.dead_letters() == []
+
+
+@pytest.mark.parametrize("how", ["release", "expire", "leave"])
+def test_records_that_were_delivered_too_often_become_dead_letters(how: str) -> None:
+    partition = SharePartition(0)
+    for _ in range(2):
+        acquire(partition, spans(0, 1), settings=DEAD_LETTERING)
+        if how == "release":
+            partition.acknowledge("m", [Acknowledgement(0, 0, [RELEASE])], 0, DEAD_LETTERING)
+        elif how == "expire":
+            partition.expire(100, DEAD_LETTERING)
+        else:
+            partition.release("m", DEAD_LETTERING)
+    assert partition.dead_letters() == [DeadLetters(0, 0, 2, DELIVERED_TOO_OFTEN)]
+    assert not acquire(partition, spans(0, 1), settings=DEAD_LETTERING)
+    with pytest.raises(Refused):
+        acknowledge(partition, 0, 0, ACCEPT)
+
+
+def test_dead_letters_that_were_not_written_are_restored() -> None:
+    partition = SharePartition(0)
+    acquire(partition, spans(0, 3))
+    partition.acknowledge("m", [Acknowledgement(1, 1, [REJECT])], 0, DEAD_LETTERING)
+    again = SharePartition.restored(partition.start, partition.stored())
+    assert again.restored_dead_letters(5) == [DeadLetters(1, 1, 1, REJECTED)]
+    assert again.restored_dead_letters(1) == [DeadLetters(1, 1, 1, DELIVERED_TOO_OFTEN)]
+    assert again.ranges == [OffsetRange(0, 0, AVAILABLE, 0), OffsetRange(1, 1, ARCHIVING, 1)]
+
+
+def test_returned_dead_letters_come_again_before_later_ones() -> None:
+    partition = SharePartition(0)
+    acquire(partition, spans(0, 2))
+    for offset in range(2):
+        partition.acknowledge("m", [Acknowledgement(offset, offset, [REJECT])], 0, DEAD_LETTERING)
+        letters = partition.dead_letters()
+        partition.return_dead_letters(letters)
+    assert [one.first for one in partition.dead_letters()] == [0, 1]
 
 
 @dataclass

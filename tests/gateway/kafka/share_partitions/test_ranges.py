@@ -37,12 +37,6 @@ def test_ranges_with_offsets_of_a_part_are_found() -> None:
     assert between(ranges, 15, 20) == []
 
 
-def test_ranges_are_freed_until_the_limit_of_deliveries() -> None:
-    acquired = OffsetRange(0, 4, ACQUIRED, 2, "m", 100)
-    assert acquired.freed(3) == OffsetRange(0, 4, AVAILABLE, 2)
-    assert acquired.freed(2) == OffsetRange(0, 4, ARCHIVED, 2)
-
-
 def test_final_states_are_known() -> None:
     assert [state for state in RecordState if state.is_final] == [ACKNOWLEDGED, ARCHIVED]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -11,8 +13,10 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, Records
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 from mqgateway.gateway.kafka.share_partitions import table as module
+from mqgateway.gateway.kafka.share_partitions.dead_letters import REJECTED, DeadLetters
 from mqgateway.gateway.kafka.share_partitions.partition import (
     ACCEPT,
+    REJECT,
     RELEASE,
     Acknowledgement,
     Acquisition,
@@ -21,7 +25,7 @@ from mqgateway.gateway.kafka.share_partitions.partition import (
 from mqgateway.gateway.kafka.share_partitions.records import SNAPSHOT, ShareKey, read_key
 from mqgateway.gateway.kafka.share_partitions.sessions import MemberKey, TopicPartitionId
 from mqgateway.gateway.kafka.share_partitions.spans import BatchSpan
-from mqgateway.gateway.kafka.share_partitions.table import SWEEP_INTERVAL, ShareTable
+from mqgateway.gateway.kafka.share_partitions.table import RETRY_INTERVAL, SWEEP_INTERVAL, ShareTable
 from mqgateway.gateway.kafka.share_partitions.waiters import ShareWaiter
 from tests.support.gateway.kafka.txn_coordinator import HeldLog
 
@@ -35,10 +39,18 @@ class Source:
 
     def __init__(self) -> None:
         self.gone: set[ShareKey] = set()
+        self.group = SETTINGS
+        self.letters: list[tuple[Sequence[DeadLetters], Deferred[None]]] = []
 
     def settings(self, group: str) -> ShareGroupSettings:
         """See `ShareGroupSource`."""
-        return SETTINGS
+        return self.group
+
+    def write_dead_letters(self, key: ShareKey, letters: Sequence[DeadLetters]) -> Deferred[None]:
+        """See `ShareGroupSource`."""
+        done: Deferred[None] = Deferred()
+        self.letters.append((letters, done))
+        return done
 
     def is_gone(self, key: ShareKey) -> bool:
         """See `ShareGroupSource`."""
@@ -74,7 +86,7 @@ class Scene:
 
     def acknowledge(self, partition: SharePartition, first: int, last: int, kind: int) -> None:
         """Acknowledge records, and write that."""
-        partition.acknowledge("m", [Acknowledgement(first, last, [kind])], 0, SETTINGS)
+        partition.acknowledge("m", [Acknowledgement(first, last, [kind])], 0, self.source.group)
         written(self.table.write([KEY]))
 
     def kinds(self) -> list[int]:
@@ -223,3 +235,66 @@ def test_records_that_cannot_be_read_are_skipped() -> None:
         scene.log.append(Records([(key, b"x")]))
     scene.log.append(Records([(scene.log.records[0].key[:-1] + b"\x05", b"\0\0\1")]))
     assert len(scene.started()) == 1
+
+
+def dead_lettering() -> tuple[Scene, SharePartition]:
+    """Return a table with a share partition of two acquired records, whose group has a dead letter topic."""
+    scene = Scene()
+    scene.source.group = ShareGroupSettings(dead_letter_topic="dlq.a")
+    partition = scene.begin()
+    scene.acquire(partition, 2)
+    return scene, partition
+
+
+def test_dead_letters_are_written_between_two_durable_states() -> None:
+    scene, partition = dead_lettering()
+    scene.log.held = []
+    partition.acknowledge("m", [Acknowledgement(0, 1, [REJECT, ACCEPT])], 0, scene.source.group)
+    done = scene.table.write([KEY])
+    assert scene.source.letters == []
+    scene.log.resume()
+    written(done)
+    [(letters, wrote)] = scene.source.letters
+    assert letters == [DeadLetters(0, 0, 1, REJECTED)]
+    assert partition.start == 0
+    wrote.callback(None)
+    scene.log.resume()
+    assert partition.start == 2
+    again = scene.started().get(KEY)
+    assert again is not None and again.start == 2
+    assert len(scene.source.letters) == 1
+
+
+def test_dead_letters_that_a_restart_interrupts_are_written_again() -> None:
+    scene, partition = dead_lettering()
+    scene.acknowledge(partition, 0, 0, REJECT)
+    again = scene.started()
+    (before, _), (after, wrote) = scene.source.letters
+    assert before == after
+    wrote.callback(None)
+    restored = again.get(KEY)
+    assert restored is not None and restored.start == 1
+
+
+def test_dead_letters_wait_until_the_state_can_be_written() -> None:
+    scene, partition = dead_lettering()
+    scene.log.refused = NotWritten(ErrorCode.COORDINATOR_NOT_AVAILABLE, "full")
+    partition.acknowledge("m", [Acknowledgement(0, 0, [REJECT])], 0, scene.source.group)
+    scene.table.write([KEY]).addErrback(lambda _: None)
+    scene.clock.advance(RETRY_INTERVAL)
+    scene.table.tick()
+    assert scene.source.letters == []
+    scene.log.refused = None
+    scene.clock.advance(RETRY_INTERVAL)
+    scene.table.tick()
+    assert [letters for letters, _ in scene.source.letters] == [[DeadLetters(0, 0, 1, REJECTED)]]
+
+
+def test_dead_letters_of_a_share_partition_that_began_again_archive_nothing() -> None:
+    scene, partition = dead_lettering()
+    scene.acknowledge(partition, 0, 0, REJECT)
+    written(scene.table.set_start(KEY, 0))
+    scene.source.letters[0][1].callback(None)
+    assert scene.table.get(KEY) is not partition
+    again = scene.started().get(KEY)
+    assert again is not None and again.start == 0
