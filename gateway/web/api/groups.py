@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, Use
+from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, QueueProgress, Use
+from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.codes import version_name
+from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
@@ -92,7 +92,10 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
             for topic, one in sorted(online.subscriptions.items())
         ],
         "clients": [] if online is None else [_member(client) for client in online.clients],
-        "progress": [_progress(operations, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
+        "progress": [
+            _progress(operations, name, topic, call.now, has_members=online is not None)
+            for topic in topics[:TOPICS_SHOWN_MAX]
+        ],
         "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
     }
 
@@ -108,8 +111,13 @@ def _member(client: GroupClient) -> dict[str, Any]:
     }
 
 
-def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[str, Any]:
-    """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms."""
+def _progress(
+    operations: Operations, name: str, topic: str, now: int, *, has_members: bool
+) -> dict[str, Any]:
+    """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms.
+
+    `rate` counts messages that members fetched: a member that hangs fetches too, until it holds enough.
+    """
     spans = operations.topics.time_spans(topic, name, now)
     delays = {span.message_queue.queue_id: span.delay_time for span in spans}
     return {
@@ -124,13 +132,18 @@ def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[s
                 "maxOffset": one.range.end,
                 "offset": one.offset,
                 "behind": one.lag,
-                "inFlight": one.in_flight,
+                "inFlight": one.in_flight + (_fetched(one) if has_members else 0),
                 "delay": max(0, delays.get(one.queue_id) or 0) if one.lag else 0,
                 "resetWaits": one.is_reset_pending,
             }
             for one in operations.offsets.progress(name, topic)
         ],
     }
+
+
+def _fetched(queue: QueueProgress) -> int:
+    """Return the number of messages that pulling members have and the group has not committed."""
+    return 0 if queue.pulled is None else max(0, queue.pulled - max(0, queue.committed))
 
 
 async def running(console: Console, call: WebCall) -> dict[str, Any]:
@@ -146,10 +159,45 @@ async def running(console: Console, call: WebCall) -> dict[str, Any]:
     if answer.code:
         raise ApiError(502, f"the client answered {answer.code}: {answer.remark}")
     try:
-        info = orjson.loads(answer.body)
-    except ValueError:
-        info = {"text": answer.body.decode("utf-8", "replace")}
-    return {"clientId": call.path["client"], "running": info}
+        info = ConsumerRunningInfo.decode(answer.body)
+    except BodyError as error:
+        raise ApiError(502, f"the client's answer cannot be read: {error}") from None
+    return {"clientId": call.path["client"], **_reported(info)}
+
+
+def _reported(info: ConsumerRunningInfo) -> dict[str, Any]:
+    """Return a member's report; `millis` is the mean time for a message, `stacks` a text of lines."""
+    holds = [
+        (queue, one.cached_msg_count, one.last_pull_timestamp, one.last_consume_timestamp)
+        for queue, one in info.mq_table.items()
+    ]
+    holds += [
+        (queue, one.wait_ack_count, one.last_pop_timestamp, 0) for queue, one in info.mq_pop_table.items()
+    ]
+    return {
+        "properties": {**info.properties, **info.user_consumer_info},
+        "queues": [
+            {
+                "topic": queue.topic,
+                "broker": queue.broker_name,
+                "queueId": queue.queue_id,
+                "held": held,
+                "lastPull": last_pull,
+                "lastConsume": last_consume,
+            }
+            for queue, held, last_pull, last_consume in sorted(holds)
+        ],
+        "rates": [
+            {
+                "topic": topic,
+                "consumed": one.consume_ok_tps,
+                "failed": one.consume_failed_tps,
+                "millis": one.consume_rt,
+            }
+            for topic, one in sorted(info.status_table.items())
+        ],
+        "stacks": info.jstack or "",
+    }
 
 
 def create_group(console: Console, call: WebCall) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 // The console: who is logged in, where one is, and the page that is there.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ask, go, link, setSession, useAddress } from "./api.js";
+import { ask, go, link, refresh, setSession, useAddress } from "./api.js";
+import { Dialog, Form } from "./forms.js";
 import { language, setLanguage, t } from "./i18n.js";
-import { Dialog, Form, Title, Toast, Trouble, can, html, say } from "./widgets.js";
+import { Title, Toast, Trouble, can, html } from "./widgets.js";
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
 import { Cluster, Settings } from "./pages/cluster.js";
@@ -36,15 +37,17 @@ const PAGES = [
   ["audit", "Audit", "operator", "u", Audit],
 ];
 
-function Login({ session, done }) {
+function Login({ session, refusal, done }) {
   const send = async (values) => {
     await ask("POST", "/session", values);
     done();
   };
+  const open = ({ token }) => send({ token: token.trim().split("token=").pop() }); // the whole link will do
   if (session.login === "link") {
     return html`<main class="login"><${Title}>mqgateway<//>
       <p>${t("Open the link that the broker printed when it started; it works once. Its log has the next one.")}</p>
-      <${Form} fields=${[{ name: "token", label: t("Token of the link"), isRequired: true }]} send=${send} button=${t("Open")} />
+      <${Trouble} error=${refusal} />
+      <${Form} fields=${[{ name: "token", label: t("Link, or its token"), isRequired: true }]} send=${open} button=${t("Open")} />
     </main>`;
   }
   const fields = [
@@ -74,7 +77,7 @@ function useKeys(show) {
       else if (event.key === "/" && document.getElementById("search")) {
         event.preventDefault();
         document.getElementById("search").focus();
-      } else if (event.key === "r" && before !== "g") dispatchEvent(new HashChangeEvent("hashchange"));
+      } else if (event.key === "r") refresh();
       before = event.key;
     };
     addEventListener("keydown", pressed);
@@ -124,18 +127,21 @@ function Frame({ session, leave, changed }) {
 function App() {
   const [session, setTold] = useState(null);
   const [error, setError] = useState(null);
+  const [refusal, setRefusal] = useState(null);
   const [, setRound] = useState(0);
   const look = async () => {
+    let refused = null;
     try {
       const token = new URLSearchParams(location.hash.slice(1)).get("token");
       if (token) {
         history.replaceState(null, "", "#/");
         const now = await ask("GET", "/session");
-        if (!now.isIn) await ask("POST", "/session", { token }).catch((failure) => say(failure.message, true));
+        if (!now.isIn) await ask("POST", "/session", { token }).catch((failure) => { refused = failure; });
       }
       const told = await ask("GET", "/session");
       setSession(told.csrf, look);
       setTold(told);
+      setRefusal(refused);
       setError(null);
     } catch (failure) {
       setError(failure);
@@ -150,7 +156,7 @@ function App() {
     await ask("DELETE", "/session");
     look();
   };
-  if (!session.isIn) return html`<${Login} session=${session} done=${look} /><${Toast} />`;
+  if (!session.isIn) return html`<${Login} session=${session} refusal=${refusal} done=${look} /><${Toast} />`;
   return html`<${Frame} session=${session} leave=${leave} changed=${() => setRound((round) => round + 1)} />`;
 }
 

@@ -43,7 +43,7 @@ export function Toast() {
   </div>`;
 }
 
-export const Trouble = ({ error }) => error && html`<p class="bad" role="alert">${error.message}</p>`;
+export const Trouble = ({ error }) => error && html`<p class="bad said" role="alert">${t(error.message)}</p>`;
 
 export const Loading = ({ asked }) =>
   asked.error ? html`<${Trouble} error=${asked.error} />` : html`<p class="faint loading">${t("Loading")}…</p>`;
@@ -110,73 +110,6 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
     </div>`}`;
 }
 
-// A dialog; it closes with Escape too.
-export function Dialog({ title, close, children }) {
-  const dialog = useRef(null);
-  useEffect(() => {
-    dialog.current.showModal();
-  }, []);
-  return html`<dialog ref=${dialog} aria-label=${title} onClose=${close}>
-    <h2>${title}</h2>
-    ${children}
-  </dialog>`;
-}
-
-// A form of fields {name, label, type, value, choices}; `send(values)` may fail, which is shown.
-export function Form({ fields, send, button, isDanger = false, close = null }) {
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event) => {
-    event.preventDefault();
-    const form = event.target;
-    const values = {};
-    for (const field of fields) {
-      const input = form.elements[field.name];
-      if (field.type === "checkbox") values[field.name] = input.checked;
-      else if (field.type === "number") values[field.name] = input.value === "" ? null : Number(input.value);
-      else values[field.name] = input.value;
-    }
-    setBusy(true);
-    try {
-      await send(values);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const shown = (field) => {
-    const given = { name: field.name, required: field.isRequired };
-    if (field.choices) {
-      return html`<select ...${given}>${field.choices.map((choice) => html`<option value=${choice} selected=${choice === field.value}>${choice}</option>`)}</select>`;
-    }
-    if (field.type === "textarea") return html`<textarea ...${given}>${field.value ?? ""}</textarea>`;
-    if (field.type === "checkbox") return html`<input type="checkbox" ...${given} checked=${field.value} />`;
-    return html`<input type=${field.type ?? "text"} ...${given} value=${field.value ?? ""} autocomplete=${field.autocomplete ?? "off"} min=${field.min} step=${field.step} />`;
-  };
-  return html`<form onSubmit=${submit}>
-    ${fields.map((field) => html`<label class=${field.type === "checkbox" ? "check" : ""}>${field.type === "checkbox" ? [shown(field), field.label] : [field.label, shown(field)]}</label>`)}
-    <${Trouble} error=${error} />
-    <div class="bar">
-      <button type="submit" class=${isDanger ? "danger" : "main"} disabled=${isBusy}>${button}</button>
-      ${close && html`<button type="button" onClick=${close}>${t("Cancel")}</button>`}
-    </div>
-  </form>`;
-}
-
-// A question before something is done that cannot be undone: the name has to be typed.
-export function Confirm({ title, text, name, button, act, close }) {
-  const send = async (values) => {
-    if (values.name !== name) throw new Error(t("The name does not match"));
-    await act();
-    close();
-  };
-  return html`<${Dialog} title=${title} close=${close}>
-    <p>${text}</p>
-    <${Form} fields=${[{ name: "name", label: `${t("Type the name to continue")}: ${name}`, isRequired: true }]} send=${send} button=${button} isDanger close=${close} />
-  </${Dialog}>`;
-}
-
 // Lines over time: `series` names columns of `data`, which has `time` in s too.
 export function Chart({ title, data, series, form = number }) {
   const place = useRef(null);
@@ -217,7 +150,7 @@ export async function act(method, path, body, said) {
     if (said) say(said);
     return told;
   } catch (error) {
-    say(error.message, true);
+    say(t(error.message), true);
     return null;
   }
 }

@@ -1,8 +1,9 @@
 // Brokers, replicas, name servers, clients; the broker's settings.
 import { useState } from "preact/hooks";
 import { ask, useAsked } from "../api.js";
+import { Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Dialog, Facts, Form, List, Loading, Table, Title, act, can, duration, html, number, say, time } from "../widgets.js";
+import { Facts, List, Loading, Table, Title, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function Clients({ address }) {
   return html`<h2>${t("Clients")}</h2>
@@ -66,7 +67,7 @@ function Change({ row, close, done }) {
   };
   return html`<${Dialog} title=${row.name} close=${close}>
     <p>${row.meaning} ${row.unit && `(${row.unit})`}</p>
-    <${Form} fields=${[{ name: "value", label: t("New value"), value: row.isSecret ? "" : row.value }]} send=${async (values) => setWanted(values.value)} button=${t("Show what would change")} close=${close} />
+    <${Form} fields=${[{ name: "value", label: t("New value"), value: row.isSecret ? "" : row.value }]} send=${async (values) => setWanted(values.value)} changed=${() => setWanted(null)} button=${t("Show what would change")} close=${close} />
     ${wanted !== null && html`<pre tabindex="0">- ${row.name}=${row.value}
 + ${row.name}=${row.isSecret ? "…" : wanted}</pre><div class="bar"><button type="button" class="danger" onClick=${change}>${t("Do it")}</button></div>`}
   <//>`;

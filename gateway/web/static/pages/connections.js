@@ -1,8 +1,9 @@
 // Every connection of the broker's ports.
 import { useState } from "preact/hooks";
 import { link } from "../api.js";
+import { Dialog } from "../forms.js";
 import { t } from "../i18n.js";
-import { Dialog, List, Title, act, can, duration, html } from "../widgets.js";
+import { List, Title, act, can, duration, html } from "../widgets.js";
 
 function Close({ row, close, done }) {
   const end = async () => {

@@ -1,9 +1,10 @@
 // Consumer groups: the list, and one of them with members, progress and resets.
 import { useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
+import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { told as findingTold } from "./findings.js";
-import { Confirm, Dialog, Facts, Form, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
+import { Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function GroupForm({ settings, close, done }) {
   const fields = [
@@ -43,30 +44,44 @@ export function Groups({ address, session }) {
     ${isCreating && html`<${GroupForm} close=${() => setCreating(false)} done=${(name) => go(["groups", name])} />`}`;
 }
 
-function ResetDialog({ group, topics, close, done }) {
+const TARGETS = () => [["beginning", t("oldest message")], ["end", t("after the newest message")], ["time", t("first message since a time")], ["offset", t("an offset of one queue")]];
+
+// A reset does what its preview shows: a change of the form removes the preview, and the offsets that it
+// shows are those that are set.
+function ResetDialog({ group, progress, close, done }) {
+  const [known] = useState(progress);
+  const [given, setGiven] = useState({ topic: known[0]?.topic, to: "end" });
   const [seen, setSeen] = useState(null);
+  const queues = known.find((one) => one.topic === given.topic)?.queues.map((row) => String(row.queueId));
+  const queue = queues
+    ? { choices: given.to === "offset" ? queues : [["-1", t("all queues")], ...queues] }
+    : { type: "number", min: given.to === "offset" ? 0 : -1, value: given.to === "offset" ? 0 : -1 };
   const fields = [
-    { name: "topic", label: t("Topic"), ...(topics.length ? { choices: topics, value: topics[0] } : { isRequired: true }) },
-    { name: "to", label: t("Start position"), choices: ["beginning", "end", "time", "offset"], value: "end" },
-    { name: "time", label: t("Time, for “time”"), type: "datetime-local", step: 1 },
-    { name: "queueId", label: t("Queue; -1 for any"), type: "number", min: -1, value: -1 },
-    { name: "offset", label: t("Offset, for “offset”"), type: "number", min: 0, value: 0 },
+    { name: "topic", label: t("Topic"), ...(known.length ? { choices: known.map((one) => one.topic) } : { isRequired: true }) },
+    { name: "to", label: t("Start position"), choices: TARGETS(), value: "end" },
+    ...(given.to === "time" ? [{ name: "time", label: t("Stored at this local time or later"), type: "datetime-local", step: 1, isRequired: true }] : []),
+    { name: "queueId", label: t("Queue"), ...queue },
+    ...(given.to === "offset" ? [{ name: "offset", label: t("Offset"), type: "number", min: 0 }] : []),
   ];
-  const preview = async (values) => {
-    const given = { ...values, time: values.time ? new Date(values.time).getTime() : 0 };
-    const told = await ask("GET", `/groups/${part(group)}/reset-preview` + query(given));
-    setSeen({ given, queues: told.queues });
+  const changed = (values) => {
+    setGiven(values);
+    setSeen(null);
+  };
+  const preview = async ({ time: text, ...values }) => {
+    const wanted = { ...values, queueId: Number(values.queueId), ...(text ? { time: new Date(text).getTime() } : {}) };
+    const told = await ask("GET", `/groups/${part(group)}/reset-preview` + query(wanted));
+    setSeen({ wanted, queues: told.queues });
   };
   const reset = async () => {
-    const told = await act("POST", `/groups/${part(group)}/reset`, seen.given, t("The offsets were reset. You can undo it below."));
-    if (told) {
+    const offsets = Object.fromEntries(seen.queues.map((row) => [row.queueId, row.target]));
+    if (await act("POST", `/groups/${part(group)}/reset`, { ...seen.wanted, offsets }, t("The offsets were reset. You can undo it below."))) {
       done();
       close();
     }
   };
   return html`<${Dialog} title=${t("Reset the group's offsets")} close=${close}>
-    <${Form} fields=${fields} send=${preview} button=${t("Show what would change")} close=${close} />
-    ${seen && html`<${Table} caption=${t("Nothing is changed yet")} rows=${seen.queues} keyOf=${(row) => row.queueId} columns=${[
+    <${Form} fields=${fields} send=${preview} changed=${changed} button=${t("Show what would change")} close=${close} />
+    ${seen && html`<${Table} caption=${`${seen.wanted.topic}: ${t("Nothing is changed yet")}`} rows=${seen.queues} keyOf=${(row) => row.queueId} columns=${[
       { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
       { title: t("Now at"), isNumber: true, value: (row) => (row.offset < 0 ? "–" : number(row.offset)) },
       { title: t("New offset"), isNumber: true, value: (row) => number(row.target) },
@@ -97,8 +112,28 @@ function Resets({ group, session, done }) {
 
 function Running({ group, client, close }) {
   const asked = useAsked(`/groups/${part(group)}/clients/${part(client)}?stacks=true`);
-  return html`<${Dialog} title=${client} close=${close}>
-    ${asked.value ? html`<pre tabindex="0">${JSON.stringify(asked.value.running, null, 1)}</pre>` : html`<${Loading} asked=${asked} />`}
+  const told = asked.value;
+  return html`<${Dialog} title=${client} close=${close} isWide>
+    ${!told ? html`<${Loading} asked=${asked} />` : html`
+      <h3>${t("Queues")}</h3>
+      <${Table} caption=${t("Reported by the client")} rows=${told.queues} keyOf=${(row) => `${row.topic} ${row.broker} ${row.queueId}`} columns=${[
+        { title: t("Topic"), value: (row) => row.topic },
+        { title: t("Broker"), value: (row) => row.broker },
+        { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
+        { title: t("Held messages"), isNumber: true, value: (row) => number(row.held) },
+        { title: t("Last pull"), value: (row) => time(row.lastPull) },
+        { title: t("Last consumption"), value: (row) => time(row.lastConsume) },
+      ]} />
+      <h3>${t("Consumption")}</h3>
+      <${Table} caption=${t("Messages a second over the last minute")} rows=${told.rates} keyOf=${(row) => row.topic} columns=${[
+        { title: t("Topic"), value: (row) => row.topic },
+        { title: t("Consumed"), isNumber: true, value: (row) => row.consumed.toFixed(1) },
+        { title: t("Failed"), isNumber: true, value: (row) => row.failed.toFixed(1) },
+        { title: t("Time for each"), isNumber: true, value: (row) => duration(row.millis) },
+      ]} />
+      ${told.stacks && html`<h3>${t("Thread stacks")}</h3><pre tabindex="0" aria-label=${t("Thread stacks")}>${told.stacks}</pre>`}
+      <h3>${t("Properties")}</h3>
+      <${Facts} facts=${Object.entries(told.properties)} />`}
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;
 }
@@ -167,7 +202,7 @@ export function Group({ address, session }) {
     ${told.topicsLeftOut > 0 && html`<p class="warn">${t("Topics not shown")}: ${number(told.topicsLeftOut)}</p>`}
     <${Resets} group=${name} key=${version} session=${session} done=${asked.reload} />
     ${shown === "diagnosis" && html`<${Diagnosis} group=${name} close=${close} />`}
-    ${shown === "reset" && html`<${ResetDialog} group=${name} topics=${told.progress.map((one) => one.topic)} close=${close} done=${changed} />`}
+    ${shown === "reset" && html`<${ResetDialog} group=${name} progress=${told.progress} close=${close} done=${changed} />`}
     ${shown === "change" && html`<${GroupForm} settings=${told.settings} close=${close} done=${asked.reload} />`}
     ${shown.startsWith("client ") && html`<${Running} group=${name} client=${shown.slice(7)} close=${close} />`}
     ${shown === "delete" && html`<${Confirm} title=${t("Delete the group")} name=${name} text=${t("Deletes its settings and offsets. Its retries and dead letters are kept.")} button=${t("Delete")} close=${close}

@@ -1,8 +1,9 @@
 // Messages: looked for in a topic, by key or by id; one of them whole.
 import { useEffect, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
+import { Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Facts, Form, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
+import { Facts, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
 
 export const messageColumns = () => [
   { title: t("Stored"), value: (row) => time(row.storeTimestamp) },
@@ -74,7 +75,7 @@ export function Messages({ address }) {
   const ways = [["topic", t("In a topic")], ["key", t("By key")], ["id", t("By id")]];
   return html`<${Title}>${t("Messages")}<//>
     <div class="bar" role="group" aria-label=${t("Search mode")}>${ways.map(([way, title]) => html`<button type="button" aria-pressed=${way === how} class=${way === how ? "main" : ""} onClick=${() => go(["messages"], { how: way, topic: params.topic })}>${title}</button>`)}</div>
-    <${Form} key=${how} fields=${fields[how]} send=${look} button=${t("Find")} />
+    <${Form} key=${JSON.stringify(params)} fields=${fields[how]} send=${look} button=${t("Find")} />
     ${how === "topic" && params.topic && html`<${Found} params=${params} />`}
     ${how === "key" && params.topic && params.name && html`<${ByKey} params=${params} />`}`;
 }

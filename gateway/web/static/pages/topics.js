@@ -1,11 +1,12 @@
 // Topics: the list, and one of them.
 import { useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked, useStream } from "../api.js";
+import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Confirm, Dialog, Facts, Form, List, Loading, Table, Title, can, html, number, say, time } from "../widgets.js";
+import { Facts, List, Loading, Table, Title, can, html, number, say, time } from "../widgets.js";
 
 const KINDS = ["users", "all", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM"];
-const TYPES = ["UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED"];
+const TYPES = ["NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED"];
 const TAIL_SHOWN = 200;
 
 const perm = (bits) => (bits & 4 ? "R" : "-") + (bits & 2 ? "W" : "-");
@@ -16,12 +17,12 @@ function TopicForm({ topic, close, done }) {
     { name: "readQueues", label: t("Queues to read"), type: "number", min: 1, value: topic?.readQueues ?? 8 },
     { name: "writeQueues", label: t("Queues to write"), type: "number", min: 1, value: topic?.writeQueues ?? 8 },
     { name: "perm", label: t("Permission: 6 read and write, 4 read, 2 write"), choices: ["6", "4", "2"], value: String(topic?.perm ?? 6) },
-    ...(topic ? [] : [{ name: "type", label: t("Type of messages"), choices: TYPES, value: "UNSPECIFIED" }]),
+    ...(topic ? [] : [{ name: "type", label: t("Type of messages"), choices: TYPES, value: "NORMAL" }]),
   ];
   const send = async ({ type, topic: name, ...values }) => {
     const body = { ...values, perm: Number(values.perm) };
     if (topic) await ask("PUT", `/topics/${part(topic.topic)}`, body);
-    else await ask("POST", "/topics", { ...body, topic: name, attributes: type === "UNSPECIFIED" ? null : { "message.type": type } });
+    else await ask("POST", "/topics", { ...body, topic: name, attributes: type === "NORMAL" ? null : { "message.type": type } });
     say(t("Saved"));
     done(name);
     close();
@@ -49,7 +50,7 @@ export function Topics({ address, session }) {
 
 function SendForm({ topic, close, done }) {
   const fields = [
-    { name: "body", label: t("Body"), type: "textarea" },
+    { name: "body", label: t("Body"), type: "textarea", isRequired: true },
     { name: "tags", label: t("Tag") },
     { name: "keys", label: t("Keys, separated by blanks") },
     { name: "queueId", label: t("Queue; -1 for any"), type: "number", min: -1, value: -1 },
