@@ -8,7 +8,14 @@ from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, QueueProgress, Use
+from mqgateway.gateway.broker.operations import (
+    ClientAnswer,
+    CoordinatedGroup,
+    GroupClient,
+    Operations,
+    QueueProgress,
+    Use,
+)
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.codec.errors import BodyError
@@ -21,6 +28,7 @@ from mqgateway.gateway.web.scan import settled
 
 ROWS_A_LOOK = 64
 TOPICS_SHOWN_MAX = 200
+KAFKA_MEMBERS_MAX = 500
 
 
 async def groups(console: Console, call: WebCall) -> dict[str, Any]:
@@ -51,7 +59,7 @@ def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -
     if sort == "behind":
         return _behind(operations, name, topics)
     if sort == "members":
-        return operations.clients.consumer_count(name)
+        return _member_count(operations, name)
     return name
 
 
@@ -59,14 +67,23 @@ def _behind(operations: Operations, name: str, topics: list[str]) -> int:
     return sum(operations.offsets.lag(name, topic) for topic in topics)
 
 
+def _member_count(operations: Operations, name: str) -> int:
+    coordinated = operations.coordinated.group(name)
+    own = operations.clients.consumer_count(name)
+    return own if coordinated is None else own + len(coordinated.members)
+
+
 def _row(operations: Operations, name: str, topics: list[str]) -> dict[str, Any]:
-    online = operations.clients.consumers(name)
+    online, coordinated = operations.clients.consumers(name), operations.coordinated.group(name)
+    shared = () if coordinated is None else coordinated.shared
     return {
         "group": name,
-        "members": 0 if online is None else len(online.clients),
+        "members": _member_count(operations, name),
         "mode": "" if online is None else online.message_model,
         "kind": "" if online is None else online.consume_type,
-        "behind": _behind(operations, name, topics),
+        "kafkaKind": "" if coordinated is None else coordinated.kind,
+        "kafkaState": "" if coordinated is None else coordinated.state,
+        "behind": _behind(operations, name, topics) + sum(one.lag or 0 for one in shared),
         "rate": round(sum(operations.groups.get_rate(name, topic) for topic in topics), 2),
         "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
         "deadLetters": operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
@@ -79,6 +96,7 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
     """One group: its settings, members with what each subscribes to, and how far it is in each queue."""
     operations, name = console.operations, call.path["group"]
     config, online = operations.groups.get(name), operations.clients.consumers(name)
+    coordinated = operations.coordinated.group(name)
     if config is None and online is None:
         raise ApiError(404, f"there is no group {name} on this broker")
     topics = sorted(topic for topic in operations.offsets.topics_of(name) if topic in operations.topics)
@@ -92,8 +110,9 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
             for topic, one in sorted(online.subscriptions.items())
         ],
         "clients": [] if online is None else [_member(client) for client in online.clients],
+        "kafka": None if coordinated is None else _coordinated(coordinated),
         "progress": [
-            _progress(operations, name, topic, call.now, has_members=online is not None)
+            _progress(operations, name, topic, call.now, is_pulling=online is not None)
             for topic in topics[:TOPICS_SHOWN_MAX]
         ],
         "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
@@ -111,9 +130,26 @@ def _member(client: GroupClient) -> dict[str, Any]:
     }
 
 
-def _progress(
-    operations: Operations, name: str, topic: str, now: int, *, has_members: bool
-) -> dict[str, Any]:
+def _coordinated(group: CoordinatedGroup) -> dict[str, Any]:
+    """Show a group of Kafka's clients: `assignor` assigns its partitions, `shared` are those of share groups."""
+    return {
+        "assignor": group.assignor,
+        "members": [
+            {
+                "memberId": one.member_id,
+                "clientId": one.client_id,
+                "host": one.host,
+                "instanceId": one.instance_id,
+                "subscriptions": list(one.subscriptions),
+                "assigned": list(one.assigned),
+            }
+            for one in group.members[:KAFKA_MEMBERS_MAX]
+        ],
+        "shared": [one._asdict() for one in group.shared[:TOPICS_SHOWN_MAX]],
+    }
+
+
+def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pulling: bool) -> dict[str, Any]:
     """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms.
 
     `rate` counts messages that members fetched: a member that hangs fetches too, until it holds enough.
@@ -132,7 +168,7 @@ def _progress(
                 "maxOffset": one.range.end,
                 "offset": one.offset,
                 "behind": one.lag,
-                "inFlight": one.in_flight + (_fetched(one) if has_members else 0),
+                "inFlight": one.in_flight + (_fetched(one) if is_pulling else 0),
                 "delay": max(0, delays.get(one.queue_id) or 0) if one.lag else 0,
                 "resetWaits": one.is_reset_pending,
             }

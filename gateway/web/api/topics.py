@@ -101,6 +101,7 @@ def _row(operations: Operations, config: TopicConfig, groups: int) -> dict[str, 
     return {
         "topic": config.topic_name,
         "kind": kind_of(operations, config),
+        "isKafka": config.keeps_kafka_batches,
         "perm": config.perm,
         "readQueues": config.read_queue_nums,
         "writeQueues": config.write_queue_nums,

@@ -7,7 +7,7 @@ import { language, setLanguage, t } from "./i18n.js";
 import { Title, Toast, Trouble, can, html } from "./widgets.js";
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
-import { Cluster, Settings } from "./pages/cluster.js";
+import { Cluster } from "./pages/cluster.js";
 import { Connections } from "./pages/connections.js";
 import { DeadLetters } from "./pages/dead-letters.js";
 import { Delayed, Transactions } from "./pages/delayed.js";
@@ -15,6 +15,7 @@ import { Group, Groups } from "./pages/groups.js";
 import { Message, Messages } from "./pages/messages.js";
 import { Overview } from "./pages/overview.js";
 import { LiteParent, Lites, Pops } from "./pages/pops.js";
+import { Settings } from "./pages/settings.js";
 import { Store } from "./pages/store.js";
 import { Topic, Topics } from "./pages/topics.js";
 
@@ -58,8 +59,8 @@ function Login({ session, refusal, done }) {
 }
 
 function Keys({ close }) {
-  const rows = [["/", t("Search")], ["?", t("These keys")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
-  return html`<${Dialog} title=${t("Keys")} close=${close}>
+  const rows = [["/", t("Search")], ["?", t("Show the shortcuts")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
+  return html`<${Dialog} title=${t("Shortcuts")} close=${close}>
     <table><thead><tr><th scope="col">${t("Key")}</th><th scope="col">${t("Effect")}</th></tr></thead>
     <tbody>${rows.map(([key, text]) => html`<tr><td><kbd>${key}</kbd></td><td>${text}</td></tr>`)}</tbody></table>
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
@@ -109,8 +110,8 @@ function Frame({ session, leave, changed }) {
       <span class="space"></span>
       <span class="faint">${session.user} ${session.role}</span>
       <button type="button" onClick=${() => { setLanguage(language() === "zh" ? "en" : "zh"); changed(); }}>${language() === "zh" ? "English" : "中文"}</button>
-      <button type="button" onClick=${() => { theme(true); changed(); }}>${t("Light or dark")}</button>
-      <button type="button" onClick=${() => setKeys(true)}>${t("Keys")}</button>
+      <button type="button" onClick=${() => { theme(true); changed(); }}>${t("Theme")}</button>
+      <button type="button" onClick=${() => setKeys(true)}>${t("Shortcuts")}</button>
       <button type="button" onClick=${leave}>${t("Log out")}</button>
     </header>
     <nav aria-label=${t("Pages")}><ul>

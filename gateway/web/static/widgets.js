@@ -4,12 +4,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import uPlot from "uplot";
 import { ask, go, query, useAsked } from "./api.js";
-import { t } from "./i18n.js";
+import { locale, t } from "./i18n.js";
 
 export const html = htm.bind(h);
 
-export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString());
-export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString() : "–");
+export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString(locale()));
+export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString(locale()) : "–");
 
 export function duration(ms) {
   if (!(ms > 0)) return "0";
@@ -72,8 +72,8 @@ export function Table({ caption, columns, rows, keyOf, order }) {
     <caption>${caption}</caption>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} aria-sort=${sorted(column)}>${heading(column)}</th>`)}</tr></thead>
     <tbody>
-      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : "long"}>${column.value(row)}</td>`)}</tr>`)}
-      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("nothing")}</td></tr>`}
+      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : ""}>${column.value(row)}</td>`)}</tr>`)}
+      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("no entries")}</td></tr>`}
     </tbody>
   </table></div>`;
 }
@@ -110,6 +110,8 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
     </div>`}`;
 }
 
+const hour = (seconds) => new Date(seconds * 1000).toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+
 // Lines over time: `series` names columns of `data`, which has `time` in s too.
 export function Chart({ title, data, series, form = number }) {
   const place = useRef(null);
@@ -123,15 +125,15 @@ export function Chart({ title, data, series, form = number }) {
       {
         width: Math.max(280, place.current.clientWidth),
         height: 180,
-        axes: [axis, { ...axis, size: 70, values: (_, values) => values.map((value) => form(value)) }],
-        series: [{}, ...series.map(([, label], index) => ({ label, stroke: colours[index], width: 1.5 }))],
+        axes: [{ ...axis, values: (_, times) => times.map(hour) }, { ...axis, size: 70, values: (_, values) => values.map((value) => form(value)) }],
+        series: [{ label: t("Time"), value: (_, seconds) => (seconds === null ? "–" : time(seconds * 1000)) }, ...series.map(([, label], index) => ({ label, stroke: colours[index], width: 1.5 }))],
       },
       [data.time, ...series.map(([name]) => data[name])],
       place.current,
     );
     return () => chart.destroy();
   }, [data, names]);
-  const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("nothing yet");
+  const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("no data yet");
   return html`<figure aria-label=${`${title}: ${last}`}><figcaption class="faint">${title}: ${last}</figcaption><div ref=${place} aria-hidden="true"></div></figure>`;
 }
 
