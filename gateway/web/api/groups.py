@@ -131,7 +131,7 @@ def _member(client: GroupClient) -> dict[str, Any]:
 
 
 def _coordinated(group: CoordinatedGroup) -> dict[str, Any]:
-    """Show a group of Kafka's clients: `assignor` assigns its partitions, `shared` are those of share groups."""
+    """Show a group of Kafka's clients; `shared` are the partitions of a share group."""
     return {
         "assignor": group.assignor,
         "members": [
