@@ -6,8 +6,12 @@ from typing import Final
 
 from mqgateway.engine.options import BrokerOptions, StoreOptions
 from mqgateway.engine.options.option import Option
+from mqgateway.engine.options.remoting import RemotingOptions, TlsOptions
 
 WITHOUT_EFFECT: Final = "Accepted without effect"
+
+SETTINGS: Final = (BrokerOptions, StoreOptions, RemotingOptions, TlsOptions)
+"""The classes with the settings of a broker."""
 
 _CLASSES: Final = {
     "Names and addresses": ("IdentityOptions", "RegistrationOptions"),
@@ -16,6 +20,8 @@ _CLASSES: Final = {
     "Consumption": ("BrokerPullOptions", "ReceivingOptions", "FilterOptions", "AssignmentOptions"),
     "Flow control": ("FlowOptions",),
     "Connected clients": ("ConnectedClientOptions",),
+    "Ports and connections": ("RemotingOptions",),
+    "TLS": ("TlsOptions",),
     "Transactions": ("TransactionOptions",),
     "Delayed messages": ("DelayOptions", "TimerOptions"),
     "POP": ("PopOptions",),
@@ -44,7 +50,7 @@ def _by_attribute() -> dict[str, str]:
     titles = {name: title for title, names in _CLASSES.items() for name in names}
     return {
         attribute: titles[base.__name__]
-        for options in (BrokerOptions, StoreOptions)
+        for options in SETTINGS
         for base in reversed(options.__mro__)
         if base.__name__ in titles
         for attribute in base.__annotations__

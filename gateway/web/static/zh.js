@@ -390,6 +390,8 @@ export const ZH = {
 
 // Chinese of words and sentences that the broker sends; others are shown as they are.
 export const BROKER = {
+  "Ports and connections": "端口与连接",
+  "TLS": "TLS",
   "%": "%",
   "Accepted without effect": "接受但不起作用",
   "Access control": "访问控制",

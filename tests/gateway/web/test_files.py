@@ -3,11 +3,10 @@ import hashlib
 import json
 import re
 
-from mqgateway.engine.options import BrokerOptions, StoreOptions
 from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.doctor.checks import TEXTS
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
-from mqgateway.gateway.web.setting_groups import GROUPS
+from mqgateway.gateway.web.setting_groups import GROUPS, SETTINGS
 
 STATIC = FOLDER
 
@@ -59,7 +58,7 @@ def test_every_word_of_the_pages_is_there_in_chinese_too() -> None:
     used |= {*pages, "producer", "consumer"}
     assert used == translated
     sent = set(entry.findall(from_broker))
-    units = {option.unit for option in options_of(BrokerOptions) + options_of(StoreOptions) if option.unit}
+    units = {option.unit for option in sum(map(options_of, SETTINGS), ()) if option.unit}
     assert not sent & translated
     assert {*GROUPS, *units} <= sent | translated
 
