@@ -16,7 +16,7 @@ def test_a_connection_is_closed(visitor: Visitor, server: Server) -> None:
         address = ":".join(map(str, client.getsockname()))
         visitor.visit("connections")
         visitor.press(f"Close the connection {address}")
-        visitor.press("Do it")
+        visitor.press("Apply")
         visitor.sees("The connection is closed")
         with pytest.raises(ConnectionResetError):  # it never began to speak
             client.recv(1)
@@ -30,8 +30,8 @@ def test_settings_are_changed_with_the_difference_shown(visitor: Visitor) -> Non
     visitor.fill(value="1000000")
     visitor.send()
     visitor.sees("+ maxMessageSize=1000000")
-    visitor.press("Do it")
-    visitor.page.locator("td", has_text="1000000").wait_for()
+    visitor.press("Apply")
+    visitor.page.locator(".settings code", has_text="1000000").first.wait_for()
     visitor.visit("audit")
     visitor.sees("PUT /settings")
 

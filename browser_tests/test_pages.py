@@ -25,10 +25,69 @@ PAGES = (
     "connections",
     "store",
     "cluster",
+    "settings",
     "settings?search=console",
     "access",
     "audit",
 )
+WIDTHS = (390, 768, 1280, 1920)
+HEIGHT = 860
+SCREENS_MAX = 10
+
+FAULTS_OF_LAYOUT = """() => {
+  const faults = [];
+  const page = document.documentElement;
+  if (page.scrollWidth > innerWidth) faults.push(`${page.scrollWidth} pixels wide`);
+  if (page.scrollHeight > SCREENS_MAX * innerHeight) faults.push(`${page.scrollHeight} pixels tall`);
+  const walker = document.createTreeWalker(document.getElementById('app'), NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node; (node = walker.nextNode()); ) {
+    for (const { 0: word, index } of node.data.matchAll(/[A-Za-z0-9_]+/g)) {
+      if (word.length > LETTERS_MAX || node.parentElement.closest('pre')) continue;
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const tops = [...range.getClientRects()].map((one) => Math.round(one.top));
+      if (new Set(tops).size > 1) faults.push(`${word} is broken`);
+    }
+  }
+  return faults;
+}""".replace("SCREENS_MAX", str(SCREENS_MAX)).replace("LETTERS_MAX", "24")
+"""Longer words are identifiers, which may be broken."""
+
+ENGLISH = """() => [...document.querySelectorAll(
+    'nav a, h1, h2, h3, th, dt, caption, figcaption, button, label, summary')]
+  .map((one) => one.textContent.replace('JSON Lines', ''))
+  .filter((text) => /[a-z]{2,} [a-z]{2,}/i.test(text))"""
+
+
+def test_no_page_breaks_words_or_is_too_large(visitor: Visitor) -> None:
+    faults = {}
+    for language in ("en", "zh"):
+        visitor.page.evaluate("language => { localStorage.language = language }", language)
+        visitor.page.reload()
+        for address in PAGES:
+            visitor.visit(address)
+            english = visitor.page.evaluate(ENGLISH) if language == "zh" else []
+            if english:
+                faults[f"{address} in Chinese"] = english
+            for width in WIDTHS:
+                visitor.page.set_viewport_size({"width": width, "height": HEIGHT})
+                found = visitor.page.evaluate(FAULTS_OF_LAYOUT)
+                if found:
+                    faults[f"{language} {width} {address}"] = found
+    assert not faults
+
+
+def test_results_of_a_search_are_in_view(visitor: Visitor) -> None:
+    for width in (390, 1280):
+        visitor.page.set_viewport_size({"width": width, "height": HEIGHT})
+        visitor.visit("messages")
+        visitor.fill(topic="Orders", text="order")
+        visitor.send()
+        row = visitor.page.locator("tbody tr").first
+        row.wait_for()
+        box = row.bounding_box()
+        assert box is not None and box["y"] + box["height"] <= HEIGHT, (width, box)
 
 
 def test_every_page_is_there_for_everybody(visitor: Visitor) -> None:
@@ -86,12 +145,3 @@ def test_a_read_only_console_offers_no_change(
     for address, button in (("topics", "Create a topic"), ("groups", "Create a group")):
         visitor.visit(address)
         assert not visitor.page.get_by_role("button", name=button).count()
-
-
-def test_a_link_opens_once(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> None:
-    server = serve()
-    visit().open(server.url)
-    second = visit()
-    second.page.goto(server.url)
-    second.page.wait_for_selector("input[name=token]")
-    assert not second.barriers()

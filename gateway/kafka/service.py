@@ -37,6 +37,7 @@ from mqgateway.gateway.kafka.api.transactions import TransactionRequests
 from mqgateway.gateway.kafka.api.user_credentials import UserCredentials
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
+from mqgateway.gateway.kafka.coordinator_view import KafkaView
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
@@ -63,6 +64,7 @@ class KafkaService:
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
         self._shares = shares = ShareCoordination(operations, topics, coordinator)
+        operations.coordinated.attach(KafkaView(coordinator, shares, transactions.coordinator.table, topics))
         sharing = ShareRequests(shares.table, shares.settings, access, topics)
         requests = TransactionRequests(operations, transactions, access, topics)
         self._telemetry = TelemetryRequests(operations)

@@ -280,6 +280,11 @@ class BrokerReading:
         return self._disk.capacity(self._broker.store_options.store_path_root_dir)
 
     @property
+    def usable(self) -> tuple[int, int]:
+        """Total and free bytes of the store's file system without those reserved for root, as `df` counts."""
+        return self._disk.usage(self._broker.store_options.store_path_root_dir)
+
+    @property
     def used_bytes(self) -> int:
         """Used bytes of the store's file system, by any program."""
         size, free = self.capacity

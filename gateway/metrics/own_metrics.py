@@ -149,14 +149,14 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     ),
     gauge(
         "mqgateway_store_disk_bytes",
-        "Size of the store's file system, in bytes.",
-        one(lambda reading: reading.capacity[0]),
+        "Usable size of the store's file system, in bytes.",
+        one(lambda reading: reading.usable[0]),
         unit="bytes",
     ),
     gauge(
         "mqgateway_store_disk_free_bytes",
-        "Free bytes of the store's file system.",
-        one(lambda reading: reading.capacity[1]),
+        "Free bytes of the store's file system, without those reserved for root.",
+        one(lambda reading: reading.usable[1]),
         unit="bytes",
     ),
     gauge(

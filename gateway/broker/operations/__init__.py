@@ -12,6 +12,7 @@
     lite            lite topics, their groups and the progress of these
     queries         messages by key and by position, consume queues, delayed messages
     storage         the store: its folders, its log, sizes
+    coordinated     groups and transactions that a front end coordinates itself
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
 
@@ -85,6 +86,14 @@ from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOper
 from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
+from mqgateway.gateway.broker.operations.coordinated import (
+    CoordinatedGroup,
+    CoordinatedMember,
+    CoordinatedOperations,
+    CoordinatedTransaction,
+    CoordinatorView,
+    SharedPartition,
+)
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
 from mqgateway.gateway.broker.operations.lite import (
     Lite,
@@ -135,6 +144,11 @@ __all__ = [
     "ClientOperations",
     "Consume",
     "Consumers",
+    "CoordinatedGroup",
+    "CoordinatedMember",
+    "CoordinatedOperations",
+    "CoordinatedTransaction",
+    "CoordinatorView",
     "DelayLevel",
     "Delivery",
     "DirectConsumption",
@@ -207,6 +221,7 @@ __all__ = [
     "SendOutcome",
     "Sent",
     "SettingState",
+    "SharedPartition",
     "StorageOperations",
     "StoreState",
     "SubscriptionChange",
@@ -251,6 +266,7 @@ class Operations:
         self.lite = Lite(broker, runner)
         self.queries = Queries(broker, gate, runner)
         self.storage = StorageOperations(broker, gate, runner)
+        self.coordinated = CoordinatedOperations()
         self.administration = BrokerAdministration(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)

@@ -80,10 +80,6 @@ class StorageOperations:
         """
         return self._broker.environment.disk.usage(folder or self._broker.store.root)
 
-    def capacity(self) -> tuple[int, int]:
-        """Return all bytes of the file system, and the free ones, with those reserved for root."""
-        return self._broker.environment.disk.capacity(self._broker.store.root)
-
     @property
     def sickness(self) -> str:
         """The fault for which the store accepts no messages, empty if there is none."""

@@ -37,7 +37,8 @@ async def delayed(console: Console, call: WebCall) -> dict[str, Any]:
 
 
 def transactions(console: Console, call: WebCall) -> dict[str, Any]:
-    """List open transactions: half messages not committed or rolled back yet, the oldest first."""
+    """List open transactions, the oldest first: half messages not committed or rolled back yet, and
+    transactions of Kafka's producers. `started` is a time in ms, `age` and `timeout` are in ms."""
     operations = console.operations
     return {
         "topics": [
@@ -57,6 +58,7 @@ def transactions(console: Console, call: WebCall) -> dict[str, Any]:
             }
             for one in operations.transactions.open(call.query["limit"], call.now)
         ],
+        "kafka": [one._asdict() for one in operations.coordinated.transactions()[: call.query["limit"]]],
     }
 
 

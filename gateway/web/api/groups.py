@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.operations import ClientAnswer, GroupClient, Operations, Use
+from mqgateway.gateway.broker.operations import (
+    ClientAnswer,
+    CoordinatedGroup,
+    GroupClient,
+    Operations,
+    QueueProgress,
+    Use,
+)
+from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.codes import version_name
+from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
@@ -21,6 +28,7 @@ from mqgateway.gateway.web.scan import settled
 
 ROWS_A_LOOK = 64
 TOPICS_SHOWN_MAX = 200
+KAFKA_MEMBERS_MAX = 500
 
 
 async def groups(console: Console, call: WebCall) -> dict[str, Any]:
@@ -51,7 +59,7 @@ def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -
     if sort == "behind":
         return _behind(operations, name, topics)
     if sort == "members":
-        return operations.clients.consumer_count(name)
+        return _member_count(operations, name)
     return name
 
 
@@ -59,14 +67,23 @@ def _behind(operations: Operations, name: str, topics: list[str]) -> int:
     return sum(operations.offsets.lag(name, topic) for topic in topics)
 
 
+def _member_count(operations: Operations, name: str) -> int:
+    coordinated = operations.coordinated.group(name)
+    own = operations.clients.consumer_count(name)
+    return own if coordinated is None else own + len(coordinated.members)
+
+
 def _row(operations: Operations, name: str, topics: list[str]) -> dict[str, Any]:
-    online = operations.clients.consumers(name)
+    online, coordinated = operations.clients.consumers(name), operations.coordinated.group(name)
+    shared = () if coordinated is None else coordinated.shared
     return {
         "group": name,
-        "members": 0 if online is None else len(online.clients),
+        "members": _member_count(operations, name),
         "mode": "" if online is None else online.message_model,
         "kind": "" if online is None else online.consume_type,
-        "behind": _behind(operations, name, topics),
+        "kafkaKind": "" if coordinated is None else coordinated.kind,
+        "kafkaState": "" if coordinated is None else coordinated.state,
+        "behind": _behind(operations, name, topics) + sum(one.lag or 0 for one in shared),
         "rate": round(sum(operations.groups.get_rate(name, topic) for topic in topics), 2),
         "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
         "deadLetters": operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
@@ -79,6 +96,7 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
     """One group: its settings, members with what each subscribes to, and how far it is in each queue."""
     operations, name = console.operations, call.path["group"]
     config, online = operations.groups.get(name), operations.clients.consumers(name)
+    coordinated = operations.coordinated.group(name)
     if config is None and online is None:
         raise ApiError(404, f"there is no group {name} on this broker")
     topics = sorted(topic for topic in operations.offsets.topics_of(name) if topic in operations.topics)
@@ -92,7 +110,11 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
             for topic, one in sorted(online.subscriptions.items())
         ],
         "clients": [] if online is None else [_member(client) for client in online.clients],
-        "progress": [_progress(operations, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
+        "kafka": None if coordinated is None else _coordinated(coordinated),
+        "progress": [
+            _progress(operations, name, topic, call.now, is_pulling=online is not None)
+            for topic in topics[:TOPICS_SHOWN_MAX]
+        ],
         "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
     }
 
@@ -108,8 +130,30 @@ def _member(client: GroupClient) -> dict[str, Any]:
     }
 
 
-def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[str, Any]:
-    """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms."""
+def _coordinated(group: CoordinatedGroup) -> dict[str, Any]:
+    """Show a group of Kafka's clients; `shared` are the partitions of a share group."""
+    return {
+        "assignor": group.assignor,
+        "members": [
+            {
+                "memberId": one.member_id,
+                "clientId": one.client_id,
+                "host": one.host,
+                "instanceId": one.instance_id,
+                "subscriptions": list(one.subscriptions),
+                "assigned": list(one.assigned),
+            }
+            for one in group.members[:KAFKA_MEMBERS_MAX]
+        ],
+        "shared": [one._asdict() for one in group.shared[:TOPICS_SHOWN_MAX]],
+    }
+
+
+def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pulling: bool) -> dict[str, Any]:
+    """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms.
+
+    `rate` counts messages that members fetched: a member that hangs fetches too, until it holds enough.
+    """
     spans = operations.topics.time_spans(topic, name, now)
     delays = {span.message_queue.queue_id: span.delay_time for span in spans}
     return {
@@ -124,13 +168,18 @@ def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[s
                 "maxOffset": one.range.end,
                 "offset": one.offset,
                 "behind": one.lag,
-                "inFlight": one.in_flight,
+                "inFlight": one.in_flight + (_fetched(one) if is_pulling else 0),
                 "delay": max(0, delays.get(one.queue_id) or 0) if one.lag else 0,
                 "resetWaits": one.is_reset_pending,
             }
             for one in operations.offsets.progress(name, topic)
         ],
     }
+
+
+def _fetched(queue: QueueProgress) -> int:
+    """Return the number of messages that pulling members have and the group has not committed."""
+    return 0 if queue.pulled is None else max(0, queue.pulled - max(0, queue.committed))
 
 
 async def running(console: Console, call: WebCall) -> dict[str, Any]:
@@ -146,10 +195,45 @@ async def running(console: Console, call: WebCall) -> dict[str, Any]:
     if answer.code:
         raise ApiError(502, f"the client answered {answer.code}: {answer.remark}")
     try:
-        info = orjson.loads(answer.body)
-    except ValueError:
-        info = {"text": answer.body.decode("utf-8", "replace")}
-    return {"clientId": call.path["client"], "running": info}
+        info = ConsumerRunningInfo.decode(answer.body)
+    except BodyError as error:
+        raise ApiError(502, f"the client's answer cannot be read: {error}") from None
+    return {"clientId": call.path["client"], **_reported(info)}
+
+
+def _reported(info: ConsumerRunningInfo) -> dict[str, Any]:
+    """Return a member's report; `millis` is the mean time for a message, `stacks` a text of lines."""
+    holds = [
+        (queue, one.cached_msg_count, one.last_pull_timestamp, one.last_consume_timestamp)
+        for queue, one in info.mq_table.items()
+    ]
+    holds += [
+        (queue, one.wait_ack_count, one.last_pop_timestamp, 0) for queue, one in info.mq_pop_table.items()
+    ]
+    return {
+        "properties": {**info.properties, **info.user_consumer_info},
+        "queues": [
+            {
+                "topic": queue.topic,
+                "broker": queue.broker_name,
+                "queueId": queue.queue_id,
+                "held": held,
+                "lastPull": last_pull,
+                "lastConsume": last_consume,
+            }
+            for queue, held, last_pull, last_consume in sorted(holds)
+        ],
+        "rates": [
+            {
+                "topic": topic,
+                "consumed": one.consume_ok_tps,
+                "failed": one.consume_failed_tps,
+                "millis": one.consume_rt,
+            }
+            for topic, one in sorted(info.status_table.items())
+        ],
+        "stacks": info.jstack or "",
+    }
 
 
 def create_group(console: Console, call: WebCall) -> dict[str, Any]:

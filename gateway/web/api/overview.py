@@ -6,10 +6,11 @@ from heapq import nlargest
 from typing import Any
 
 from mqgateway.engine.message import DLQ_PREFIX
-from mqgateway.engine.names import is_lmq
+from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.metrics.health import name_server_health
 from mqgateway.gateway.web.api.needs import of_cluster
+from mqgateway.gateway.web.api.topics import is_of_users
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import Role, Route, RouteField
@@ -25,7 +26,7 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
     operations, breathe = console.operations, console.turns()
     options, offsets = operations.options, operations.offsets
     topics, groups = operations.topics, operations.groups
-    capacity, free = operations.storage.capacity()
+    capacity, free = operations.storage.usage()
     lagging: dict[str, int] = {}
     dead_letters = 0
     for number, (topic, group) in enumerate(offsets.pairs()):
@@ -36,6 +37,12 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
     for name in topics.names():
         if name.startswith(DLQ_PREFIX):
             dead_letters += offsets.range(name, 0).message_count
+    user_topics = 0
+    for number, config in enumerate(topics.all()):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        user_topics += is_of_users(operations, config)
+    known_groups = {*groups.names(), *operations.clients.consumer_groups()}
     rates: list[tuple[float, str]] = []
     for number, (topic, rate) in enumerate(topics.put_rates()):
         if not number % ROWS_A_LOOK:
@@ -52,8 +59,8 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
         "role": role.kind.value,
         "brokerId": role.broker_id,
         "started": console.started,
-        "topics": len(topics),
-        "groups": len(groups),
+        "topics": user_topics,
+        "groups": sum(not is_system_group(group) for group in known_groups),
         "messagesIn": figures.messages_in,
         "messagesOut": figures.messages_out,
         "deadLetters": dead_letters,

@@ -28,8 +28,11 @@ def preview(console: Console, call: WebCall) -> dict[str, Any]:
 def reset(console: Console, call: WebCall) -> dict[str, Any]:
     """Set the offsets of the group: it resumes there with its next pull or start. `id` undoes it."""
     permit = console.permit(call, Use.ADMINISTER)
-    group, topic = call.path["group"], call.body["topic"]
-    plan = _plan(console, permit, group, call.body)
+    group, topic, shown = call.path["group"], call.body["topic"], call.body["offsets"]
+    if shown is None:
+        plan = _plan(console, permit, group, call.body)
+    else:
+        plan = _shown_plan(console, group, topic, shown)
     before = {one.queue_id: one.offset for one, _ in plan if one.offset >= 0}
     targets = _targets(plan)
     console.operations.administration.set_offsets(permit, group, topic, targets)
@@ -78,8 +81,10 @@ def _of_group(call: WebCall, group: str) -> WebCall:
 
 def _plan(console: Console, permit: Permit, group: str, given: dict[str, Any]) -> list[GroupMove]:
     to, topic, queue_id = given["to"], given["topic"], given["queueId"]
+    if to in (TIME, OFFSET) and given[to] is None:
+        raise ApiError(400, f"{to} is missing: the reset is to a value of {to}")
     if to == OFFSET and queue_id < 0:
-        raise ApiError(400, "an offset is of one queue: say which by queueId")
+        raise ApiError(400, "an offset is of one queue: state it as queueId")
     timestamp = {BEGINNING: 0, END: -1, TIME: given["time"]}.get(to, 0)
     restart = Restart(group, topic, timestamp, queue_id, given["offset"] if to == OFFSET else None)
     targets = console.operations.administration.restart_targets(permit, restart)
@@ -87,6 +92,25 @@ def _plan(console: Console, permit: Permit, group: str, given: dict[str, Any]) -
         GroupMove(one, one.begin if to == BEGINNING else targets[one.queue_id])
         for one in _positions(console, group, topic, sorted(targets))
     ]
+
+
+def _shown_plan(console: Console, group: str, topic: str, shown: dict[str, Any]) -> list[GroupMove]:
+    """Return the moves to offsets that a preview returned, by queue id as text. Raises `ApiError`."""
+    if group not in console.operations.groups:
+        raise ApiError(404, f"there is no group {group} on this broker")
+    queues = range(console.operations.topics.known(topic).read_queue_nums)
+    targets = {str(queue_id): shown[str(queue_id)] for queue_id in queues if str(queue_id) in shown}
+    if not shown or targets.keys() != shown.keys():
+        raise ApiError(400, f"offsets must be by ids of queues of {topic}")
+    plan = [
+        GroupMove(one, targets[str(one.queue_id)])
+        for one in _positions(console, group, topic, map(int, targets))
+    ]
+    for position, target in plan:
+        if type(target) is not int or not position.begin <= target <= position.end:
+            limits = f"{position.begin} to {position.end}"
+            raise ApiError(409, f"queue {position.queue_id} has no offset {target}: it has {limits}")
+    return plan
 
 
 def _positions(console: Console, group: str, topic: str, queue_ids: Iterable[int]) -> list[GroupPosition]:
@@ -118,9 +142,14 @@ def _row(move: GroupMove) -> dict[str, Any]:
 _WHERE = (
     RouteField("topic", str, "Topic name."),
     RouteField("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
-    RouteField("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
+    RouteField(
+        "time", int, "Store time of the first message to consume, in ms since the epoch.", None, least=0
+    ),
     RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-    RouteField("offset", int, "Offset; needs `queueId`.", 0, least=0),
+    RouteField("offset", int, "Offset; needs `queueId`.", None, least=0),
+)
+_SHOWN = RouteField(
+    "offsets", dict, "New offsets by queue id, as a preview returned them; used instead of `to`.", None
 )
 
 ROUTES = (
@@ -139,7 +168,7 @@ ROUTES = (
         Role.OPERATOR,
         "Reset the offsets of a group.",
         reset,
-        body=_WHERE,
+        body=(*_WHERE, _SHOWN),
         needs=of_group(Action.UPDATE),
     ),
     Route(

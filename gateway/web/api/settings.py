@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.options import Setting
+from mqgateway.engine.options.option import format_value
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web.api.needs import of_cluster
@@ -12,10 +13,14 @@ from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import has
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
+from mqgateway.gateway.web.setting_groups import GROUPS, group_of
 
 
 def settings(console: Console, call: WebCall) -> dict[str, Any]:
-    """All settings. `fixed` says why one cannot be changed here; secrets are hidden."""
+    """List settings by `group`, and the groups in order.
+
+    `fixed` is the reason why one cannot be changed here; secrets are hidden.
+    """
     query = call.query
     rows = []
     for name, value, origin, note, option, why_fixed in console.operations.administration.settings():
@@ -25,19 +30,20 @@ def settings(console: Console, call: WebCall) -> dict[str, Any]:
         rows.append(
             {
                 "name": name,
+                "group": group_of(option),
                 "value": value,
                 "origin": origin,
                 "note": note,
                 "meaning": option.meaning,
                 "unit": option.unit,
-                "default": "" if option.secret else str(option.default),
+                "default": "" if option.secret else format_value(option.default),
                 "effect": option.effect,
                 "isOurs": option.ours,
                 "isSecret": option.secret,
                 "fixed": why_fixed or option.no_effect,
             }
         )
-    return {"rows": rows, "total": len(rows)}
+    return {"rows": rows, "total": len(rows), "groups": list(GROUPS)}
 
 
 def change_settings(console: Console, call: WebCall) -> dict[str, Any]:

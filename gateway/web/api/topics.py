@@ -31,7 +31,10 @@ USERS, ALL = "users", "all"
 
 
 def kind_of(operations: Operations, config: TopicConfig) -> str:
-    """Return the kind of a topic: by its name, else by its attribute `message.type`."""
+    """Return the kind of a topic: by its name, else by its attribute `message.type`.
+
+    RocketMQ: `TopicConfig.getTopicMessageType`.
+    """
     name = config.topic_name
     if name.startswith(RETRY_PREFIX):
         return "RETRY"
@@ -39,7 +42,7 @@ def kind_of(operations: Operations, config: TopicConfig) -> str:
         return "DLQ"
     if operations.topics.is_system(name):
         return "SYSTEM"
-    return config.attributes.get(MESSAGE_TYPE, "UNSPECIFIED")
+    return config.attributes.get(MESSAGE_TYPE, "NORMAL")
 
 
 def _matches(operations: Operations, config: TopicConfig, wanted: str, search: str) -> bool:
@@ -47,8 +50,12 @@ def _matches(operations: Operations, config: TopicConfig, wanted: str, search: s
         return False
     if wanted == ALL:
         return True
-    kind = kind_of(operations, config)
-    return kind == wanted if wanted != USERS else kind not in ("RETRY", "DLQ", "SYSTEM")
+    return is_of_users(operations, config) if wanted == USERS else kind_of(operations, config) == wanted
+
+
+def is_of_users(operations: Operations, config: TopicConfig) -> bool:
+    """Return True for a topic that users made: it is not of a group's retries, nor the broker's own."""
+    return kind_of(operations, config) not in ("RETRY", "DLQ", "SYSTEM")
 
 
 async def topics(console: Console, call: WebCall) -> dict[str, Any]:
@@ -94,6 +101,7 @@ def _row(operations: Operations, config: TopicConfig, groups: int) -> dict[str, 
     return {
         "topic": config.topic_name,
         "kind": kind_of(operations, config),
+        "isKafka": config.keeps_kafka_batches,
         "perm": config.perm,
         "readQueues": config.read_queue_nums,
         "writeQueues": config.write_queue_nums,

@@ -50,7 +50,13 @@ export async function ask(method, path, body) {
   return told;
 }
 
-// What a GET gives: {value, error, reload}; asked again when `path` changes, and every so many seconds.
+const REFRESH = "refresh";
+
+// Ask again for all that is shown.
+export const refresh = () => dispatchEvent(new Event(REFRESH));
+
+// What a GET gives: {value, error, reload}; asked again when `path` changes, every so many seconds, and by
+// `refresh`.
 export function useAsked(path, seconds = 0) {
   const [state, setState] = useState({ value: null, error: null });
   const [round, setRound] = useState(0);
@@ -63,8 +69,10 @@ export function useAsked(path, seconds = 0) {
       );
     if (path) look();
     const timer = seconds && path ? setInterval(() => document.hidden || look(), seconds * 1000) : null;
+    if (path) addEventListener(REFRESH, look);
     return () => {
       isCurrent = false;
+      removeEventListener(REFRESH, look);
       if (timer) clearInterval(timer);
     };
   }, [path, seconds, round]);

@@ -1,12 +1,13 @@
 // The console: who is logged in, where one is, and the page that is there.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ask, go, link, setSession, useAddress } from "./api.js";
+import { ask, go, link, refresh, setSession, useAddress } from "./api.js";
+import { Dialog, Form } from "./forms.js";
 import { language, setLanguage, t } from "./i18n.js";
-import { Dialog, Form, Title, Toast, Trouble, can, html, say } from "./widgets.js";
+import { Title, Toast, Trouble, can, html } from "./widgets.js";
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
-import { Cluster, Settings } from "./pages/cluster.js";
+import { Cluster } from "./pages/cluster.js";
 import { Connections } from "./pages/connections.js";
 import { DeadLetters } from "./pages/dead-letters.js";
 import { Delayed, Transactions } from "./pages/delayed.js";
@@ -14,6 +15,7 @@ import { Group, Groups } from "./pages/groups.js";
 import { Message, Messages } from "./pages/messages.js";
 import { Overview } from "./pages/overview.js";
 import { LiteParent, Lites, Pops } from "./pages/pops.js";
+import { Settings } from "./pages/settings.js";
 import { Store } from "./pages/store.js";
 import { Topic, Topics } from "./pages/topics.js";
 
@@ -36,15 +38,17 @@ const PAGES = [
   ["audit", "Audit", "operator", "u", Audit],
 ];
 
-function Login({ session, done }) {
+function Login({ session, refusal, done }) {
   const send = async (values) => {
     await ask("POST", "/session", values);
     done();
   };
+  const open = ({ token }) => send({ token: token.trim().split("token=").pop() }); // the whole link will do
   if (session.login === "link") {
     return html`<main class="login"><${Title}>mqgateway<//>
       <p>${t("Open the link that the broker printed when it started; it works once. Its log has the next one.")}</p>
-      <${Form} fields=${[{ name: "token", label: t("Token of the link"), isRequired: true }]} send=${send} button=${t("Open")} />
+      <${Trouble} error=${refusal} />
+      <${Form} fields=${[{ name: "token", label: t("Link, or its token"), isRequired: true }]} send=${open} button=${t("Open")} />
     </main>`;
   }
   const fields = [
@@ -55,8 +59,8 @@ function Login({ session, done }) {
 }
 
 function Keys({ close }) {
-  const rows = [["/", t("Search")], ["?", t("These keys")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
-  return html`<${Dialog} title=${t("Keys")} close=${close}>
+  const rows = [["/", t("Search")], ["?", t("Show the shortcuts")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
+  return html`<${Dialog} title=${t("Shortcuts")} close=${close}>
     <table><thead><tr><th scope="col">${t("Key")}</th><th scope="col">${t("Effect")}</th></tr></thead>
     <tbody>${rows.map(([key, text]) => html`<tr><td><kbd>${key}</kbd></td><td>${text}</td></tr>`)}</tbody></table>
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
@@ -74,7 +78,7 @@ function useKeys(show) {
       else if (event.key === "/" && document.getElementById("search")) {
         event.preventDefault();
         document.getElementById("search").focus();
-      } else if (event.key === "r" && before !== "g") dispatchEvent(new HashChangeEvent("hashchange"));
+      } else if (event.key === "r") refresh();
       before = event.key;
     };
     addEventListener("keydown", pressed);
@@ -106,8 +110,8 @@ function Frame({ session, leave, changed }) {
       <span class="space"></span>
       <span class="faint">${session.user} ${session.role}</span>
       <button type="button" onClick=${() => { setLanguage(language() === "zh" ? "en" : "zh"); changed(); }}>${language() === "zh" ? "English" : "中文"}</button>
-      <button type="button" onClick=${() => { theme(true); changed(); }}>${t("Light or dark")}</button>
-      <button type="button" onClick=${() => setKeys(true)}>${t("Keys")}</button>
+      <button type="button" onClick=${() => { theme(true); changed(); }}>${t("Theme")}</button>
+      <button type="button" onClick=${() => setKeys(true)}>${t("Shortcuts")}</button>
       <button type="button" onClick=${leave}>${t("Log out")}</button>
     </header>
     <nav aria-label=${t("Pages")}><ul>
@@ -124,18 +128,21 @@ function Frame({ session, leave, changed }) {
 function App() {
   const [session, setTold] = useState(null);
   const [error, setError] = useState(null);
+  const [refusal, setRefusal] = useState(null);
   const [, setRound] = useState(0);
   const look = async () => {
+    let refused = null;
     try {
       const token = new URLSearchParams(location.hash.slice(1)).get("token");
       if (token) {
         history.replaceState(null, "", "#/");
         const now = await ask("GET", "/session");
-        if (!now.isIn) await ask("POST", "/session", { token }).catch((failure) => say(failure.message, true));
+        if (!now.isIn) await ask("POST", "/session", { token }).catch((failure) => { refused = failure; });
       }
       const told = await ask("GET", "/session");
       setSession(told.csrf, look);
       setTold(told);
+      setRefusal(refused);
       setError(null);
     } catch (failure) {
       setError(failure);
@@ -150,7 +157,7 @@ function App() {
     await ask("DELETE", "/session");
     look();
   };
-  if (!session.isIn) return html`<${Login} session=${session} done=${look} /><${Toast} />`;
+  if (!session.isIn) return html`<${Login} session=${session} refusal=${refusal} done=${look} /><${Toast} />`;
   return html`<${Frame} session=${session} leave=${leave} changed=${() => setRound((round) => round + 1)} />`;
 }
 

@@ -4,12 +4,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import uPlot from "uplot";
 import { ask, go, query, useAsked } from "./api.js";
-import { t } from "./i18n.js";
+import { locale, t } from "./i18n.js";
 
 export const html = htm.bind(h);
 
-export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString());
-export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString() : "–");
+export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString(locale()));
+export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString(locale()) : "–");
 
 export function duration(ms) {
   if (!(ms > 0)) return "0";
@@ -43,7 +43,7 @@ export function Toast() {
   </div>`;
 }
 
-export const Trouble = ({ error }) => error && html`<p class="bad" role="alert">${error.message}</p>`;
+export const Trouble = ({ error }) => error && html`<p class="bad said" role="alert">${t(error.message)}</p>`;
 
 export const Loading = ({ asked }) =>
   asked.error ? html`<${Trouble} error=${asked.error} />` : html`<p class="faint loading">${t("Loading")}…</p>`;
@@ -72,8 +72,8 @@ export function Table({ caption, columns, rows, keyOf, order }) {
     <caption>${caption}</caption>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} aria-sort=${sorted(column)}>${heading(column)}</th>`)}</tr></thead>
     <tbody>
-      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : "long"}>${column.value(row)}</td>`)}</tr>`)}
-      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("nothing")}</td></tr>`}
+      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : ""}>${column.value(row)}</td>`)}</tr>`)}
+      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("no entries")}</td></tr>`}
     </tbody>
   </table></div>`;
 }
@@ -110,72 +110,7 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
     </div>`}`;
 }
 
-// A dialog; it closes with Escape too.
-export function Dialog({ title, close, children }) {
-  const dialog = useRef(null);
-  useEffect(() => {
-    dialog.current.showModal();
-  }, []);
-  return html`<dialog ref=${dialog} aria-label=${title} onClose=${close}>
-    <h2>${title}</h2>
-    ${children}
-  </dialog>`;
-}
-
-// A form of fields {name, label, type, value, choices}; `send(values)` may fail, which is shown.
-export function Form({ fields, send, button, isDanger = false, close = null }) {
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event) => {
-    event.preventDefault();
-    const form = event.target;
-    const values = {};
-    for (const field of fields) {
-      const input = form.elements[field.name];
-      if (field.type === "checkbox") values[field.name] = input.checked;
-      else if (field.type === "number") values[field.name] = input.value === "" ? null : Number(input.value);
-      else values[field.name] = input.value;
-    }
-    setBusy(true);
-    try {
-      await send(values);
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const shown = (field) => {
-    const given = { name: field.name, required: field.isRequired };
-    if (field.choices) {
-      return html`<select ...${given}>${field.choices.map((choice) => html`<option value=${choice} selected=${choice === field.value}>${choice}</option>`)}</select>`;
-    }
-    if (field.type === "textarea") return html`<textarea ...${given}>${field.value ?? ""}</textarea>`;
-    if (field.type === "checkbox") return html`<input type="checkbox" ...${given} checked=${field.value} />`;
-    return html`<input type=${field.type ?? "text"} ...${given} value=${field.value ?? ""} autocomplete=${field.autocomplete ?? "off"} min=${field.min} step=${field.step} />`;
-  };
-  return html`<form onSubmit=${submit}>
-    ${fields.map((field) => html`<label class=${field.type === "checkbox" ? "check" : ""}>${field.type === "checkbox" ? [shown(field), field.label] : [field.label, shown(field)]}</label>`)}
-    <${Trouble} error=${error} />
-    <div class="bar">
-      <button type="submit" class=${isDanger ? "danger" : "main"} disabled=${isBusy}>${button}</button>
-      ${close && html`<button type="button" onClick=${close}>${t("Cancel")}</button>`}
-    </div>
-  </form>`;
-}
-
-// A question before something is done that cannot be undone: the name has to be typed.
-export function Confirm({ title, text, name, button, act, close }) {
-  const send = async (values) => {
-    if (values.name !== name) throw new Error(t("The name does not match"));
-    await act();
-    close();
-  };
-  return html`<${Dialog} title=${title} close=${close}>
-    <p>${text}</p>
-    <${Form} fields=${[{ name: "name", label: `${t("Type the name to continue")}: ${name}`, isRequired: true }]} send=${send} button=${button} isDanger close=${close} />
-  </${Dialog}>`;
-}
+const hour = (seconds) => new Date(seconds * 1000).toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
 
 // Lines over time: `series` names columns of `data`, which has `time` in s too.
 export function Chart({ title, data, series, form = number }) {
@@ -190,15 +125,15 @@ export function Chart({ title, data, series, form = number }) {
       {
         width: Math.max(280, place.current.clientWidth),
         height: 180,
-        axes: [axis, { ...axis, size: 70, values: (_, values) => values.map((value) => form(value)) }],
-        series: [{}, ...series.map(([, label], index) => ({ label, stroke: colours[index], width: 1.5 }))],
+        axes: [{ ...axis, values: (_, times) => times.map(hour) }, { ...axis, size: 70, values: (_, values) => values.map((value) => form(value)) }],
+        series: [{ label: t("Time"), value: (_, seconds) => (seconds === null ? "–" : time(seconds * 1000)) }, ...series.map(([, label], index) => ({ label, stroke: colours[index], width: 1.5 }))],
       },
       [data.time, ...series.map(([name]) => data[name])],
       place.current,
     );
     return () => chart.destroy();
   }, [data, names]);
-  const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("nothing yet");
+  const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("no data yet");
   return html`<figure aria-label=${`${title}: ${last}`}><figcaption class="faint">${title}: ${last}</figcaption><div ref=${place} aria-hidden="true"></div></figure>`;
 }
 
@@ -217,7 +152,7 @@ export async function act(method, path, body, said) {
     if (said) say(said);
     return told;
   } catch (error) {
-    say(error.message, true);
+    say(t(error.message), true);
     return null;
   }
 }

@@ -3,8 +3,10 @@ import hashlib
 import json
 import re
 
+from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.doctor.checks import TEXTS
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
+from mqgateway.gateway.web.setting_groups import GROUPS, SETTINGS
 
 STATIC = FOLDER
 
@@ -42,8 +44,9 @@ def test_pages_load_nothing_from_elsewhere_and_run_nothing_inline() -> None:
 
 
 def test_every_word_of_the_pages_is_there_in_chinese_too() -> None:
-    table = (STATIC / "i18n.js").read_text()
-    translated = set(re.findall(r'^  "((?:[^"\\]|\\.)*)": "', table, re.MULTILINE))
+    table, _, from_broker = (STATIC / "zh.js").read_text().partition("export const BROKER")
+    entry = re.compile(r'^  "((?:[^"\\]|\\.)*)": "[^"]', re.MULTILINE)
+    translated = set(entry.findall(table))
     used: set[str] = set()
     for path in [*STATIC.glob("*.js"), *STATIC.glob("pages/*.js")]:
         text = path.read_text()
@@ -54,6 +57,10 @@ def test_every_word_of_the_pages_is_there_in_chinese_too() -> None:
     assert len(pages) == 15
     used |= {*pages, "producer", "consumer"}
     assert used == translated
+    sent = set(entry.findall(from_broker))
+    units = {option.unit for option in sum(map(options_of, SETTINGS), ()) if option.unit}
+    assert not sent & translated
+    assert {*GROUPS, *units} <= sent | translated
 
 
 def test_all_of_it_is_small() -> None:

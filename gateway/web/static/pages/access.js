@@ -1,8 +1,9 @@
 // Users, what they may do, and whether somebody may.
 import { useState } from "preact/hooks";
 import { ask, part, query } from "../api.js";
+import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Confirm, Dialog, Form, List, Title, act, can, html, say } from "../widgets.js";
+import { List, Title, act, can, html, say } from "../widgets.js";
 
 const ACTIONS = ["All", "Pub", "Sub", "Create", "Update", "Delete", "Get", "List"];
 

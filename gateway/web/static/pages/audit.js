@@ -10,7 +10,7 @@ export function Audit({ address }) {
       { title: t("Time"), value: (row) => time(row.time) },
       { title: t("User"), value: (row) => `${row.user} ${row.address}` },
       { title: t("Operation"), value: (row) => row.action },
-      { title: t("With"), value: (row) => html`<code>${text(row.about)}</code>` },
+      { title: t("Parameters"), value: (row) => html`<code>${text(row.about)}</code>` },
       { title: t("Before"), value: (row) => html`<code>${text(row.before)}</code>` },
       { title: t("After"), value: (row) => html`<code>${text(row.after)}</code>` },
       { title: t("Refused"), value: (row) => html`<span class="bad">${row.refusal}</span>` },

@@ -1,8 +1,9 @@
 // Every connection of the broker's ports.
 import { useState } from "preact/hooks";
 import { link } from "../api.js";
+import { Dialog } from "../forms.js";
 import { t } from "../i18n.js";
-import { Dialog, List, Title, act, can, duration, html } from "../widgets.js";
+import { List, Title, act, can, duration, html } from "../widgets.js";
 
 function Close({ row, close, done }) {
   const end = async () => {
@@ -14,7 +15,7 @@ function Close({ row, close, done }) {
   return html`<${Dialog} title=${`${t("Close the connection")} ${row.address}`} close=${close}>
     <p>${row.clients.join(", ")}</p>
     <p>${t("Its pending requests fail. The client usually reconnects.")}</p>
-    <div class="bar"><button type="button" class="danger" onClick=${end}>${t("Do it")}</button><button type="button" onClick=${close}>${t("Cancel")}</button></div>
+    <div class="bar"><button type="button" class="danger" onClick=${end}>${t("Apply")}</button><button type="button" onClick=${close}>${t("Cancel")}</button></div>
   <//>`;
 }
 
@@ -31,7 +32,7 @@ export function Connections({ address, session }) {
       { title: t("Language"), value: (row) => row.languages.join(", ") },
       { title: t("Groups"), value: groups },
       { title: t("Last request"), value: (row) => row.lastRequest || "–" },
-      { title: t("Silent for"), isNumber: true, sort: "quiet", value: (row) => duration(row.quiet) },
+      { title: t("Idle for"), isNumber: true, sort: "quiet", value: (row) => duration(row.quiet) },
       { title: t("Open for"), isNumber: true, sort: "age", value: (row) => duration(row.age) },
       ...(can(session, "admin") ? [{ title: t("Close"), value: (row) => html`<button type="button" aria-label=${`${t("Close the connection")} ${row.address}`} onClick=${() => setClosing(row)}>${t("Close")}</button>` }] : []),
     ]} />

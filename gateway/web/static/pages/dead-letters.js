@@ -15,6 +15,11 @@ function OfGroup({ group, session }) {
   const asked = useAsked(`/messages${query({ topic: `%DLQ%${group}`, limit: PAGE, budget: PAGE, cursor: cursors.at(-1) })}`);
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Dead letters")}: ${group}<//><${Loading} asked=${asked} />`;
+  // Only messages that are shown are chosen.
+  const turn = (next) => {
+    setChosen(new Set());
+    setCursors(next);
+  };
   const toggle = (id) => {
     const next = new Set(chosen);
     if (!next.delete(id)) next.add(id);
@@ -53,8 +58,8 @@ function OfGroup({ group, session }) {
     </div>
     <${Table} caption=${t("Newest first")} columns=${columns} rows=${told.rows} keyOf=${(row) => row.id} />
     <div class="bar">
-      <button type="button" disabled=${!cursors.length} onClick=${() => setCursors(cursors.slice(0, -1))}>${t("Previous")}</button>
-      <button type="button" disabled=${!told.cursor} onClick=${() => setCursors([...cursors, told.cursor])}>${t("Next")}</button>
+      <button type="button" disabled=${!cursors.length} onClick=${() => turn(cursors.slice(0, -1))}>${t("Previous")}</button>
+      <button type="button" disabled=${!told.cursor} onClick=${() => turn([...cursors, told.cursor])}>${t("Next")}</button>
     </div>
     ${results && html`<h2>${t("Results")}</h2><${Table} caption=${t("Each is a new message; the dead letter stays")} rows=${results} keyOf=${(row) => row.id} columns=${[
       { title: t("Dead letter"), value: (row) => row.id },

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { link, useAsked } from "../api.js";
 import { t } from "../i18n.js";
-import { Columns, Loading, Table, Title, duration, html, number } from "../widgets.js";
+import { Columns, Loading, Table, Title, duration, html, number, time } from "../widgets.js";
 
 const SPANS = [[60, "1 h"], [360, "6 h"], [1440, "24 h"], [4320, "72 h"]];
 
@@ -21,7 +21,7 @@ export function Delayed() {
       { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
     ]} />
     <h2>${t("Levels of delay")}</h2>
-    <${Table} caption=${t("Levels with messages that wait")} rows=${waiting} keyOf=${(row) => row.level} columns=${[
+    <${Table} caption=${t("Levels with waiting messages")} rows=${waiting} keyOf=${(row) => row.level} columns=${[
       { title: t("Level"), isNumber: true, value: (row) => row.level },
       { title: t("Delay"), isNumber: true, value: (row) => duration(row.delay) },
       { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
@@ -38,7 +38,7 @@ export function Transactions() {
       { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
       { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
     ]} />
-    <h2>${t("The oldest")}</h2>
+    <h2>${t("Oldest transactions")}</h2>
     <${Table} caption=${t("Oldest first")} rows=${told.rows} keyOf=${(row) => row.id} columns=${[
       { title: t("Id"), value: (row) => html`<a href=${link(["messages", row.id])}>${row.id}</a>` },
       { title: t("Topic"), value: (row) => row.topic },
@@ -46,5 +46,15 @@ export function Transactions() {
       { title: t("Connected"), value: (row) => (row.isReachable ? t("yes") : html`<span class="warn">${t("no")}</span>`) },
       { title: t("Age"), isNumber: true, value: (row) => duration(row.age) },
       { title: t("Checks"), isNumber: true, value: (row) => row.checks },
+    ]} />
+    <h2>${t("Transactions of Kafka producers")}</h2>
+    <${Table} caption=${t("Oldest first")} rows=${told.kafka} keyOf=${(row) => row.id} columns=${[
+      { title: t("Transactional id"), value: (row) => row.id },
+      { title: t("State"), value: (row) => row.state },
+      { title: t("Producer"), isNumber: true, value: (row) => row.producer_id },
+      { title: t("Epoch"), isNumber: true, value: (row) => row.epoch },
+      { title: t("Started"), value: (row) => time(row.started) },
+      { title: t("Timeout"), isNumber: true, value: (row) => duration(row.timeout) },
+      { title: t("Partitions"), value: (row) => row.partitions.join("; ") },
     ]} />`;
 }

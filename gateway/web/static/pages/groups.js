@@ -1,9 +1,10 @@
 // Consumer groups: the list, and one of them with members, progress and resets.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
+import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { told as findingTold } from "./findings.js";
-import { Confirm, Dialog, Facts, Form, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
+import { Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function GroupForm({ settings, close, done }) {
   const fields = [
@@ -11,9 +12,9 @@ function GroupForm({ settings, close, done }) {
     { name: "consumeEnable", label: t("Consumption allowed"), type: "checkbox", value: settings?.consumeEnable ?? true },
     { name: "consumeBroadcastEnable", label: t("Broadcasting allowed"), type: "checkbox", value: settings?.consumeBroadcastEnable ?? true },
     { name: "consumeMessageOrderly", label: t("Pops in order"), type: "checkbox", value: settings?.consumeMessageOrderly ?? false },
-    { name: "retryMaxTimes", label: t("Tries before a message is a dead letter"), type: "number", min: -1, value: settings?.retryMaxTimes ?? 16 },
+    { name: "retryMaxTimes", label: t("Maximum delivery attempts"), type: "number", min: -1, value: settings?.retryMaxTimes ?? 16 },
     { name: "retryQueueNums", label: t("Queues of its retry topic"), type: "number", min: 0, value: settings?.retryQueueNums ?? 1 },
-    { name: "consumeTimeoutMinute", label: t("Minutes a message may take"), type: "number", min: 1, value: settings?.consumeTimeoutMinute ?? 15 },
+    { name: "consumeTimeoutMinute", label: t("Consume timeout (minutes)"), type: "number", min: 1, value: settings?.consumeTimeoutMinute ?? 15 },
   ];
   const send = async (values) => {
     if (settings) await ask("PUT", `/groups/${part(settings.groupName)}`, values);
@@ -25,16 +26,44 @@ function GroupForm({ settings, close, done }) {
   return html`<${Dialog} title=${settings ? t("Change the group") : t("Create a group")} close=${close}><${Form} fields=${fields} send=${send} button=${t("Save")} close=${close} /><//>`;
 }
 
+// "CLUSTERING", or "Kafka classic", "Kafka consumer", "Kafka share".
+const kindOf = (row) => (row.kafkaKind ? `Kafka ${row.kafkaKind}` : row.mode || "–");
+
+// Kafka's name of the state; of RocketMQ's groups what figures tell.
+function stateOf(row) {
+  if (row.kafkaState) return row.kafkaState;
+  if (!row.members) return row.behind ? html`<span class="warn">⚠ ${t("no members")}</span>` : t("no members");
+  return row.behind ? t("behind") : html`<span class="good">✓ ${t("up to date")}</span>`;
+}
+
+function KafkaMembers({ kafka }) {
+  return html`<${Table} caption=${`${t("Members with Kafka's protocol")}: ${kafka.members.length}`} rows=${kafka.members} keyOf=${(row) => row.memberId} columns=${[
+      { title: t("Client"), value: (row) => row.clientId },
+      { title: t("Member"), value: (row) => (row.instanceId ? `${row.instanceId} (${row.memberId})` : row.memberId) },
+      { title: t("Address"), value: (row) => row.host },
+      { title: t("Subscribes to"), value: (row) => row.subscriptions.join(", ") },
+      { title: t("Assigned partitions"), value: (row) => row.assigned.join("; ") || "–" },
+    ]} />
+    ${kafka.shared.length > 0 && html`<h2>${t("Shared partitions")}</h2>
+    <${Table} caption=${t("First unfinished record of each partition")} rows=${kafka.shared} keyOf=${(row) => `${row.topic} ${row.partition}`} columns=${[
+      { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
+      { title: t("Queue"), isNumber: true, value: (row) => row.partition },
+      { title: t("Offset"), isNumber: true, value: (row) => (row.offset < 0 ? "–" : number(row.offset)) },
+      { title: t("Lag"), isNumber: true, value: (row) => number(row.lag) },
+    ]} />`}`;
+}
+
 export function Groups({ address, session }) {
   const [isCreating, setCreating] = useState(false);
   const columns = [
     { title: t("Group"), sort: "name", value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a> ${row.isInconsistent && html`<span class="warn">⚠ ${t("Members have different subscriptions")}</span>`}` },
     { title: t("Members"), isNumber: true, sort: "members", value: (row) => row.members },
     { title: t("Lag"), isNumber: true, sort: "behind", value: (row) => number(row.behind) },
-    { title: t("Rate"), isNumber: true, value: (row) => row.rate },
+    { title: t("Fetched per second"), isNumber: true, value: (row) => row.rate },
     { title: t("Topics"), isNumber: true, value: (row) => row.topics },
     { title: t("Dead letters"), isNumber: true, value: (row) => (row.deadLetters ? html`<a href=${link(["dead-letters", row.group])}>${number(row.deadLetters)}</a>` : 0) },
-    { title: t("Mode"), value: (row) => row.mode },
+    { title: t("Type"), value: (row) => kindOf(row) },
+    { title: t("State"), value: (row) => stateOf(row) },
   ];
   const filters = (params, change) => html`<label class="check"><input type="checkbox" checked=${params.system === "true"} onChange=${(event) => change({ system: event.target.checked ? "true" : "" })} />${t("Include system groups")}</label>`;
   return html`<${Title}>${t("Groups")}<//>
@@ -43,36 +72,50 @@ export function Groups({ address, session }) {
     ${isCreating && html`<${GroupForm} close=${() => setCreating(false)} done=${(name) => go(["groups", name])} />`}`;
 }
 
-function ResetDialog({ group, topics, close, done }) {
+const TARGETS = () => [["beginning", t("oldest message")], ["end", t("after the newest message")], ["time", t("first message since a time")], ["offset", t("an offset of one queue")]];
+
+// A reset does what its preview shows: a change of the form removes the preview, and the offsets that it
+// shows are those that are set.
+function ResetDialog({ group, progress, close, done }) {
+  const [known] = useState(progress);
+  const [given, setGiven] = useState({ topic: known[0]?.topic, to: "end" });
   const [seen, setSeen] = useState(null);
+  const queues = known.find((one) => one.topic === given.topic)?.queues.map((row) => String(row.queueId));
+  const queue = queues
+    ? { choices: given.to === "offset" ? queues : [["-1", t("all queues")], ...queues] }
+    : { type: "number", min: given.to === "offset" ? 0 : -1, value: given.to === "offset" ? 0 : -1 };
   const fields = [
-    { name: "topic", label: t("Topic"), ...(topics.length ? { choices: topics, value: topics[0] } : { isRequired: true }) },
-    { name: "to", label: t("Start position"), choices: ["beginning", "end", "time", "offset"], value: "end" },
-    { name: "time", label: t("Time, for “time”"), type: "datetime-local", step: 1 },
-    { name: "queueId", label: t("Queue; -1 for any"), type: "number", min: -1, value: -1 },
-    { name: "offset", label: t("Offset, for “offset”"), type: "number", min: 0, value: 0 },
+    { name: "topic", label: t("Topic"), ...(known.length ? { choices: known.map((one) => one.topic) } : { isRequired: true }) },
+    { name: "to", label: t("Start position"), choices: TARGETS(), value: "end" },
+    ...(given.to === "time" ? [{ name: "time", label: t("Stored at this local time or later"), type: "datetime-local", step: 1, isRequired: true }] : []),
+    { name: "queueId", label: t("Queue"), ...queue },
+    ...(given.to === "offset" ? [{ name: "offset", label: t("Offset"), type: "number", min: 0 }] : []),
   ];
-  const preview = async (values) => {
-    const given = { ...values, time: values.time ? new Date(values.time).getTime() : 0 };
-    const told = await ask("GET", `/groups/${part(group)}/reset-preview` + query(given));
-    setSeen({ given, queues: told.queues });
+  const changed = (values) => {
+    setGiven(values);
+    setSeen(null);
+  };
+  const preview = async ({ time: text, ...values }) => {
+    const wanted = { ...values, queueId: Number(values.queueId), ...(text ? { time: new Date(text).getTime() } : {}) };
+    const told = await ask("GET", `/groups/${part(group)}/reset-preview` + query(wanted));
+    setSeen({ wanted, queues: told.queues });
   };
   const reset = async () => {
-    const told = await act("POST", `/groups/${part(group)}/reset`, seen.given, t("The offsets were reset. You can undo it below."));
-    if (told) {
+    const offsets = Object.fromEntries(seen.queues.map((row) => [row.queueId, row.target]));
+    if (await act("POST", `/groups/${part(group)}/reset`, { ...seen.wanted, offsets }, t("The offsets were reset. You can undo it below."))) {
       done();
       close();
     }
   };
   return html`<${Dialog} title=${t("Reset the group's offsets")} close=${close}>
-    <${Form} fields=${fields} send=${preview} button=${t("Show what would change")} close=${close} />
-    ${seen && html`<${Table} caption=${t("Nothing is changed yet")} rows=${seen.queues} keyOf=${(row) => row.queueId} columns=${[
+    <${Form} fields=${fields} send=${preview} changed=${changed} button=${t("Show what would change")} close=${close} />
+    ${seen && html`<${Table} caption=${`${seen.wanted.topic}: ${t("Nothing is changed yet")}`} rows=${seen.queues} keyOf=${(row) => row.queueId} columns=${[
       { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
       { title: t("Now at"), isNumber: true, value: (row) => (row.offset < 0 ? "–" : number(row.offset)) },
       { title: t("New offset"), isNumber: true, value: (row) => number(row.target) },
       { title: t("Redelivered"), isNumber: true, value: (row) => number(row.again) },
       { title: t("Will be skipped"), isNumber: true, value: (row) => number(row.skipped) },
-    ]} /><div class="bar"><button type="button" class="danger" onClick=${reset}>${t("Do it")}</button></div>`}
+    ]} /><div class="bar"><button type="button" class="danger" onClick=${reset}>${t("Apply")}</button></div>`}
   <//>`;
 }
 
@@ -97,8 +140,28 @@ function Resets({ group, session, done }) {
 
 function Running({ group, client, close }) {
   const asked = useAsked(`/groups/${part(group)}/clients/${part(client)}?stacks=true`);
-  return html`<${Dialog} title=${client} close=${close}>
-    ${asked.value ? html`<pre tabindex="0">${JSON.stringify(asked.value.running, null, 1)}</pre>` : html`<${Loading} asked=${asked} />`}
+  const told = asked.value;
+  return html`<${Dialog} title=${client} close=${close} isWide>
+    ${!told ? html`<${Loading} asked=${asked} />` : html`
+      <h3>${t("Queues")}</h3>
+      <${Table} caption=${t("Reported by the client")} rows=${told.queues} keyOf=${(row) => `${row.topic} ${row.broker} ${row.queueId}`} columns=${[
+        { title: t("Topic"), value: (row) => row.topic },
+        { title: t("Broker"), value: (row) => row.broker },
+        { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
+        { title: t("Held messages"), isNumber: true, value: (row) => number(row.held) },
+        { title: t("Last pull"), value: (row) => time(row.lastPull) },
+        { title: t("Last consumption"), value: (row) => time(row.lastConsume) },
+      ]} />
+      <h3>${t("Consumption")}</h3>
+      <${Table} caption=${t("Messages per second over the last minute")} rows=${told.rates} keyOf=${(row) => row.topic} columns=${[
+        { title: t("Topic"), value: (row) => row.topic },
+        { title: t("Consumed"), isNumber: true, value: (row) => row.consumed.toFixed(1) },
+        { title: t("Failed"), isNumber: true, value: (row) => row.failed.toFixed(1) },
+        { title: t("Time for each"), isNumber: true, value: (row) => duration(row.millis) },
+      ]} />
+      ${told.stacks && html`<h3>${t("Thread stacks")}</h3><pre tabindex="0" aria-label=${t("Thread stacks")}>${told.stacks}</pre>`}
+      <h3>${t("Properties")}</h3>
+      <${Facts} facts=${Object.entries(told.properties)} />`}
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;
 }
@@ -114,17 +177,33 @@ const Diagnosis = ({ group, close }) => {
   <//>`;
 };
 
-const Progress = ({ one }) => html`
-  <h2>${one.topic}</h2>
-  <${Table} caption=${`${t("Lag")}: ${number(one.behind)}, ${t("Rate")}: ${one.rate}${one.mayRead ? "" : `, ${t("may not read this topic")}`}`} rows=${one.queues} keyOf=${(row) => row.queueId} columns=${[
+// Messages consumed a second since the figures before; null before the second ones.
+function useConsumed(one) {
+  const seen = useRef({ one: null, at: 0, total: 0, rate: null });
+  if (seen.current.one !== one) {
+    const before = seen.current;
+    const at = performance.now();
+    const total = one.queues.reduce((sum, row) => sum + Math.max(0, row.offset), 0);
+    const rate = before.one && at > before.at ? (1000 * Math.max(0, total - before.total)) / (at - before.at) : null;
+    seen.current = { one, at, total, rate };
+  }
+  return seen.current.rate;
+}
+
+function Progress({ one }) {
+  const consumed = useConsumed(one);
+  const facts = [[t("Lag"), number(one.behind)], [t("Fetched per second"), one.rate], [t("Consumed per second"), consumed === null ? "…" : consumed.toFixed(1)]];
+  return html`<h2>${one.topic}</h2>
+  <${Table} caption=${`${facts.map((fact) => fact.join(": ")).join(", ")}${one.mayRead ? "" : `, ${t("not allowed to read this topic")}`}`} rows=${one.queues} keyOf=${(row) => row.queueId} columns=${[
     { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
     { title: t("Consumed up to"), isNumber: true, value: (row) => number(row.offset) },
     { title: t("Next offset"), isNumber: true, value: (row) => number(row.maxOffset) },
     { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
-    { title: t("In progress"), isNumber: true, value: (row) => number(row.inFlight) },
+    { title: t("In flight"), isNumber: true, value: (row) => number(row.inFlight) },
     { title: t("Lag in time"), isNumber: true, value: (row) => duration(row.delay) },
     { title: t("Note"), value: (row) => (row.resetWaits ? t("continues there with its next pull") : "") },
   ]} />`;
+}
 
 export function Group({ address, session }) {
   const name = address.parts[1];
@@ -150,24 +229,26 @@ export function Group({ address, session }) {
     <${Facts} facts=${[
       [t("Members"), number(told.members)],
       [t("Lag"), number(told.behind)],
-      [t("Mode"), `${told.mode} ${told.kind}`.trim() || "–"],
-      [t("Tries before a message is a dead letter"), told.settings?.retryMaxTimes ?? "–"],
+      [t("State"), stateOf(told)],
+      [t("Type"), told.kafka ? `${kindOf(told)}${told.kafka.assignor ? `, ${told.kafka.assignor}` : ""}` : `${told.mode} ${told.kind}`.trim() || "–"],
+      [t("Maximum delivery attempts"), told.settings?.retryMaxTimes ?? "–"],
       [t("Consumption allowed"), told.settings ? (told.settings.consumeEnable ? t("yes") : t("no")) : "–"],
     ]} />
     <h2>${t("Members")}</h2>
-    <${Table} caption=${`${t("Members")}: ${told.clients.length}`} rows=${told.clients} keyOf=${(row) => row.clientId + row.address} columns=${[
+    ${told.kafka && html`<${KafkaMembers} kafka=${told.kafka} />`}
+    ${(told.clients.length > 0 || !told.kafka) && html`<${Table} caption=${`${t("Members")}: ${told.clients.length}`} rows=${told.clients} keyOf=${(row) => row.clientId + row.address} columns=${[
       { title: t("Client"), value: (row) => row.clientId },
       { title: t("Address"), value: (row) => row.address },
       { title: t("Language"), value: (row) => `${row.language} ${row.version}` },
       { title: t("Last heartbeat"), value: (row) => time(row.lastHeard) },
       { title: t("Subscribes to"), value: (row) => row.subscriptions.join(", ") },
-      { title: t("State"), value: (row) => html`<button type="button" onClick=${() => show(`client ${row.clientId}`)}>${t("Query")}</button>` },
-    ]} />
+      { title: t("State"), value: (row) => html`<button type="button" onClick=${() => show(`client ${row.clientId}`)}>${t("Show")}</button>` },
+    ]} />`}
     ${told.progress.map((one) => html`<${Progress} key=${one.topic} one=${one} />`)}
     ${told.topicsLeftOut > 0 && html`<p class="warn">${t("Topics not shown")}: ${number(told.topicsLeftOut)}</p>`}
     <${Resets} group=${name} key=${version} session=${session} done=${asked.reload} />
     ${shown === "diagnosis" && html`<${Diagnosis} group=${name} close=${close} />`}
-    ${shown === "reset" && html`<${ResetDialog} group=${name} topics=${told.progress.map((one) => one.topic)} close=${close} done=${changed} />`}
+    ${shown === "reset" && html`<${ResetDialog} group=${name} progress=${told.progress} close=${close} done=${changed} />`}
     ${shown === "change" && html`<${GroupForm} settings=${told.settings} close=${close} done=${asked.reload} />`}
     ${shown.startsWith("client ") && html`<${Running} group=${name} client=${shown.slice(7)} close=${close} />`}
     ${shown === "delete" && html`<${Confirm} title=${t("Delete the group")} name=${name} text=${t("Deletes its settings and offsets. Its retries and dead letters are kept.")} button=${t("Delete")} close=${close}

@@ -1,8 +1,9 @@
 // Messages: looked for in a topic, by key or by id; one of them whole.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
+import { Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Facts, Form, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
+import { Facts, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
 
 export const messageColumns = () => [
   { title: t("Stored"), value: (row) => time(row.storeTimestamp) },
@@ -16,6 +17,13 @@ export const messageColumns = () => [
 
 const millis = (text) => (text ? new Date(text).getTime() : "");
 const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "order", "budget"];
+
+// The heading of what a search found; each new search brings it into view.
+function Results({ search }) {
+  const heading = useRef(null);
+  useEffect(() => heading.current.focus(), [search.at]);
+  return html`<h2 ref=${heading} tabindex="-1">${t("Results")}</h2>`;
+}
 
 // What a search found so far; it goes on from where it stopped.
 function Found({ params }) {
@@ -33,7 +41,8 @@ function Found({ params }) {
   useEffect(() => {
     look({ rows: [], scanned: 0, left: 0, cursor: "" });
   }, [path]);
-  return html`<${Trouble} error=${state.error} />
+  return html`<${Results} search=${params} />
+    <${Trouble} error=${state.error} />
     <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
       <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
     <${Table} caption=${t("Messages found")} columns=${messageColumns()} rows=${state.rows} keyOf=${(row) => row.id} />
@@ -42,8 +51,8 @@ function Found({ params }) {
 
 function ByKey({ params }) {
   const asked = useAsked(`/messages/by-key${query({ topic: params.topic, key: params.name })}`);
-  if (!asked.value) return html`<${Loading} asked=${asked} />`;
-  return html`<${Table} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} columns=${messageColumns()} rows=${asked.value.rows} keyOf=${(row) => row.id} />`;
+  if (!asked.value) return html`<${Results} search=${params} /><${Loading} asked=${asked} />`;
+  return html`<${Results} search=${params} /><${Table} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} columns=${messageColumns()} rows=${asked.value.rows} keyOf=${(row) => row.id} />`;
 }
 
 export function Messages({ address }) {
@@ -58,12 +67,12 @@ export function Messages({ address }) {
       { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
       { name: "begin", label: t("Stored after"), type: "datetime-local", step: 1, value: params.begin },
       { name: "end", label: t("Stored before"), type: "datetime-local", step: 1, value: params.end },
-      { name: "tag", label: t("With this tag"), value: params.tag },
-      { name: "key", label: t("With this key"), value: params.key },
-      { name: "property", label: t("With this property: name, or name=value"), value: params.property },
-      { name: "text", label: t("With this in its body"), value: params.text },
-      { name: "order", label: t("Order"), choices: ["newest", "oldest"], value: params.order },
-      { name: "budget", label: t("Messages to read at most, each time"), type: "number", min: 1, value: params.budget ?? 2000 },
+      { name: "tag", label: t("Tag"), value: params.tag },
+      { name: "key", label: t("Key"), value: params.key },
+      { name: "property", label: t("Property: name or name=value"), value: params.property },
+      { name: "text", label: t("Text in the body"), value: params.text },
+      { name: "order", label: t("Order"), choices: [["newest", t("Newest first")], ["oldest", t("Oldest first")]], value: params.order },
+      { name: "budget", label: t("Messages to read per step"), type: "number", min: 1, value: params.budget ?? 2000 },
     ],
     key: [
       { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
@@ -74,7 +83,7 @@ export function Messages({ address }) {
   const ways = [["topic", t("In a topic")], ["key", t("By key")], ["id", t("By id")]];
   return html`<${Title}>${t("Messages")}<//>
     <div class="bar" role="group" aria-label=${t("Search mode")}>${ways.map(([way, title]) => html`<button type="button" aria-pressed=${way === how} class=${way === how ? "main" : ""} onClick=${() => go(["messages"], { how: way, topic: params.topic })}>${title}</button>`)}</div>
-    <${Form} key=${how} fields=${fields[how]} send=${look} button=${t("Find")} />
+    <${Form} key=${JSON.stringify(params)} fields=${fields[how]} send=${look} button=${t("Find")} />
     ${how === "topic" && params.topic && html`<${Found} params=${params} />`}
     ${how === "key" && params.topic && params.name && html`<${ByKey} params=${params} />`}`;
 }
@@ -114,8 +123,8 @@ function Trace({ id }) {
       { title: t("Group"), value: (row) => row.group },
       { title: t("Address"), value: (row) => row.host },
       { title: t("Time"), value: (row) => time(row.began ?? 0) },
-      { title: t("After it was stored"), isNumber: true, value: (row) => row.after },
-      { title: t("Took"), isNumber: true, value: (row) => row.took },
+      { title: t("After storage"), isNumber: true, value: (row) => row.after },
+      { title: t("Duration"), isNumber: true, value: (row) => row.took },
       { title: t("Result"), value: (row) => row.result },
     ]} />
     ${!told.isAll && html`<p class="warn">⚠ ${t("More results are not shown")}</p>`}`;
@@ -132,7 +141,7 @@ export function Message({ address }) {
       [t("Id"), told.id],
       [t("Id that clients show"), told.uniqueKey || "–"],
       [t("Topic"), html`<a href=${link(["topics", told.topic])}>${told.topic}</a>, ${t("Queue")} ${told.queueId}, ${t("Offset")} ${number(told.queueOffset)}`],
-      [t("Born"), `${time(told.bornTimestamp)}, ${told.bornHost}`],
+      [t("Created"), `${time(told.bornTimestamp)}, ${told.bornHost}`],
       [t("Stored"), `${time(told.storeTimestamp)}, ${told.storeHost}, ${number(told.physicalOffset)}`],
       [t("Tag"), told.tags || "–"],
       [t("Keys"), told.keys || "–"],

@@ -16,11 +16,11 @@ export function Overview() {
   if (!told) return html`<${Title}>${t("Overview")}<//><${Loading} asked=${asked} />`;
   const now = figures ?? told.figures;
   const cards = [
-    [t("Messages in a second"), now.in.toFixed(1)],
-    [t("Messages out a second"), now.out.toFixed(1)],
+    [t("Messages in per second"), now.in.toFixed(1)],
+    [t("Messages out per second"), now.out.toFixed(1)],
     [t("Producers"), number(now.producers)],
     [t("Consumers"), number(now.consumers)],
-    [t("Requests that wait"), number(now.held)],
+    [t("Waiting requests"), number(now.held)],
     [t("Topics"), number(told.topics)],
     [t("Groups"), number(told.groups)],
     [t("Dead letters"), number(told.deadLetters)],
@@ -31,8 +31,8 @@ export function Overview() {
     <${Facts} facts=${[
       [t("Broker"), `${told.name} (${told.role}, ${told.address})`],
       [t("Cluster"), told.cluster],
-      [t("Console since"), time(told.started)],
-      ...Object.entries(told.health).map(([part, check]) => [part, html`<span class=${check.ok ? "good" : "bad"}>${check.ok ? "✓" : "✗"} ${check.state}</span>`]),
+      [t("Console started"), time(told.started)],
+      ...Object.entries(told.health).map(([part, check]) => [t(part), html`<span class=${check.ok ? "good" : "bad"}>${check.ok ? "✓" : "✗"} ${t(check.state)}</span>`]),
     ]} />
     ${told.warnings.map((warning) => html`<p class="warn">⚠ ${
       warning.kind === "inconsistent" ? html`${t("Members have different subscriptions")}: <a href=${link(["groups", warning.group])}>${warning.group}</a>`
@@ -43,15 +43,15 @@ export function Overview() {
     <h2>${t("Past")}</h2>
     <div class="bar" role="group" aria-label=${t("Span")}>${SPANS.map(([span, name]) => html`<button type="button" aria-pressed=${span === minutes} class=${span === minutes ? "main" : ""} onClick=${() => setMinutes(span)}>${name}</button>`)}</div>
     <div class="pair">
-      <${Chart} title=${t("Messages a second")} data=${series.value} series=${[["in", t("in")], ["out", t("out")]]} />
-      <${Chart} title=${t("Log, bytes a second")} data=${series.value} series=${[["logBytes", t("bytes")]]} form=${bytes} />
+      <${Chart} title=${t("Messages per second")} data=${series.value} series=${[["in", t("in")], ["out", t("out")]]} />
+      <${Chart} title=${t("Log, bytes per second")} data=${series.value} series=${[["logBytes", t("bytes")]]} form=${bytes} />
     </div>
     <div class="pair">
-      <section><h2>${t("Busiest topics")}</h2><${Table} caption=${t("Messages a second over the last minute")} keyOf=${(row) => row.topic} rows=${told.busiestTopics} columns=${[
+      <section><h2>${t("Busiest topics")}</h2><${Table} caption=${t("Messages per second over the last minute")} keyOf=${(row) => row.topic} rows=${told.busiestTopics} columns=${[
         { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
-        { title: t("Rate"), isNumber: true, value: (row) => row.rate },
+        { title: t("In per second"), isNumber: true, value: (row) => row.rate },
       ]} /></section>
-      <section><h2>${t("Largest lag")}</h2><${Table} caption=${t("Messages that groups did not consume")} keyOf=${(row) => row.group} rows=${told.furthestBehind} columns=${[
+      <section><h2>${t("Largest lag")}</h2><${Table} caption=${t("Messages not consumed by groups")} keyOf=${(row) => row.group} rows=${told.furthestBehind} columns=${[
         { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
         { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
       ]} /></section>

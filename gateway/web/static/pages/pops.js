@@ -12,17 +12,17 @@ export function Pops({ address }) {
   return html`<${Title}>${t("POP")}<//>
     ${!told.isRevived && html`<p class="warn">⚠ ${t("Timers are off (timerWheelEnable): unacknowledged messages are not redelivered")}</p>`}
     <${Facts} facts=${[
-      [t("Pops that wait"), number(told.waitingPops)],
-      [t("Notifications that wait"), number(told.waitingNotifications)],
+      [t("Waiting pops"), number(told.waitingPops)],
+      [t("Waiting notifications"), number(told.waitingNotifications)],
       [t("Queues with unacknowledged messages"), number(told.queuesWithMessagesOut)],
       [t("Queues popped in order"), number(told.queuesInOrder)],
     ]} />
-    <${List} address=${address} path="/pops/held" caption=${t("Queues that are popped")} keyOf=${(row) => `${row.group} ${row.topic} ${row.queueId}`} columns=${[
+    <${List} address=${address} path="/pops/held" caption=${t("Popped queues")} keyOf=${(row) => `${row.group} ${row.topic} ${row.queueId}`} columns=${[
       { title: t("Group"), sort: "name", value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Topic"), value: (row) => row.topic },
       { title: t("Queue"), isNumber: true, value: place },
       { title: t("Delivered, not acknowledged"), isNumber: true, sort: "out", value: (row) => number(row.out) },
-      { title: t("Pops that wait"), isNumber: true, sort: "waiting", value: (row) => number(row.waiting) },
+      { title: t("Waiting pops"), isNumber: true, sort: "waiting", value: (row) => number(row.waiting) },
       { title: t("Popped up to"), isNumber: true, value: (row) => (row.offset === null || row.offset < 0 ? "–" : number(row.offset)) },
       { title: t("Next offset"), isNumber: true, value: (row) => (row.maxOffset === null ? "–" : number(row.maxOffset)) },
     ]} />
@@ -44,7 +44,7 @@ export function Lites({ address }) {
       [t("Lite topics at most"), number(told.lightQueuesMax)],
       [t("Clients"), number(told.clients)],
       [t("Subscriptions"), number(told.subscriptions)],
-      [t("Pops that wait"), number(told.waitingPops)],
+      [t("Waiting pops"), number(told.waitingPops)],
     ]} />`}
     <${List} address=${address} path="/lites" caption=${t("Topics with lite topics")} keyOf=${(row) => row.topic} columns=${[
       { title: t("Topic"), value: (row) => html`<a href=${link(["lites", row.topic])}>${row.topic}</a>` },

@@ -3,15 +3,15 @@ import { useAsked } from "../api.js";
 import { t } from "../i18n.js";
 import { Facts, List, Loading, Table, Title, bytes, duration, html, number, time } from "../widgets.js";
 
-const until = (seconds) => (seconds === null ? t("never, as it grows now") : seconds === 0 ? html`<span class="warn">${t("now")}</span>` : duration(seconds * 1000));
+const until = (seconds) => (seconds === null ? t("never at this growth") : seconds === 0 ? html`<span class="warn">${t("now")}</span>` : duration(seconds * 1000));
 const mark = (isSo) => (isSo ? html`<span class="good">✓</span>` : html`<span class="warn">✗ ${t("not yet")}</span>`);
 
 function Positions({ at }) {
   const rows = [
     [t("First byte"), at.first, ""],
-    [t("In queues and index"), at.dispatched, at.end - at.dispatched],
+    [t("Dispatched"), at.dispatched, at.end - at.dispatched],
     [t("Readable"), at.confirmed, at.end - at.confirmed],
-    [t("On the disk for certain"), at.flushed, at.end - at.flushed],
+    [t("Flushed"), at.flushed, at.end - at.flushed],
     [t("End"), at.end, ""],
   ];
   return html`<${Table} caption=${t("Offsets in the log")} rows=${rows} keyOf=${(row) => row[0]} columns=${[
@@ -30,7 +30,7 @@ export function Store({ address }) {
     ${told.refusal && html`<p class="bad">✗ ${t("Messages are refused")}: ${told.refusal}</p>`}
     <${Facts} facts=${[
       [t("Log"), `${bytes(told.logBytes)}, ${t("Files")}: ${number(told.segments)} × ${bytes(told.segmentBytes)}`],
-      [t("Grows"), told.growth === null ? t("unknown") : `${bytes(told.growth)}/s (${t("over the last hour")})`],
+      [t("Growth"), told.growth === null ? t("unknown") : `${bytes(told.growth)}/s (${t("over the last hour")})`],
       [t("Oldest message"), time(told.oldest)],
       [t("Queues"), `${number(told.queues)}${told.lightQueues ? ` (${t("Lite topics")}: ${number(told.lightQueues)})` : ""}`],
       [t("Last stop"), told.wasClean ? t("clean") : html`<span class="warn">${t("not clean: the log was scanned")}</span>`],
@@ -38,12 +38,12 @@ export function Store({ address }) {
     <h2>${t("Positions")}</h2>
     <${Positions} at=${told.positions} />
     <h2>${t("Disks")}</h2>
-    <${Table} caption=${t("If growth continues and nothing is deleted")} rows=${told.disks} keyOf=${(row) => row.path} columns=${[
+    <${Table} caption=${t("Forecast if growth continues and nothing is deleted")} rows=${told.disks} keyOf=${(row) => row.path} columns=${[
       { title: t("Folder"), value: (row) => row.path },
       { title: t("Size"), isNumber: true, value: (row) => bytes(row.bytes) },
       { title: t("Disk free"), isNumber: true, value: (row) => bytes(row.freeBytes) },
       { title: t("Used"), isNumber: true, value: (row) => `${row.usedPercent} %` },
-      { title: t("Old files go at any hour in"), isNumber: true, value: (row) => until(row.untilCleaning) },
+      { title: t("Files are deleted at any hour in"), isNumber: true, value: (row) => until(row.untilCleaning) },
       { title: t("Messages are refused in"), isNumber: true, value: (row) => until(row.untilRefusal) },
     ]} />
     <h2>${t("Retention")}</h2>
@@ -67,8 +67,8 @@ export function Store({ address }) {
     <${List} address=${address} path="/store/segments" caption=${t("Files")} keyOf=${(row) => row.name} columns=${[
       { title: t("Name"), sort: "name", value: (row) => html`<code class="whole">${row.name}</code>` },
       { title: t("Used"), isNumber: true, value: (row) => bytes(row.used) },
-      { title: t("On the disk for certain"), value: (row) => mark(row.isFlushed) },
-      { title: t("In queues and index"), value: (row) => mark(row.isDispatched) },
+      { title: t("Flushed"), value: (row) => mark(row.isFlushed) },
+      { title: t("Dispatched"), value: (row) => mark(row.isDispatched) },
       { title: t("Last written"), value: (row) => time(row.written ?? 0) },
       { title: t("Expired"), value: (row) => (row.goes === null ? "–" : time(row.goes)) },
     ]} />`;

@@ -1,11 +1,12 @@
 // Topics: the list, and one of them.
 import { useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked, useStream } from "../api.js";
+import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
-import { Confirm, Dialog, Facts, Form, List, Loading, Table, Title, can, html, number, say, time } from "../widgets.js";
+import { Facts, List, Loading, Table, Title, can, html, number, say, time } from "../widgets.js";
 
 const KINDS = ["users", "all", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM"];
-const TYPES = ["UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED"];
+const TYPES = ["NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED"];
 const TAIL_SHOWN = 200;
 
 const perm = (bits) => (bits & 4 ? "R" : "-") + (bits & 2 ? "W" : "-");
@@ -16,12 +17,12 @@ function TopicForm({ topic, close, done }) {
     { name: "readQueues", label: t("Queues to read"), type: "number", min: 1, value: topic?.readQueues ?? 8 },
     { name: "writeQueues", label: t("Queues to write"), type: "number", min: 1, value: topic?.writeQueues ?? 8 },
     { name: "perm", label: t("Permission: 6 read and write, 4 read, 2 write"), choices: ["6", "4", "2"], value: String(topic?.perm ?? 6) },
-    ...(topic ? [] : [{ name: "type", label: t("Type of messages"), choices: TYPES, value: "UNSPECIFIED" }]),
+    ...(topic ? [] : [{ name: "type", label: t("Type of messages"), choices: TYPES, value: "NORMAL" }]),
   ];
   const send = async ({ type, topic: name, ...values }) => {
     const body = { ...values, perm: Number(values.perm) };
     if (topic) await ask("PUT", `/topics/${part(topic.topic)}`, body);
-    else await ask("POST", "/topics", { ...body, topic: name, attributes: type === "UNSPECIFIED" ? null : { "message.type": type } });
+    else await ask("POST", "/topics", { ...body, topic: name, attributes: type === "NORMAL" ? null : { "message.type": type } });
     say(t("Saved"));
     done(name);
     close();
@@ -33,14 +34,14 @@ export function Topics({ address, session }) {
   const [isCreating, setCreating] = useState(false);
   const columns = [
     { title: t("Topic"), sort: "name", value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
-    { title: t("Type"), value: (row) => html`<span class="tag">${row.kind}</span>` },
+    { title: t("Type"), value: (row) => html`<span class="tag">${row.kind}</span>${row.isKafka && html` <span class="tag">Kafka</span>`}` },
     { title: t("Permission"), value: (row) => perm(row.perm) },
     { title: t("Queues"), isNumber: true, value: (row) => (row.readQueues === row.writeQueues ? row.readQueues : `${row.readQueues} / ${row.writeQueues}`) },
     { title: t("Messages"), isNumber: true, sort: "messages", value: (row) => number(row.messages) },
-    { title: t("Rate"), isNumber: true, sort: "rate", value: (row) => row.rate },
+    { title: t("In per second"), isNumber: true, sort: "rate", value: (row) => row.rate },
     { title: t("Groups"), isNumber: true, value: (row) => row.groups },
   ];
-  const filters = (params, change) => html`<label>${t("Which")}<select value=${params.kind ?? "users"} onChange=${(event) => change({ kind: event.target.value })}>${KINDS.map((kind) => html`<option value=${kind}>${kind}</option>`)}</select></label>`;
+  const filters = (params, change) => html`<label>${t("Kind")}<select value=${params.kind ?? "users"} onChange=${(event) => change({ kind: event.target.value })}>${KINDS.map((kind) => html`<option value=${kind}>${kind === "users" ? t("user topics") : kind === "all" ? t("all topics") : kind}</option>`)}</select></label>`;
   return html`<${Title}>${t("Topics")}<//>
     <${List} address=${address} path="/topics" more=${{ kind: address.params.kind }} caption=${t("Topics")} columns=${columns} keyOf=${(row) => row.topic} filters=${filters}
       actions=${can(session, "operator") && html`<button type="button" class="main" onClick=${() => setCreating(true)}>${t("Create a topic")}</button>`} />
@@ -49,9 +50,9 @@ export function Topics({ address, session }) {
 
 function SendForm({ topic, close, done }) {
   const fields = [
-    { name: "body", label: t("Body"), type: "textarea" },
+    { name: "body", label: t("Body"), type: "textarea", isRequired: true },
     { name: "tags", label: t("Tag") },
-    { name: "keys", label: t("Keys, separated by blanks") },
+    { name: "keys", label: t("Keys, separated by spaces") },
     { name: "queueId", label: t("Queue; -1 for any"), type: "number", min: -1, value: -1 },
     { name: "delayLevel", label: t("Level of delay; 0 for none"), type: "number", min: 0, value: 0 },
   ];
@@ -103,10 +104,10 @@ export function Topic({ address, session }) {
       ${can(session, "admin") && !told.isSystem && html`<button type="button" class="danger" onClick=${() => show("delete")}>${t("Delete")}</button>`}
     </div>
     <${Facts} facts=${[
-      [t("Type"), told.kind],
+      [t("Type"), told.isKafka ? `${told.kind}, ${t("made by a Kafka client")}` : told.kind],
       [t("Permission"), perm(told.perm)],
       [t("Messages"), number(told.messages)],
-      [t("Rate"), told.rate],
+      [t("In per second"), told.rate],
       [t("Attributes"), Object.entries(told.attributes).map(([key, value]) => `${key}=${value}`).join(", ") || "–"],
     ]} />
     <h2>${t("Queues")}</h2>
@@ -122,10 +123,10 @@ export function Topic({ address, session }) {
       { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Connected"), value: (row) => (row.online ? t("yes") : t("no")) },
       { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
-      { title: t("Rate"), isNumber: true, value: (row) => row.rate },
+      { title: t("Fetched per second"), isNumber: true, value: (row) => row.rate },
     ]} />
     ${told.routes && html`<h2>${t("Routes")}</h2>
-    <${Table} caption=${t("From the name server in this process")} rows=${told.routes} keyOf=${(row) => row.broker} columns=${[
+    <${Table} caption=${t("From the name server of this process")} rows=${told.routes} keyOf=${(row) => row.broker} columns=${[
       { title: t("Broker"), value: (row) => row.broker },
       { title: t("Addresses"), value: (row) => Object.entries(row.addresses).map(([id, address]) => `${id}: ${address}`).join(", ") },
       { title: t("Queues"), isNumber: true, value: (row) => `${row.readQueues} / ${row.writeQueues}` },

@@ -76,7 +76,6 @@ def test_log_is_described_with_its_files() -> None:
     first, last = stored.segment(0), stored.segment(8192)
     assert (first.start, first.used, first.is_last, first.is_dispatched) == (0, 4096, False, True)
     assert last.is_last and last.used == state.positions.end - 8192 and not last.is_flushed
-    assert stored.capacity() == operated.broker.environment.disk.capacity("/store")
 
 
 def test_fault_of_the_disk_is_reported() -> None:

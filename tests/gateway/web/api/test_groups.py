@@ -1,12 +1,26 @@
-import json
-
 import pytest
 from twisted.internet.defer import fail, succeed
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, NotAnswered
+from mqgateway.gateway.broker.operations import (
+    CoordinatedGroup,
+    CoordinatedMember,
+    CoordinatedTransaction,
+    SharedPartition,
+)
+from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue
+from mqgateway.gateway.codec.bodies.consuming import ConsumeStatus, PopProcessQueueInfo, ProcessQueueInfo
 from tests.support.gateway.broker.helpers import CONSUMER, FakePeer
 from tests.support.gateway.console import ConsoleBrowser, console
+
+RUNNING = ConsumerRunningInfo(
+    {"PROP_THREADS": "20"},
+    mq_table={MessageQueue("T", "b", 0): ProcessQueueInfo(cached_msg_count=7, last_pull_timestamp=5)},
+    mq_pop_table={MessageQueue("T", "b", 1): PopProcessQueueInfo(wait_ack_count=3, last_pop_timestamp=6)},
+    status_table={"T": ConsumeStatus(consume_failed_tps=2.0, consume_rt=9.0)},
+    jstack="main\n  at Consumer.consume",
+)
 
 
 @pytest.fixture
@@ -52,6 +66,46 @@ def test_one_group(browser: ConsoleBrowser) -> None:
     assert browser.refused("GET", "/groups/none")[0] == 404
 
 
+def test_delivered_messages_of_a_connected_group_are_in_flight(browser: ConsoleBrowser) -> None:
+    table = browser.world.broker.tables.offsets
+    table.commit_pull("G03", "T", 0, 5)
+    [queue] = browser.get("/groups/G03")["progress"][0]["queues"]
+    assert (queue["behind"], queue["inFlight"]) == (2, 2)
+    table.commit_pull("G02", "T", 0, 5)  # of members that are gone
+    assert browser.get("/groups/G02")["progress"][0]["queues"][0]["inFlight"] == 0
+
+
+class OneGroup:
+    """A front end that coordinates the group `G04`."""
+
+    def group(self, name: str) -> CoordinatedGroup | None:
+        """See `CoordinatorView`."""
+        member = CoordinatedMember("m-1", "app", "10.0.0.9", "", ["T"], ["T: 0, 1"])
+        shared = SharedPartition("T", 0, 3, 2)
+        return CoordinatedGroup("share", "Stable", "simple", [member], [shared]) if name == "G04" else None
+
+    def transactions(self) -> list[CoordinatedTransaction]:
+        """See `CoordinatorView`."""
+        return []
+
+
+def test_kafka_group_is_shown_with_kind_state_members_and_lag(browser: ConsoleBrowser) -> None:
+    browser.world.console.operations.coordinated.attach(OneGroup())
+    row = browser.get("/groups?sort=members&descending=true&limit=2")["rows"][0]
+    assert (row["group"], row["members"], row["kafkaKind"], row["kafkaState"]) == (
+        "G04",
+        1,
+        "share",
+        "Stable",
+    )
+    answer = browser.get("/groups/G04")
+    assert (answer["behind"], answer["kafka"]["assignor"]) == (1 + 2, "simple")
+    [member] = answer["kafka"]["members"]
+    assert (member["clientId"], member["subscriptions"], member["assigned"]) == ("app", ["T"], ["T: 0, 1"])
+    assert answer["kafka"]["shared"] == [{"topic": "T", "partition": 0, "offset": 3, "lag": 2}]
+    assert browser.get("/groups/G03")["kafka"] is None
+
+
 def test_members_that_disagree_are_shown(browser: ConsoleBrowser) -> None:
     browser.world.memory.subscribe("G03", "T", "b", peer=FakePeer("10.0.0.3:4003"))
     answer = browser.get("/groups/G03")
@@ -77,15 +131,22 @@ def test_member_reports_its_state(browser: ConsoleBrowser, monkeypatch: pytest.M
     assert client is not None
 
     class Outgoing:
-        answer = succeed(ClientAnswer(0, json.dumps({"jstack": "..."}).encode(), None, {}))
+        answer = succeed(ClientAnswer(0, RUNNING.encode(), None, {}))
 
         def running_info(self, *_: object) -> object:
             return self.answer
 
     client.outgoing = Outgoing()  # type: ignore[assignment]
     path = f"/groups/G03/clients/{CONSUMER}"
-    assert browser.get(f"{path}?stacks=true")["running"] == {"jstack": "..."}
+    told = browser.get(f"{path}?stacks=true")
+    assert told["stacks"] == "main\n  at Consumer.consume" and told["properties"] == {"PROP_THREADS": "20"}
+    assert [(row["queueId"], row["held"], row["lastPull"]) for row in told["queues"]] == [
+        (0, 7, 5),
+        (1, 3, 6),
+    ]
+    assert told["rates"] == [{"topic": "T", "consumed": 0.0, "failed": 2.0, "millis": 9.0}]
     for answer, code in (
+        (succeed(ClientAnswer(0, b"{", None, {})), 502),
         (succeed(ClientAnswer(1, b"", "no", {})), 502),
         (fail(NotAnswered("late", is_late=True)), 504),
         (fail(NotAnswered("no")), 409),

@@ -18,7 +18,11 @@ def test_the_broker_at_a_glance() -> None:
     assert answer["furthestBehind"] == [{"group": "G", "behind": 2}]
     assert answer["warnings"] == [{"kind": "flowControl", "cause": "requests in flight", "count": 1}]
     assert answer["health"]["store"] == {"ok": True, "state": "open"}
+    for disk in browser.get("/store")["disks"]:
+        assert (answer["diskBytes"], answer["diskFreeBytes"]) == (disk["bytes"], disk["freeBytes"])
     assert 0 < answer["diskFreeBytes"] <= answer["diskBytes"]
+    assert answer["topics"] == browser.get("/topics")["total"] == 1
+    assert answer["groups"] == browser.get("/groups")["total"] == 1
 
 
 def test_charts_and_events() -> None:

@@ -55,6 +55,14 @@ def test_done_and_undone_without_connected_clients(browser: ConsoleBrowser) -> N
     assert [entry.get("after") for entry in audit[1:]] == [{"0": 2, "1": 4}, {"0": 5, "1": 5}]
 
 
+def test_reset_sets_the_offsets_of_the_preview(browser: ConsoleBrowser) -> None:
+    rows = browser.get("/groups/G/reset-preview?topic=T&to=end")["queues"]
+    browser.world.put("T", queue=0)
+    shown = {str(row["queueId"]): row["target"] for row in rows}
+    browser.do("POST", "/groups/G/reset", {"topic": "T", "to": "end", "offsets": shown})
+    assert offsets(browser) == [5, 5]
+
+
 def test_undo_keeps_within_the_messages_that_are_left(
     browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,9 +85,19 @@ def test_of_a_group_that_had_no_offsets(browser: ConsoleBrowser) -> None:
 @pytest.mark.parametrize(
     ("group", "given", "code"),
     [
-        ("G", {"topic": "none"}, 404),
-        ("none", {"topic": "T"}, 404),
+        ("G", {"topic": "none", "to": "end"}, 404),
+        ("none", {"topic": "T", "to": "end"}, 404),
+        ("G", {"topic": "T"}, 400),
+        ("G", {"topic": "T", "to": "time"}, 400),
         ("G", {"topic": "T", "to": "offset"}, 400),
+        ("G", {"topic": "T", "to": "offset", "queueId": 0}, 400),
+        ("G", {"topic": "T", "offsets": {}}, 400),
+        ("G", {"topic": "T", "offsets": {"2": 0}}, 400),
+        ("G", {"topic": "T", "offsets": {"00": 0}}, 400),
+        ("G", {"topic": "T", "offsets": {"0": "1"}}, 409),
+        ("G", {"topic": "T", "offsets": {"0": 6}}, 409),
+        ("G", {"topic": "none", "offsets": {"0": 0}}, 404),
+        ("none", {"topic": "T", "offsets": {"0": 0}}, 404),
         ("G", {"topic": "T", "to": "offset", "queueId": 0, "offset": 77}, 409),
         ("G", {"topic": "T", "to": "nowhere"}, 400),
         ("G", {}, 400),

@@ -12,6 +12,7 @@ def test_settings_with_what_they_mean() -> None:
     port = rows["consolePort"]
     assert port["isOurs"] and port["meaning"].startswith("Port of the web console")
     assert rows["maxMessageSize"]["fixed"] == "" and rows["maxMessageSize"]["unit"] == "bytes"
+    assert port["group"] == "Web console" and rows["brokerName"]["group"] == "Names and addresses"
     assert {row["name"] for row in browser.get("/settings?search=consoleport")["rows"]} == {"consolePort"}
 
 

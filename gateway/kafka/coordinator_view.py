@@ -1,0 +1,155 @@
+"""Kafka's groups and transactions, as administrators of the broker see them.
+
+Standard: `ConsumerGroupCommand`, `TransactionsCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.gateway.broker.operations import (
+    CoordinatedGroup,
+    CoordinatedMember,
+    CoordinatedTransaction,
+    SharedPartition,
+)
+from mqgateway.gateway.kafka.api.groups import CLASSIC, TYPES
+from mqgateway.gateway.kafka.codec.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from mqgateway.gateway.kafka.codec.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from mqgateway.gateway.kafka.codec.plans import decode
+from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
+from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
+from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group
+from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
+from mqgateway.gateway.kafka.group_names import kafka_group
+from mqgateway.gateway.kafka.share_coordination import ShareCoordination
+from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.transactions.table import TxnTable
+
+VERSION_BYTES = 2
+"""Bytes of the version before what a consumer of a classic group sends."""
+
+
+class KafkaView:
+    """See `operations.CoordinatorView`. Nothing is shown of groups that only RocketMQ's clients use."""
+
+    def __init__(
+        self, coordinator: Coordinator, shares: ShareCoordination, transactions: TxnTable, topics: Topics
+    ) -> None:
+        self._coordinator = coordinator
+        self._shares = shares
+        self._transactions = transactions
+        self._topics = topics
+
+    def group(self, name: str) -> CoordinatedGroup | None:
+        """See `CoordinatorView`."""
+        group_id = kafka_group(name)
+        group = None if group_id is None else self._coordinator.groups.get(group_id)
+        if isinstance(group, Group):
+            return _classic(group)
+        if isinstance(group, ModernGroup):
+            return self._consumer(group)
+        if isinstance(group, ShareGroup):
+            return self._share(group)
+        return None
+
+    def transactions(self) -> Sequence[CoordinatedTransaction]:
+        """See `CoordinatorView`."""
+        entries = {**self._transactions.open, **self._transactions.prepared}
+        found = [(entry.id, entry.status) for entry in entries.values() if entry.status is not None]
+        return [
+            CoordinatedTransaction(
+                transactional_id,
+                status.producer_id,
+                status.epoch,
+                status.state.label,
+                status.started,
+                status.timeout,
+                _named((one.topic, one.partition) for one in status.partitions),
+            )
+            for transactional_id, status in sorted(found, key=lambda pair: pair[1].started)
+        ]
+
+    def _consumer(self, group: ModernGroup) -> CoordinatedGroup:
+        members = [
+            CoordinatedMember(
+                member.id,
+                member.client.id,
+                member.client.host.lstrip("/"),
+                member.instance_id or "",
+                [*member.topics, member.regex] if member.regex else list(member.topics),
+                self._assigned(member.position.assigned),
+            )
+            for member in group.members.values()
+        ]
+        return CoordinatedGroup(TYPES[ModernGroup], group.state.value, group.assignor, members, ())
+
+    def _share(self, group: ShareGroup) -> CoordinatedGroup:
+        members = [
+            CoordinatedMember(
+                member.id,
+                member.client.id,
+                member.client.host.lstrip("/"),
+                "",
+                member.topics,
+                self._assigned(member.assigned),
+            )
+            for member in group.members.values()
+        ]
+        shared = [
+            SharedPartition(topic.store_name, partition, state.start_offset, state.lag)
+            for (topic_id, partition), state in self._shares.describe(group.id).items()
+            if (topic := self._topics.by_id(topic_id)) is not None
+        ]
+        return CoordinatedGroup(TYPES[ShareGroup], group.state.value, SIMPLE, members, sorted(shared))
+
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> list[str]:
+        return _named(
+            (topic.name, partition)
+            for topic_id, partition in partitions
+            if (topic := self._topics.by_id(topic_id)) is not None
+        )
+
+
+def _classic(group: Group) -> CoordinatedGroup:
+    is_consumer = group.protocol_type == CONSUMER
+    members = [
+        CoordinatedMember(
+            member.id,
+            member.client.id,
+            member.client.host.lstrip("/"),
+            member.instance_id or "",
+            _read(_subscribed, member.metadata(group.protocol)) if is_consumer else (),
+            _read(_given, member.assignment) if is_consumer else (),
+        )
+        for member in group.members.values()
+    ]
+    return CoordinatedGroup(CLASSIC, group.state.value, group.protocol or "", members, ())
+
+
+def _read(decoded: Callable[[bytes], Sequence[str]], data: bytes) -> Sequence[str]:
+    """Return what a member or its leader sent; nothing if it sent nothing, or other bytes."""
+    try:
+        return decoded(data) if len(data) > VERSION_BYTES else ()
+    except CodecError:
+        return ()
+
+
+def _subscribed(metadata: bytes) -> Sequence[str]:
+    return decode(ConsumerProtocolSubscription, metadata, 0, VERSION_BYTES).topics
+
+
+def _given(assignment: bytes) -> Sequence[str]:
+    given = decode(ConsumerProtocolAssignment, assignment, 0, VERSION_BYTES)
+    return _named((one.topic, partition) for one in given.assigned_partitions for partition in one.partitions)
+
+
+def _named(partitions: Iterable[tuple[str, int]]) -> list[str]:
+    """Return a text for each topic, with its partitions."""
+    found: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        found.setdefault(topic, []).append(partition)
+    return [f"{topic}: {', '.join(map(str, numbers))}" for topic, numbers in found.items()]
