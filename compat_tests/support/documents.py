@@ -174,6 +174,7 @@ PAGES: Mapping[str, Page] = {
             "$ kafka-console-producer.sh": JAVA,
             "$ kafka-console-consumer.sh": JAVA,
             "$ kafka-configs.sh": JAVA,
+            "$ kafka-topics.sh": JAVA,
             "kafka-client-metrics.sh": JAVA,
             "kafka-topics.sh": JAVA,
             "from kafka import": INTERNET,

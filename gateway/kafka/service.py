@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api import Handler
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
@@ -31,8 +31,10 @@ from mqgateway.gateway.kafka.api.transaction_markers import TransactionMarkers
 from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffsets
 from mqgateway.gateway.kafka.api.transactions import TransactionRequests
 from mqgateway.gateway.kafka.api.versions import Versions
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.creation import Creation
+from mqgateway.gateway.kafka.leader_only import led
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_reads import ShareReads
@@ -48,7 +50,7 @@ class KafkaService:
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
-        creation = Creation(operations, topics)
+        creation, cluster = Creation(operations, topics), ClusterView(operations, node)
         self._coordination = Coordination(operations, topics)
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
@@ -57,12 +59,12 @@ class KafkaService:
         sharing = ShareRequests(shares.table, shares.settings, access, topics, operations.clock)
         requests = TransactionRequests(operations, transactions, access, topics)
         self._telemetry = TelemetryRequests(operations)
-        self.handlers: Handlers = {
+        handlers: dict[int, Handler] = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
-            **Metadata(operations, topics, node, creation).handlers(),
-            **TopicRequests(operations, topics, node, creation).handlers(),
-            **ClusterRequests(operations, node).handlers(),
+            **Metadata(operations, topics, cluster, creation).handlers(),
+            **TopicRequests(operations, topics, cluster, creation).handlers(),
+            **ClusterRequests(operations, cluster).handlers(),
             **ReplicaRequests(operations, topics).handlers(),
             **ConfigResources(operations, topics, node).handlers(),
             **Configs(operations, topics, node).handlers(),
@@ -71,19 +73,19 @@ class KafkaService:
             **ProducerIds(operations, topics, requests.init).handlers(),
             **requests.handlers(),
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
-            **Produce(operations, topics, transactions.verify).handlers(),
-            **Fetch(operations, topics).handlers(),
+            **Produce(operations, topics, cluster, transactions.verify).handlers(),
+            **Fetch(operations, topics, cluster).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),
-            **ListOffsets(operations, topics).handlers(),
-            **Groups(operations, coordinator, access, node).handlers(),
+            **ListOffsets(operations, topics, cluster).handlers(),
+            **Groups(operations, coordinator, access, cluster).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
             **ShareGroupRequests(coordinator, access, topics).handlers(),
             **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }
-
+        self.handlers = led(handlers, cluster)
         has_access_control = operations.gate.has_access_control
         self.repeated = None if has_access_control else SingleProduce(operations, topics)
 

@@ -14,6 +14,7 @@
     storage         the store: its folders, its log, sizes
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
+    replicas        nodes of the group of replicas, its leader and its epochs
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
 Deferred of one. It raises `OperationError`. A method that shows no message and changes nothing may do without
@@ -97,6 +98,7 @@ from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueP
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
 from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
+from mqgateway.gateway.broker.operations.replicas import EpochOffset, ReplicaOperations
 from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
 from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
 from mqgateway.gateway.broker.operations.time_search import TimedOffset
@@ -138,6 +140,7 @@ __all__ = [
     "Delivery",
     "DirectConsumption",
     "Ends",
+    "EpochOffset",
     "Gate",
     "GroupClient",
     "GroupMember",
@@ -196,6 +199,7 @@ __all__ = [
     "RecallOutcome",
     "Receive",
     "ReceiveLite",
+    "ReplicaOperations",
     "ReplyNotTaken",
     "ReplyOutcome",
     "Resolution",
@@ -252,6 +256,7 @@ class Operations:
         self.storage = StorageOperations(broker, gate, runner)
         self.administration = BrokerAdministration(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
+        self.replicas = ReplicaOperations(broker)
         self.topics = TopicOperations(broker)
         self.groups = GroupOperations(broker)
         self._broker = broker
