@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 FIELD: Final = "frontEndNode"
 """Field of a report in request 906."""
 ANSWER_FIELD: Final = "frontEndNodes"
+TOPICS_FIELD: Final = "topicsVersion"
+"""Field of the answer with the data version of the master's topics."""
 PERIOD_MILLIS: Final = 1000
 UNKNOWN_MILLIS: Final = 300
 """Interval of reports while the master has not answered."""
@@ -72,6 +74,7 @@ class NodeExchange:
         self._reported_at = -LOST_MILLIS
         self._next_report = 0
         self._is_asking = False
+        self._topics_version = ""
         self._complaint = ""
         broker.role.on_change(self._role_changed)
 
@@ -147,6 +150,7 @@ class NodeExchange:
             text = answer.ext_fields.get(ANSWER_FIELD)
             if text and self._replication.tables is tables and tables.master_address == master:
                 self._reported, self._reported_at = parse_view(text), self._now()
+                self._compare_topics(answer.ext_fields.get(TOPICS_FIELD, ""))
 
         def ended(_: object) -> None:
             self._is_asking = False
@@ -154,6 +158,12 @@ class NodeExchange:
         maybeDeferred(self._ask, master, command, REPORT_SECONDS).addCallback(take).addErrback(
             lambda failure: self._complain(f"the master at {master}: {failure.value}")
         ).addBoth(ended)
+
+    def _compare_topics(self, version: str) -> None:
+        """Copy the master's tables if its topics have changed since its last answer."""
+        before, self._topics_version = self._topics_version, version
+        if before not in ("", version) and self._replication.tables is not None:
+            self._replication.tables.hasten()
 
     def _complain(self, problem: str) -> None:
         if problem != self._complaint:

@@ -9,7 +9,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication import status
-from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD, FIELD
+from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD, FIELD, TOPICS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
@@ -49,7 +49,8 @@ def _nodes(broker: Broker, report: str) -> Reply:
         view = broker.nodes.received(report)
     except ValueError as error:
         raise OperationError(Reason.INVALID_PARAMETER, f"{FIELD}: {error}") from error
-    return Reply(ext={ANSWER_FIELD: view} if view else None)
+    version = broker.tables.topics.data_version.encode().decode()
+    return Reply(ext={ANSWER_FIELD: view, TOPICS_FIELD: version} if view else None)
 
 
 def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:

@@ -98,3 +98,14 @@ def test_node_with_the_id_of_another_one_is_not_shown(caplog: pytest.LogCaptureF
         ask(master, format_node(first._replace(number=6)))
     assert [one.node.number for one in view(master).nodes] == [1, 5]
     assert "kafkaNodeId" in caplog.text
+
+
+def test_slave_has_a_new_topic_within_two_seconds() -> None:
+    group = Group()
+    master, slave = group.master(), group.slave()
+    published(master, "m")
+    published(slave, "s")
+    pass_seconds(group, 40, master, slave)
+    master.create("new")
+    pass_seconds(group, 2, slave)
+    assert slave.service.broker.tables.topics.get("new") is not None
