@@ -163,7 +163,10 @@ def ask(
 
 
 class ControlledGroup:
-    """Controllers, a name server, and brokers of these kinds in one set; entering it starts all of them."""
+    """Controllers, a name server, and brokers of these kinds in one set; entering it starts all of them.
+
+    `own_settings` are those of each broker.
+    """
 
     def __init__(
         self,
@@ -174,11 +177,13 @@ class ControlledGroup:
         *,
         namesrv: str = "ours",
         controller_settings: Settings | None = None,
+        own_settings: Sequence[Settings] = (),
     ) -> None:
         self._stack = ExitStack()
         self._group = group
         self._folder = folder
         self._controller_settings = controller_settings
+        self._own_settings = own_settings
         port = free_ports()
         self.namesrv_address = f"{HOST}:{port}"
         make = apache_namesrv if namesrv == "apache" else our_namesrv
@@ -223,7 +228,8 @@ class ControlledGroup:
         self._stack.enter_context(self.reigns)
         addresses = {"controllerAddr": ";".join(one.address for one in self.controllers)}
         for number, kind in enumerate(self._kinds):
-            settings = {**self._settings, **addresses}
+            own = self._own_settings[number] if self._own_settings else {}
+            settings = {**self._settings, **addresses, **own}
             member = Member(kind, self._folder / f"b{number}", self.namesrv_address, settings)
             self.members.append(member)
             self._stack.callback(member.kill)

@@ -176,6 +176,7 @@ PAGES: Mapping[str, Page] = {
             "$ kafka-console-consumer.sh": JAVA,
             "$ kafka-acls.sh": JAVA,
             "$ kafka-configs.sh": JAVA,
+            "$ kafka-topics.sh": JAVA,
             "kafka-client-metrics.sh": JAVA,
             "kafka-configs.sh": JAVA,
             "kafka-topics.sh": JAVA,

@@ -37,6 +37,13 @@ class Epoch(NamedTuple):
     start: int
 
 
+class EpochEnd(NamedTuple):
+    """An epoch, and the log offset at which it ends; `ENDLESS` for the newest one."""
+
+    number: int
+    end: int
+
+
 class Epochs:
     """The epochs of one log, `entries`, in order; both numbers and starts grow."""
 
@@ -156,6 +163,20 @@ def consistent_point(own: Sequence[Epoch], own_end: int, masters: Sequence[Epoch
         if epoch in ends:
             return min(end, ends[epoch])
     return -1
+
+
+def end_of_epoch(epochs: Sequence[Epoch], wanted: int) -> EpochEnd:
+    """Return the newest epoch up to `wanted`, which ends where the next one begins.
+
+    Without an epoch up to `wanted` its own number is returned.
+    """
+    number, end = wanted, ENDLESS
+    for entry in epochs:
+        if entry.number > wanted:
+            end = entry.start
+            break
+        number = entry.number
+    return EpochEnd(number, end)
 
 
 def _ends(epochs: Sequence[Epoch], end: int) -> list[int]:

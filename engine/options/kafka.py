@@ -30,9 +30,17 @@ class KafkaOptions(Options):
         check=checks.address_or(9092, "client"),
     )
     kafka_node_id: int = option(
-        1,
-        "Id of this broker for Kafka clients (`node.id`).",
+        -1,
+        "Id of this broker for Kafka clients (`node.id`), another one for each member of its group. -1: its "
+        "number in the group, from 1 on.",
+        low=-1,
         high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_rack: str = option(
+        "",
+        "Rack of this broker for Kafka clients (`broker.rack`). Empty: none.",
         ours=True,
         effect=Effect.RESTART,
     )

@@ -255,6 +255,18 @@ class StoreReading:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
+    def offset_at_position(self, topic: str, queue_id: int, position: int) -> int:
+        """Return the offset of the first message of a queue whose record begins at a log position or later.
+
+        It is the end of the queue if there is none, and 0 for an unknown queue.
+        """
+        queue = self._queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        if isinstance(queue, BatchConsumeQueue):
+            return max(queue.first_offset_in_log(position), queue.min_offset)
+        return max(queue.first_in_log(position, 0), queue.min_offset)
+
     def offset_by_time(
         self, topic: str, queue_id: int, ms: int, upper: bool = False, may_wait: bool = True
     ) -> int:

@@ -42,6 +42,7 @@ from mqgateway.gateway.broker.lite.state import LiteState
 from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
 from mqgateway.gateway.broker.replication.membership import BrokerMembership
+from mqgateway.gateway.broker.replication.node_exchange import NodeExchange
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, ReplicationStream
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
@@ -300,7 +301,27 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     ledger = _ledger_member(broker, reactor)
     if ledger is not None:
         replication.leader_sends_log = ledger.is_following
+        broker.term = ledger.term
+    broker.epochs = epochs
+    broker.nodes = NodeExchange(
+        broker,
+        replication,
+        client.request,
+        _number_of(broker, controlled, ledger),
+        lambda: replicas.in_sync_set.ids if isinstance(replicas, AgreedReplicas) else None,
+    )
     return GroupParticipation(replication, services, membership, escape, controlled, ledger)
+
+
+def _number_of(
+    broker: Broker, controlled: ControlledReplica | None, ledger: LedgerMember | None
+) -> Callable[[], int]:
+    """Return the function that returns the broker's number in its group, from 1 on; -1 while it has none."""
+    if controlled is not None:
+        return lambda: controlled.number
+    if ledger is not None:
+        return lambda: ledger.number
+    return lambda: broker.options.broker_id + 1
 
 
 def _ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember | None:

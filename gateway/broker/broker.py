@@ -6,12 +6,14 @@ an operation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mqgateway.engine.configuration import Configuration
     from mqgateway.engine.delays import DelaySchedule
+    from mqgateway.engine.ha.epochs import Epochs
     from mqgateway.engine.ha.role import ReplicationRole
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.state import ProduceState
-    from mqgateway.gateway.broker.replication.group import Controlled, GroupView, LogReplication
+    from mqgateway.gateway.broker.replication.group import Controlled, GroupView, LogReplication, Nodes
     from mqgateway.gateway.broker.stats import BrokerStats
     from mqgateway.gateway.broker.tables import Tables
 
@@ -62,6 +64,12 @@ class Broker:
     """The broker's view of its group's members, once it has joined."""
     controlled: Controlled | None = None
     """The broker as a replica of a controller; None without one."""
+    nodes: Nodes | None = None
+    """The nodes of the group that clients of a front end see, once the broker has joined."""
+    epochs: Epochs | None = None
+    """The epochs of the log, once the broker has joined its group; of a DLedger group's there are none."""
+    term: Callable[[], int] | None = None
+    """Returns the term of the broker's DLedger group; None outside a group."""
 
     def __post_init__(self) -> None:
         self.options = self.environment.options
@@ -73,6 +81,11 @@ class Broker:
     def is_active(self) -> bool:
         """True if this broker delivers delayed messages. RocketMQ: `isSpecialServiceRunning`."""
         return self.membership is None or self.membership.is_active
+
+    @property
+    def leader_epoch(self) -> int:
+        """Epoch of the master for clients: the controller's, the term of a DLedger group, or 0."""
+        return self.role.state.epoch if self.term is None else self.term()
 
     @property
     def has_master(self) -> bool:

@@ -52,6 +52,7 @@ _ROWS: Final = {
     "advertised.listeners": BrokerConfig(LIST, None, "Addresses that the broker gives to clients."),
     "auto.create.topics.enable": BrokerConfig(BOOLEAN, "true", "Create a topic that a client uses."),
     "broker.id": BrokerConfig(INT, "-1", "Id of this broker."),
+    "broker.rack": BrokerConfig(STRING, None, "Rack of this broker."),
     "connections.max.idle.ms": BrokerConfig(LONG, "600000", "Time until an idle connection is closed."),
     "default.replication.factor": BrokerConfig(INT, "1", "Replicas of a new topic."),
     "delete.topic.enable": BrokerConfig(BOOLEAN, "true", "Whether topics can be deleted."),
@@ -156,6 +157,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "advertised.listeners": node.advertised_listener(call),
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,
+        **({} if node.rack is None else {"broker.rack": node.rack}),
         "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
         "errors.deadletterqueue.auto.create.topics.enable": str(
             options.kafka_dead_letter_topic_auto_create

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.advertised import CLIENT, advertised_address
 from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.ids import named_id, text_of_id
 from mqgateway.gateway.remoting.addresses import format_address
 
-CLIENT = "client"
-LEADER_EPOCH = 0
-"""The only leader epoch: leadership does not move yet."""
-
 
 class Node:
-    """The one node of the cluster. `advertised` is the host that the broker gives to clients.
+    """The node of this broker. `advertised` is the host that the broker gives to clients.
 
     `host` is the interface on which it listens, empty for all of them. With `requires_tls` plain connections
     are refused; otherwise the port serves both. With `has_sasl` clients authenticate themselves.
@@ -30,6 +27,7 @@ class Node:
         has_sasl: bool = False,
     ) -> None:
         self._options = operations.options
+        self._replicas = operations.replicas
         self._advertised = Address(advertised, port)
         self._listening = Address(host, port)
         transport = "SSL" if requires_tls else "PLAINTEXT"
@@ -38,8 +36,14 @@ class Node:
 
     @property
     def id(self) -> int:
-        """The id of the node."""
-        return self._options.kafka_node_id
+        """The id of the node: the setting, or its number in the group; -1 while it has none."""
+        configured = self._options.kafka_node_id
+        return self._replicas.own_number if configured < 0 else configured
+
+    @property
+    def rack(self) -> str | None:
+        """The rack; None for none."""
+        return self._options.kafka_rack or None
 
     @property
     def cluster_id(self) -> str:
@@ -57,10 +61,6 @@ class Node:
 
     def address(self, call: KafkaCall) -> Address:
         """Return the address at which the client of a call is to reach this broker."""
-        setting = self._options.kafka_advertised_address
-        if setting == CLIENT:
+        if self._options.kafka_advertised_address == CLIENT:
             return call.local
-        if not setting:
-            return self._advertised
-        host, _, port = setting.rpartition(":")
-        return Address(host.strip("[]"), int(port))
+        return Address(*advertised_address(self._options, *self._advertised))

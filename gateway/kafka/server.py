@@ -18,6 +18,7 @@ from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram, QuotaFigures, TelemetryFigures
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.advertised import advertised_address
 from mqgateway.gateway.kafka.loading import LoadingConnection
 from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -98,6 +99,10 @@ class KafkaServer:
         """Listen on a port (0: any free one) if it can be opened."""
         self._host = host
         self.port = self._server.listen_for(self._connection, host, port, title="Kafka", setting="kafkaPort")
+        if self.port:
+            options = self._operations.options
+            address = advertised_address(options, self._advertised, self.port)
+            self._operations.replicas.publish(options.kafka_node_id, *address, options.kafka_rack)
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         if any(self._operations.topics.get(topic) is not None for topic in KAFKA_COORDINATOR_TOPICS):
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
@@ -213,5 +218,6 @@ class KafkaServer:
         distribution.sum += millis
 
     def _tick(self) -> None:
+        self._operations.replicas.tick()
         if self._service is not None:
             self._service.tick()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.meters import TelemetryFigures
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api import Handler
 from mqgateway.gateway.kafka.api.acls import AclRequests
 from mqgateway.gateway.kafka.api.client_quotas import ClientQuotaRequests
 from mqgateway.gateway.kafka.api.cluster import ClusterRequests
@@ -36,9 +36,11 @@ from mqgateway.gateway.kafka.api.transactional_offsets import TransactionalOffse
 from mqgateway.gateway.kafka.api.transactions import TransactionRequests
 from mqgateway.gateway.kafka.api.user_credentials import UserCredentials
 from mqgateway.gateway.kafka.api.versions import Versions
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.coordination import Coordination
 from mqgateway.gateway.kafka.coordinator_view import KafkaView
 from mqgateway.gateway.kafka.creation import Creation
+from mqgateway.gateway.kafka.leader_only import led
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
@@ -56,9 +58,9 @@ class KafkaService:
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
+        creation, cluster = Creation(operations, topics), ClusterView(operations, node)
         clock = operations.clock
         self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
-        creation = Creation(operations, topics)
         self._coordination = Coordination(operations, topics)
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
@@ -68,16 +70,16 @@ class KafkaService:
         sharing = ShareRequests(shares.table, shares.settings, access, topics)
         requests = TransactionRequests(operations, transactions, access, topics)
         self._telemetry = TelemetryRequests(operations)
-        self.handlers: Handlers = {
+        handlers: dict[int, Handler] = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
             **self._telemetry.handlers(),
             **AclRequests(operations).handlers(),
             **SaslRequests().handlers(),
             **UserCredentials(operations).handlers(),
-            **Metadata(operations, topics, node, creation).handlers(),
-            **TopicRequests(operations, topics, node, creation, quotas).handlers(),
+            **Metadata(operations, topics, cluster, creation).handlers(),
+            **TopicRequests(operations, topics, cluster, creation, quotas).handlers(),
             **ClientQuotaRequests(operations, quotas.refresh).handlers(),
-            **ClusterRequests(operations, node).handlers(),
+            **ClusterRequests(operations, cluster).handlers(),
             **ReplicaRequests(operations, topics).handlers(),
             **ConfigResources(operations, topics, node).handlers(),
             **Configs(operations, topics, node).handlers(),
@@ -86,19 +88,19 @@ class KafkaService:
             **ProducerIds(operations, topics, requests.init).handlers(),
             **requests.handlers(),
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
-            **Produce(operations, topics, transactions.verify).handlers(),
-            **Fetch(operations, topics, quotas).handlers(),
+            **Produce(operations, topics, cluster, transactions.verify).handlers(),
+            **Fetch(operations, topics, cluster, quotas).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),
-            **ListOffsets(operations, topics).handlers(),
-            **Groups(operations, coordinator, access, node).handlers(),
+            **ListOffsets(operations, topics, cluster).handlers(),
+            **Groups(operations, coordinator, access, cluster).handlers(),
             **ConsumerGroupRequests(coordinator, access, topics).handlers(),
             **ShareGroupRequests(coordinator, access, topics).handlers(),
             **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
         }
-
+        self.handlers = led(handlers, cluster)
         has_access_control = operations.gate.has_access_control
         self.repeated = None if has_access_control else SingleProduce(operations, topics)
 

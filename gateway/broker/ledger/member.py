@@ -61,7 +61,8 @@ class LedgerMember:
         self._replicas = replicas
         self._settings = settings
         self._reactor = reactor
-        self._number = follower_id(settings.self_id)
+        self.number = follower_id(settings.self_id)
+        """The number of this member, from 1 on; its broker id while it follows."""
         self._committed = -1
         self._settled: Deferred[None] | None = None
         self._settle_until = 0
@@ -130,6 +131,10 @@ class LedgerMember:
         """Return True if the member follows a leader."""
         return self.service is not None and self.service.member.role is RaftRole.FOLLOWER
 
+    def term(self) -> int:
+        """Return the term of the group as far as the member knows it; 0 before it takes part."""
+        return 0 if self.service is None else self.service.member.term
+
     # State of the member
 
     def _follow_member(self) -> None:
@@ -139,7 +144,7 @@ class LedgerMember:
         broker, member = self._broker, self.service.member
         role = broker.role
         if member.role is RaftRole.FOLLOWER or (role.is_master and member.role is RaftRole.CANDIDATE):
-            role.become(RoleKind.SLAVE, broker_id=self._number)
+            role.become(RoleKind.SLAVE, broker_id=self.number)
         if self._ledger.committed != self._committed:
             self._committed = self._ledger.committed
             broker.store.dispatch()

@@ -15,6 +15,7 @@
     coordinated     groups and transactions that a front end coordinates itself
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
+    replicas        nodes of the group of replicas, its leader and its epochs
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
 Deferred of one. It raises `OperationError`. A method that shows no message and changes nothing may do without
@@ -107,6 +108,7 @@ from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueP
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
 from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
+from mqgateway.gateway.broker.operations.replicas import EpochOffset, ReplicaOperations
 from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
 from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
 from mqgateway.gateway.broker.operations.time_search import TimedOffset
@@ -153,6 +155,7 @@ __all__ = [
     "Delivery",
     "DirectConsumption",
     "Ends",
+    "EpochOffset",
     "Gate",
     "GroupClient",
     "GroupMember",
@@ -211,6 +214,7 @@ __all__ = [
     "RecallOutcome",
     "Receive",
     "ReceiveLite",
+    "ReplicaOperations",
     "ReplyNotTaken",
     "ReplyOutcome",
     "Resolution",
@@ -270,6 +274,7 @@ class Operations:
         self.administration = BrokerAdministration(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)
+        self.replicas = ReplicaOperations(broker)
         self.topics = TopicOperations(broker)
         self.groups = GroupOperations(broker)
         self._broker = broker

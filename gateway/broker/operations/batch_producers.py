@@ -8,7 +8,6 @@ transaction on, and no batch of one that was aborted. Kafka: `UnifiedLog.analyze
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from twisted.internet.defer import Deferred, fail
 
@@ -26,8 +25,6 @@ from mqgateway.gateway.broker.operations.batch_queues import PUT_OK, BatchQueues
 from mqgateway.gateway.broker.operations.gate import Permit
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.runtime.outcomes import as_deferred
-
-LEADER_EPOCH: Final = 0
 
 
 class OutOfOrder(OperationError):
@@ -110,7 +107,7 @@ class BatchProducers(BatchQueues):
         logs = self._logs_needed(config)
         host = broker.store_host
         message = Message(topic, own, b"", {}, permit.now, host, host)
-        result = broker.store.batches.put(message, control_batch(marker, permit.now), 1, LEADER_EPOCH)
+        result = broker.store.batches.put(message, control_batch(marker, permit.now), 1, broker.leader_epoch)
         if result.status is not PUT_OK:
             raise failure(result.status, result.remark)
         return self._safe(result, logs, result.queue_offset)

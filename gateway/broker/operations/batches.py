@@ -43,11 +43,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import ROUNDS, once_brought, reading
 from mqgateway.gateway.broker.consume.long_polling import HeldFetch
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.operations.batch_producers import (
-    LEADER_EPOCH,
-    BatchProducers,
-    NotInTransaction,
-)
+from mqgateway.gateway.broker.operations.batch_producers import BatchProducers, NotInTransaction
 from mqgateway.gateway.broker.operations.batch_queues import (
     PUT_OK,
     BatchTooLarge,
@@ -56,6 +52,7 @@ from mqgateway.gateway.broker.operations.batch_queues import (
     failure,
 )
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
+from mqgateway.gateway.broker.operations.replicas import ReplicaOperations
 from mqgateway.gateway.broker.operations.time_search import FirstAt, Latest, SearchRange, TimedOffset
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.runtime.outcomes import resolve
@@ -155,6 +152,7 @@ class BatchOperations(BatchProducers):
     def __init__(self, broker: Broker, gate: Gate, runner: Runner) -> None:
         super().__init__(broker, gate)
         self._runner = runner
+        self._replicas = ReplicaOperations(broker)
 
     def append(
         self, permit: Permit, topic: str, queue_id: int, batch: Batch | OrdinaryBatch, *, is_all: bool
@@ -191,7 +189,7 @@ class BatchOperations(BatchProducers):
         if config.attributes.get(MESSAGE_FORMAT) == KAFKA_FORMAT:
             born = permit.now if batch.max_timestamp < 0 else batch.max_timestamp
             message = Message(topic, queue_id, b"", {}, born, host, store_host)
-            return broker.store.batches.put(message, batch.data, batch.count, LEADER_EPOCH)
+            return broker.store.batches.put(message, batch.data, batch.count, broker.leader_epoch)
         if isinstance(batch, Batch) and batch.is_transactional:
             raise NotInTransaction(
                 Reason.ILLEGAL_OPERATION,
@@ -326,7 +324,7 @@ class BatchOperations(BatchProducers):
                     position.offset,
                     min(position.max_bytes, read.bytes_left),
                     most_built=read.built_left,
-                    leader_epoch=LEADER_EPOCH,
+                    leader_epoch=self._replicas.epoch_at(position.topic, queue_id, position.offset),
                     may_wait=may_wait,
                     may_borrow=read.may_borrow,
                     uncommitted=not is_committed,

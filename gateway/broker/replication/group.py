@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from mqgateway.engine.ha.epochs import Epochs
+from mqgateway.engine.ha.group_nodes import NodesView
 from mqgateway.engine.ha.member_group import MemberGroup
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.headers import (
@@ -70,4 +71,29 @@ class LogReplication(Protocol):
 
     def runtime_info(self) -> HARuntimeInfo:
         """Return the answer to 907."""
+        ...
+
+
+class Nodes(Protocol):
+    """The nodes of the group that clients of a front end see."""
+
+    @property
+    def own_number(self) -> int:
+        """The number of this broker in its group, from 1 on; -1 while it has none."""
+        ...
+
+    def publish(self, node_id: int, host: str, port: int, rack: str) -> None:
+        """Report this broker's node to the other members; a negative `node_id` stands for its number."""
+        ...
+
+    def tick(self) -> None:
+        """Do the work that is due."""
+        ...
+
+    def view(self) -> NodesView:
+        """Return the nodes as this master sees them, or as the master reported them."""
+        ...
+
+    def received(self, report: str) -> str:
+        """Apply the node in a slave's report; return the view for it, empty if this broker is no master."""
         ...

@@ -6,8 +6,10 @@ RocketMQ: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, 
 
 from mqgateway.engine.ha.admission import TICKET
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication import status
+from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD, FIELD, TOPICS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
@@ -27,6 +29,9 @@ def exchange_ha_info(broker: Broker, call: Call) -> Reply:
     """906 EXCHANGE_BROKER_HA_INFO: a master reports its replication address, or is queried for it."""
     header = call.header
     assert isinstance(header, ExchangeHAInfoRequestHeader)
+    report = call.command.ext_fields.get(FIELD)
+    if report is not None:
+        return _nodes(broker, report)
     membership = broker.membership
     if membership is None:
         return Reply()
@@ -34,6 +39,18 @@ def exchange_ha_info(broker: Broker, call: Call) -> Reply:
         return Reply(header=membership.whereabouts(), ext=_ticket(broker, call))
     membership.announced(header.master_address or "", header.master_ha_address)
     return Reply()
+
+
+def _nodes(broker: Broker, report: str) -> Reply:
+    """Return the nodes of the group to a slave that reports its own."""
+    if broker.nodes is None:
+        return Reply()
+    try:
+        view = broker.nodes.received(report)
+    except ValueError as error:
+        raise OperationError(Reason.INVALID_PARAMETER, f"{FIELD}: {error}") from error
+    version = broker.tables.topics.data_version.encode().decode()
+    return Reply(ext={ANSWER_FIELD: view, TOPICS_FIELD: version} if view else None)
 
 
 def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:

@@ -13,6 +13,7 @@ from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import describe_quorum_response as quorum
 from mqgateway.gateway.kafka.codec.messages.add_raft_voter_request import AddRaftVoterRequest
@@ -36,7 +37,6 @@ from mqgateway.gateway.kafka.codec.messages.update_features_response import (
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.features import FEATURES, UPGRADE
-from mqgateway.gateway.kafka.node import LEADER_EPOCH, Node
 from mqgateway.gateway.kafka.rights import cluster_refusal
 
 METADATA_TOPIC: Final = "__cluster_metadata"
@@ -52,11 +52,11 @@ Refusal = tuple[ErrorCode, str]
 
 
 class ClusterRequests:
-    """Requests about the cluster that one broker is."""
+    """Requests about the cluster of one group of replicas."""
 
-    def __init__(self, operations: Operations, node: Node) -> None:
+    def __init__(self, operations: Operations, cluster: ClusterView) -> None:
         self._operations = operations
-        self._node = node
+        self._cluster = cluster
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -72,26 +72,34 @@ class ClusterRequests:
     def describe_quorum(
         self, call: KafkaCall, request: DescribeQuorumRequest
     ) -> quorum.DescribeQuorumResponse:
-        """Answer DescribeQuorum: this broker is leader and voter."""
+        """Answer DescribeQuorum: the leader is the only voter."""
         refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
         if refusal is not None:
             return quorum.DescribeQuorumResponse(*refusal)
         if [(topic.topic_name, _numbers(topic)) for topic in request.topics] != [(METADATA_TOPIC, [0])]:
             return _unknown_partitions(request)
-        node, address = self._node, self._node.address(call)
+        leader = self._cluster.leader(call)
+        if leader is None:
+            return quorum.DescribeQuorumResponse(ErrorCode.NOT_CONTROLLER)
         voter = quorum.ReplicaState(
-            node.id,
+            leader.id,
             log_end_offset=LOG_END,
             last_fetch_timestamp=call.now,
             last_caught_up_timestamp=call.now,
         )
         partition = quorum.PartitionData(
-            0, ErrorCode.NONE, "", node.id, LEADER_EPOCH, LOG_END, current_voters=[voter]
+            0,
+            ErrorCode.NONE,
+            "",
+            leader.id,
+            self._cluster.replicas().epoch,
+            LOG_END,
+            current_voters=[voter],
         )
         answer = quorum.DescribeQuorumResponse(topics=[quorum.TopicData(METADATA_TOPIC, [partition])])
         if call.version >= NODES_SINCE:
-            listener = quorum.Listener(node.protocol, address.host, address.port)
-            answer.nodes = [quorum.Node(node.id, [listener])]
+            listener = quorum.Listener(self._cluster.node.protocol, leader.host, leader.port)
+            answer.nodes = [quorum.Node(leader.id, [listener])]
         return answer
 
     def update_features(self, call: KafkaCall, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
@@ -112,7 +120,7 @@ class ClusterRequests:
 
     def _problem(self, update: FeatureUpdateKey, version: int) -> str | None:
         feature = FEATURES.get(update.feature)
-        controller = f"Local controller {self._node.id}"
+        controller = f"Local controller {self._cluster.node.id}"
         if feature is None:
             return f"{controller} does not support this feature."
         upgrade_type = update.upgrade_type
@@ -125,7 +133,7 @@ class ClusterRequests:
     ) -> UnregisterBrokerResponse:
         """Answer UnregisterBroker: this broker stays, and there is no other one."""
         refusal = cluster_refusal(call, self._operations, Operation.ALTER)
-        if refusal is None and request.broker_id == self._node.id:
+        if refusal is None and request.broker_id == self._cluster.node.id:
             refusal = ErrorCode.INVALID_REQUEST, f"Broker ID {request.broker_id} is running."
         if refusal is None:
             text = f"Broker ID {request.broker_id} is not currently registered"
@@ -137,7 +145,7 @@ class ClusterRequests:
     ) -> UnregisterControllerResponse:
         """Answer UnregisterController: this broker is the only controller."""
         refusal = cluster_refusal(call, self._operations, Operation.ALTER)
-        if refusal is None and request.controller_id == self._node.id:
+        if refusal is None and request.controller_id == self._cluster.node.id:
             text = "Controller cannot unregister itself while it is active."
             refusal = ErrorCode.INVALID_REQUEST, text
         if refusal is None:
@@ -165,7 +173,7 @@ class ClusterRequests:
         refusal = cluster_refusal(call, self._operations, Operation.ALTER)
         if refusal is not None:
             return refusal
-        own = self._node.cluster_id
+        own = self._cluster.node.cluster_id
         if request.cluster_id not in (None, own):
             text = f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{own}"'
             return ErrorCode.INCONSISTENT_CLUSTER_ID, text

@@ -17,6 +17,7 @@ from mqgateway.gateway.broker.operations import Operations, Permit, Use
 from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, ReadBatches, ReadPosition
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.apis import FETCH
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.fetch import TOPIC_ID_SINCE
@@ -39,7 +40,7 @@ from mqgateway.gateway.kafka.fetch_sessions import (
     SessionError,
     TopicName,
 )
-from mqgateway.gateway.kafka.node import LEADER_EPOCH
+from mqgateway.gateway.kafka.leader_hints import hint_in_fetch
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.rights import READING
 from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
@@ -56,9 +57,13 @@ Data = tuple[Key, PartitionData]
 class Fetch:
     """Reads of one broker."""
 
-    def __init__(self, operations: Operations, topics: Topics, quotas: QuotaEnforcement) -> None:
+    def __init__(
+        self, operations: Operations, topics: Topics, cluster: ClusterView, quotas: QuotaEnforcement
+    ) -> None:
         self._quotas = quotas
         self._batches = operations.batches
+        self._replicas = operations.replicas
+        self._cluster = cluster
         self._runner = operations.runner
         self._topics = topics
         self._sessions = FetchSessions()
@@ -96,10 +101,10 @@ class Fetch:
                     sorted_out.refused.append((key, _refused(key[1], found)))
                     continue
                 topic, permit = found
-                sorted_out.add(topic, key, partition)
+                self._sort(sorted_out, topic, key, partition)
             yield
         if permit is None or not sorted_out.positions:
-            return (yield from _answer(sorted_out, ()))
+            return (yield from self._answer(call, sorted_out, ()))
         min_bytes, max_bytes = max(0, request.min_bytes), min(max(1, request.max_bytes), BYTES_MAX)
         if self._quotas.is_on:
             max_bytes = self._quotas.fetch_limit(call, max_bytes)
@@ -115,14 +120,50 @@ class Fetch:
         )
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._waited, sorted_out, call)
-        return (yield from _answer(sorted_out, outcome))
+        return (yield from self._answer(call, sorted_out, outcome))
+
+    def _answer(self, call: KafkaCall, wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchResponse]:
+        answer = yield from _answer(wanted, found)
+        if wanted.refused or not self._cluster.leads:
+            return hint_in_fetch(self._cluster, call, answer)
+        return answer
 
     def _waited(self, found: Sequence[ReadBatches], wanted: _Sorted, call: KafkaCall) -> Answer:
         """Return the answer for what came after a wait."""
-        steps = _answer(wanted, found)
+        steps = self._answer(call, wanted, found)
         if len(found) <= READ_AT_ONCE:
             return run(steps)
         return self._runner.run(f"fetch {call.connection.address}", steps)
+
+    def _sort(self, wanted: _Sorted, topic: Topic, key: Key, partition: FetchPartition) -> None:
+        """Sort a partition of a topic that the client may read."""
+        problem = self._problem(topic, partition)
+        if problem is not None:
+            wanted.refused.append((key, problem))
+            return
+        limit = max(1, partition.partition_max_bytes)
+        wanted.positions.append(ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit))
+        wanted.keys.append(key)
+
+    def _problem(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
+        """Return the answer for a partition that cannot be read, None if it can."""
+        number = partition.partition
+        if not 0 <= number < topic.partitions:
+            return _refused(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        code = self._cluster.problem(partition.current_leader_epoch)
+        if code:
+            return _refused(number, code)
+        return None if partition.last_fetched_epoch < 0 else self._divergence(topic, partition)
+
+    def _divergence(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
+        """Return the answer to a client whose last record is not in this log, None if it may be."""
+        number, fetched = partition.partition, partition.last_fetched_epoch
+        epoch, end = self._replicas.epoch_end(topic.store_name, number, fetched)
+        if end < 0:
+            return _refused(number, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch == fetched and end >= partition.fetch_offset:
+            return None
+        return PartitionData(number, 0, -1, diverging_epoch=EpochEndOffset(epoch, end), records=b"")
 
 
 class _Sorted:
@@ -136,28 +177,6 @@ class _Sorted:
         self.refused: list[Data] = []
         self.positions: list[ReadPosition] = []
         self.keys: list[Key] = []
-
-    def add(self, topic: Topic, key: Key, partition: FetchPartition) -> None:
-        """Sort a partition of a topic that the client may read."""
-        problem = _problem(topic, partition)
-        if problem is not None:
-            self.refused.append((key, problem))
-            return
-        limit = max(1, partition.partition_max_bytes)
-        self.positions.append(ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit))
-        self.keys.append(key)
-
-
-def _problem(topic: Topic, partition: FetchPartition) -> PartitionData | None:
-    """Return the answer for a partition that cannot be read, None if it can."""
-    number = partition.partition
-    if not 0 <= number < topic.partitions:
-        return _refused(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if partition.current_leader_epoch > LEADER_EPOCH:
-        return _refused(number, ErrorCode.UNKNOWN_LEADER_EPOCH)
-    if partition.last_fetched_epoch > LEADER_EPOCH:
-        return PartitionData(number, 0, -1, diverging_epoch=EpochEndOffset(LEADER_EPOCH, 0), records=b"")
-    return None
 
 
 def _refused(number: int, code: ErrorCode) -> PartitionData:

@@ -17,6 +17,7 @@ from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Ope
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.transaction_access import SHOWING, id_error
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.delete_groups_request import DeleteGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.delete_groups_response import (
@@ -49,7 +50,6 @@ from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.group_names import store_group
-from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import group_bits, on_cluster, on_group
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 
@@ -110,12 +110,12 @@ class Groups:
     """Requests of members and administrators of groups."""
 
     def __init__(
-        self, operations: Operations, coordinator: Coordinator, access: GroupAccess, node: Node
+        self, operations: Operations, coordinator: Coordinator, access: GroupAccess, cluster: ClusterView
     ) -> None:
         self._operations = operations
         self._coordinator = coordinator
         self._access = access
-        self._node = node
+        self._cluster = cluster
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -135,7 +135,7 @@ class Groups:
     def find_coordinator(
         self, call: KafkaCall, request: FindCoordinatorRequest
     ) -> Steps[FindCoordinatorResponse]:
-        """Answer FindCoordinator: this node, for every group and transaction."""
+        """Answer FindCoordinator: the leader, for every group and transaction."""
         if call.version >= BATCHED_SINCE:
             found = yield from mapped(
                 lambda key: self._find(call, request.key_type, key), request.coordinator_keys
@@ -154,12 +154,12 @@ class Groups:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
             error = id_error(call, key, SHOWING)
-        if error == ErrorCode.NOT_COORDINATOR:
+        leader = self._cluster.leader(call)
+        if leader is None and error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if error:
+        if leader is None or error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             return Found(key, -1, "", -1, error, "")
-        address = self._node.address(call)
-        return Found(key, self._node.id, address.host, address.port, ErrorCode.NONE, "")
+        return Found(key, leader.id, leader.host, leader.port, ErrorCode.NONE, "")
 
     # Members
 

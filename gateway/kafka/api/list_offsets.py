@@ -23,6 +23,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -43,9 +44,8 @@ from mqgateway.gateway.kafka.codec.messages.offset_for_leader_epoch_response imp
     OffsetForLeaderTopicResult,
 )
 from mqgateway.gateway.kafka.errors import error_code
-from mqgateway.gateway.kafka.node import LEADER_EPOCH
 from mqgateway.gateway.kafka.rights import VISIBLE
-from mqgateway.gateway.kafka.topics import Admitted, Topics
+from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
 
 READ_COMMITTED: Final = 1
 NO_EPOCH: Final = -1
@@ -70,8 +70,10 @@ _SINCE: Final = {
 class ListOffsets:
     """Offsets of one broker's partitions."""
 
-    def __init__(self, operations: Operations, topics: Topics) -> None:
+    def __init__(self, operations: Operations, topics: Topics, cluster: ClusterView) -> None:
         self._batches = operations.batches
+        self._replicas = operations.replicas
+        self._cluster = cluster
         self._topics = topics
 
     def handlers(self) -> Handlers:
@@ -101,7 +103,7 @@ class ListOffsets:
                     continue
                 response = ListOffsetsPartitionResponse(partition.partition_index)
                 responses.append(response)
-                code = _problem(call, place, partition, is_repeated=times > 1)
+                code = self._problem(call, place, partition, is_repeated=times > 1)
                 if code or not isinstance(place, tuple):
                     response.error_code = code
                     continue
@@ -131,6 +133,7 @@ class ListOffsets:
                 search = self._batches.latest_time(permit, topic.store_name, number, is_committed)
             else:
                 _fill(response, timestamp, self._batches.ends(permit, topic.store_name, number), is_committed)
+                self._fill_epoch(topic, response, is_latest=timestamp == LATEST)
                 return None
         except OperationError as error:
             response.error_code = error_code(error, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -139,7 +142,7 @@ class ListOffsets:
         def found(record: TimedOffset | None) -> None:
             if record is not None:
                 response.offset, response.timestamp = record
-                response.leader_epoch = LEADER_EPOCH
+                self._fill_epoch(topic, response)
 
         def failed(failure: Failure) -> Failure | None:
             error = failure.value
@@ -167,47 +170,54 @@ class ListOffsets:
     def _epoch_end(self, place: Admitted | ErrorCode, partition: OffsetForLeaderPartition) -> EpochEndOffset:
         """Return the end of the records of an epoch; -1 for one that never was."""
         number = partition.partition
-        code = _partition_problem(place, number, partition.current_leader_epoch)
+        code = self._partition_problem(place, number, partition.current_leader_epoch)
         if code or not isinstance(place, tuple):
             return EpochEndOffset(code, number)
-        if partition.leader_epoch != LEADER_EPOCH:
-            return EpochEndOffset(ErrorCode.NONE, number)
         topic, permit = place
         try:
-            ends = self._batches.ends(permit, topic.store_name, number)
+            self._batches.ends(permit, topic.store_name, number)
         except OperationError as error:
             return EpochEndOffset(error_code(error, ErrorCode.TOPIC_AUTHORIZATION_FAILED), number)
-        return EpochEndOffset(ErrorCode.NONE, number, LEADER_EPOCH, ends.high_watermark)
+        found = self._replicas.epoch_end(topic.store_name, number, partition.leader_epoch)
+        return EpochEndOffset(ErrorCode.NONE, number, *found)
 
+    def _problem(
+        self,
+        call: KafkaCall,
+        place: Admitted | ErrorCode,
+        partition: ListOffsetsPartition,
+        *,
+        is_repeated: bool,
+    ) -> ErrorCode:
+        """Return why a partition's offset is not looked up, in Apache Kafka's order of checks."""
+        if place is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            return place
+        if is_repeated:
+            return ErrorCode.INVALID_REQUEST
+        timestamp = partition.timestamp
+        if timestamp < 0 and (timestamp not in _SINCE or call.version < _SINCE[timestamp]):
+            return ErrorCode.UNSUPPORTED_VERSION
+        return self._partition_problem(place, partition.partition_index, partition.current_leader_epoch)
 
-def _problem(
-    call: KafkaCall,
-    place: Admitted | ErrorCode,
-    partition: ListOffsetsPartition,
-    *,
-    is_repeated: bool,
-) -> ErrorCode:
-    """Return why a partition's offset is not looked up, in Apache Kafka's order of checks."""
-    if place is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        return place
-    if is_repeated:
-        return ErrorCode.INVALID_REQUEST
-    timestamp = partition.timestamp
-    if timestamp < 0 and (timestamp not in _SINCE or call.version < _SINCE[timestamp]):
-        return ErrorCode.UNSUPPORTED_VERSION
-    return _partition_problem(place, partition.partition_index, partition.current_leader_epoch)
+    def _partition_problem(self, place: Admitted | ErrorCode, number: int, epoch: int) -> ErrorCode:
+        """Return why a partition is not this broker's to answer for; `epoch` is the leader's as the client
+        knows it."""
+        if isinstance(place, ErrorCode):
+            return place
+        if not 0 <= number < place[0].partitions:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return self._cluster.problem(epoch)
 
-
-def _partition_problem(place: Admitted | ErrorCode, number: int, epoch: int) -> ErrorCode:
-    """Return why a partition is not this broker's to answer for; `epoch` is the leader's as the client
-    knows it."""
-    if isinstance(place, ErrorCode):
-        return place
-    if not 0 <= number < place[0].partitions:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if epoch in (NO_EPOCH, LEADER_EPOCH):
-        return ErrorCode.NONE
-    return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > LEADER_EPOCH else ErrorCode.FENCED_LEADER_EPOCH
+    def _fill_epoch(
+        self, topic: Topic, response: ListOffsetsPartitionResponse, *, is_latest: bool = False
+    ) -> None:
+        """Fill in the epoch of the offset in a response; the end of a partition has the current one."""
+        if response.offset >= 0:
+            response.leader_epoch = (
+                self._replicas.epoch
+                if is_latest
+                else self._replicas.epoch_at(topic.store_name, response.partition_index, response.offset)
+            )
 
 
 def _answer(
@@ -226,7 +236,6 @@ def _fill(response: ListOffsetsPartitionResponse, timestamp: int, ends: Ends, is
     """Fill in the offset of an end; nothing is tiered, and nothing is going to be."""
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return
-    response.leader_epoch = LEADER_EPOCH
     if timestamp == LATEST:
         response.offset = ends.last_stable if is_committed else ends.high_watermark
     else:

@@ -6,12 +6,13 @@ Standard: `KRaftMetadataCache`, `DescribeTopicPartitionsRequestHandler`, `KafkaA
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 
 from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.broker.operations import Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView, PartitionReplicas
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import describe_topic_partitions_response as pages
 from mqgateway.gateway.kafka.codec.messages.describe_cluster_request import DescribeClusterRequest
@@ -32,7 +33,6 @@ from mqgateway.gateway.kafka.codec.messages.metadata_response import (
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.codec.series import Pattern, Series
 from mqgateway.gateway.kafka.creation import Creation
-from mqgateway.gateway.kafka.node import LEADER_EPOCH, Node
 from mqgateway.gateway.kafka.rights import NOT_ASKED, VISIBLE, cluster_bits, shows_topic, topic_bits
 from mqgateway.gateway.kafka.topics import Topic, Topics, name_problem
 
@@ -45,20 +45,26 @@ BROKERS = 1
 """The type of endpoint that DescribeCluster is asked for; the other one is controllers."""
 
 
-@cache
-def _partitions_on(node: int) -> Pattern:
-    """Return the partitions of a node, by number."""
-    nodes = (node,)
-    return Pattern(lambda number: MetadataResponsePartition(0, number, node, LEADER_EPOCH, nodes, nodes))
+@lru_cache(maxsize=16)
+def _partitions_of(replicas: PartitionReplicas) -> Pattern:
+    """Return the partitions with these replicas, by number."""
+    error, leader, epoch = replicas.error, replicas.leader, replicas.epoch
+    return Pattern(
+        lambda number: MetadataResponsePartition(
+            error, number, leader, epoch, replicas.nodes, replicas.in_sync, replicas.offline
+        )
+    )
 
 
 class Metadata:
     """Metadata of one broker's topics."""
 
-    def __init__(self, operations: Operations, topics: Topics, node: Node, creation: Creation) -> None:
+    def __init__(
+        self, operations: Operations, topics: Topics, cluster: ClusterView, creation: Creation
+    ) -> None:
         self._operations = operations
         self._topics = topics
-        self._node = node
+        self._cluster = cluster
         self._creation = creation
 
     def handlers(self) -> Handlers:
@@ -71,27 +77,27 @@ class Metadata:
 
     def metadata(self, call: KafkaCall, request: MetadataRequest) -> Steps[MetadataResponse]:
         """Answer Metadata; unknown topics are made if the client and the settings allow it."""
-        node, address = self._node, self._node.address(call)
+        replicas = self._cluster.replicas()
         wants_all = request.topics is None or (call.version == 0 and not request.topics)
         asks = request.include_topic_authorized_operations
         if wants_all:
             topics = []
             for part in in_parts(list(self._topics)):
                 shown = (topic for topic in part if shows_topic(call, topic.store_name))
-                topics += [self._described(call, topic, asks) for topic in shown]
+                topics += [self._described(call, topic, replicas, asks) for topic in shown]
                 yield
         else:
-            may_create = request.allow_auto_topic_creation or call.version < 4
+            may_create = self._cluster.leads and (request.allow_auto_topic_creation or call.version < 4)
             topics = yield from mapped(
-                lambda wanted: self._wanted(call, wanted, may_create, asks),
+                lambda wanted: self._wanted(call, wanted, replicas, may_create, asks),
                 request.topics or (),
                 TOPICS_A_STEP,
             )
         asks_cluster = request.include_cluster_authorized_operations
         return MetadataResponse(
-            brokers=[MetadataResponseBroker(node.id, address.host, address.port)],
-            cluster_id=node.cluster_id,
-            controller_id=node.id,
+            brokers=[MetadataResponseBroker(*each) for each in self._cluster.nodes(call)],
+            cluster_id=self._cluster.node.cluster_id,
+            controller_id=replicas.leader,
             topics=topics,
             cluster_authorized_operations=(
                 cluster_bits(call, self._operations) if asks_cluster else NOT_ASKED
@@ -99,14 +105,19 @@ class Metadata:
         )
 
     def _wanted(
-        self, call: KafkaCall, wanted: MetadataRequestTopic, may_create: bool, asks: bool
+        self,
+        call: KafkaCall,
+        wanted: MetadataRequestTopic,
+        replicas: PartitionReplicas,
+        may_create: bool,
+        asks: bool,
     ) -> MetadataResponseTopic:
         name = wanted.name
         if name is None:
             place = self._topics.admitted(call, Use.QUERY, VISIBLE, "", wanted.topic_id)
             if isinstance(place, ErrorCode):
                 return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
-            return self._described(call, place[0], asks)
+            return self._described(call, place[0], replicas, asks)
         if name_problem(name) is not None:
             return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
         place = self._topics.admitted(call, Use.QUERY, VISIBLE, name)
@@ -117,15 +128,17 @@ class Metadata:
             place = self._topics.admitted(call, Use.QUERY, VISIBLE, name)
         if isinstance(place, ErrorCode):
             return MetadataResponseTopic(place, name)
-        return self._described(call, place[0], asks)
+        return self._described(call, place[0], replicas, asks)
 
-    def _described(self, call: KafkaCall, topic: Topic, asks: bool) -> MetadataResponseTopic:
+    def _described(
+        self, call: KafkaCall, topic: Topic, replicas: PartitionReplicas, asks: bool
+    ) -> MetadataResponseTopic:
         return MetadataResponseTopic(
             ErrorCode.NONE,
             topic.name,
             topic.id,
             topic.is_internal,
-            Series(_partitions_on(self._node.id), range(topic.partitions)),
+            Series(_partitions_of(replicas), range(topic.partitions)),
             topic_bits(call, topic.store_name) if asks else NOT_ASKED,
         )
 
@@ -138,12 +151,11 @@ class Metadata:
                 else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
                 error_message="The request was sent to an endpoint of type BROKER",
             )
-        address = self._node.address(call)
         asks = request.include_cluster_authorized_operations
         return DescribeClusterResponse(
-            cluster_id=self._node.cluster_id,
-            controller_id=self._node.id,
-            brokers=[DescribeClusterBroker(self._node.id, address.host, address.port)],
+            cluster_id=self._cluster.node.cluster_id,
+            controller_id=self._cluster.replicas().leader,
+            brokers=[DescribeClusterBroker(*each) for each in self._cluster.nodes(call)],
             cluster_authorized_operations=cluster_bits(call, self._operations) if asks else NOT_ASKED,
         )
 
@@ -188,7 +200,7 @@ class Metadata:
     def _page(
         self, call: KafkaCall, topic: Topic, numbers: range
     ) -> pages.DescribeTopicPartitionsResponseTopic:
-        nodes = (self._node.id,)
+        replicas = self._cluster.replicas()
         return pages.DescribeTopicPartitionsResponseTopic(
             ErrorCode.NONE,
             topic.name,
@@ -196,7 +208,15 @@ class Metadata:
             topic.is_internal,
             [
                 pages.DescribeTopicPartitionsResponsePartition(
-                    0, number, self._node.id, LEADER_EPOCH, nodes, nodes, (), ()
+                    replicas.error,
+                    number,
+                    replicas.leader,
+                    replicas.epoch,
+                    replicas.nodes,
+                    replicas.in_sync,
+                    (),
+                    (),
+                    replicas.offline,
                 )
                 for number in numbers
             ],

@@ -26,6 +26,7 @@ from mqgateway.gateway.broker.operations import (
 )
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.apis import PRODUCE
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.produce_request import (
@@ -41,6 +42,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_response import (
 )
 from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.errors import error_code
+from mqgateway.gateway.kafka.leader_hints import hint_in_produce
 from mqgateway.gateway.kafka.rights import WRITING
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked, rules_of
@@ -74,8 +76,9 @@ class _Place(NamedTuple):
 class Produce:
     """Appends of one broker. `verify` asks coordinators about first batches of transactions."""
 
-    def __init__(self, operations: Operations, topics: Topics, verify: Verify) -> None:
+    def __init__(self, operations: Operations, topics: Topics, cluster: ClusterView, verify: Verify) -> None:
         self._batches = operations.batches
+        self._cluster = cluster
         self._verification = Verification(operations.batches, verify)
         self._topics = topics
         self._rules: dict[str, tuple[Topic, BatchRules]] = {}
@@ -95,7 +98,7 @@ class Produce:
             responses: list[PartitionProduceResponse] = []
             self._append_all(call, place, wanted.partition_data, request, responses, waiting)
             topics.append(TopicProduceResponse(wanted.name, wanted.topic_id, responses))
-        return _outcome(call, request, topics, waiting)
+        return self._outcome(call, request, topics, waiting)
 
     def _produce_many(self, call: KafkaCall, request: ProduceRequest) -> Steps[Answer]:
         """Do the same as a cooperative task."""
@@ -108,7 +111,7 @@ class Produce:
                 self._append_all(call, place, part, request, responses, waiting)
                 yield
             topics.append(TopicProduceResponse(wanted.name, wanted.topic_id, responses))
-        return _outcome(call, request, topics, waiting)
+        return self._outcome(call, request, topics, waiting)
 
     def _append_all(
         self,
@@ -188,6 +191,25 @@ class Produce:
         claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, call.version)
         return self._verification.append(claim, append)
 
+    def _outcome(
+        self,
+        call: KafkaCall,
+        request: ProduceRequest,
+        topics: Sequence[TopicProduceResponse],
+        waiting: Sequence[Deferred[PartitionProduceResponse]],
+    ) -> Answer:
+        """Return the answer, once nothing of it is waited for."""
+        answer = ProduceResponse(topics)
+        if not waiting:
+            return self._answered(None, call, request, answer)
+        done: Deferred[Any] = gatherResults(waiting, consumeErrors=True)
+        return done.addCallback(self._answered, call, request, answer)
+
+    def _answered(
+        self, _: object, call: KafkaCall, request: ProduceRequest, answer: ProduceResponse
+    ) -> ProduceResponse | None:
+        return hint_in_produce(self._cluster, call, answer) if _is_answered(call, request, answer) else None
+
 
 def _fill(
     responses: list[PartitionProduceResponse], position: int, response: PartitionProduceResponse
@@ -196,37 +218,17 @@ def _fill(
     return response
 
 
-def _outcome(
-    call: KafkaCall,
-    request: ProduceRequest,
-    topics: Sequence[TopicProduceResponse],
-    waiting: Sequence[Deferred[PartitionProduceResponse]],
-) -> Answer:
-    """Return the answer, once nothing of it is waited for."""
-    answer = ProduceResponse(topics)
-    if not waiting:
-        return _answered(call, request, answer)
-    done: Deferred[Any] = gatherResults(waiting, consumeErrors=True)
-    return done.addCallback(_all_answered, call, request, answer)
-
-
-def _all_answered(
-    _: object, call: KafkaCall, request: ProduceRequest, answer: ProduceResponse
-) -> ProduceResponse | None:
-    return _answered(call, request, answer)
-
-
-def _answered(call: KafkaCall, request: ProduceRequest, answer: ProduceResponse) -> ProduceResponse | None:
-    """Return the answer; with acks 0 there is none, and an error closes the connection."""
+def _is_answered(call: KafkaCall, request: ProduceRequest, answer: ProduceResponse) -> bool:
+    """Return True if there is an answer; with acks 0 there is none, and an error closes the connection."""
     if request.acks != 0:
-        return answer
+        return True
     for topic in answer.responses:
         for partition in topic.partition_responses:
             if partition.error_code:
                 name = ErrorCode(partition.error_code).name
                 call.connection.close(f"it produced with acks=0, which failed with {name}")
-                return None
-    return None
+                return False
+    return False
 
 
 def _appended(appended: Appended, index: int, time: int) -> PartitionProduceResponse:

@@ -1,4 +1,4 @@
-"""ElectLeaders and ListPartitionReassignments. A partition has one replica, which leads and does not move.
+"""ElectLeaders and ListPartitionReassignments. The master leads all partitions, and no replica moves.
 
 Standard: `ReplicationControlManager`.
 """

@@ -15,6 +15,7 @@ from mqgateway.gateway.access.operations import Operation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsRequest,
@@ -37,7 +38,6 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 from mqgateway.gateway.kafka.creation import Creation, CreationRejected
-from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.quotas.enforcement import Mutations, MutationsThrottled, QuotaEnforcement
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
 from mqgateway.gateway.kafka.topics import Topics, store_name
@@ -57,14 +57,14 @@ class TopicRequests:
         self,
         operations: Operations,
         topics: Topics,
-        node: Node,
+        cluster: ClusterView,
         creation: Creation,
         quotas: QuotaEnforcement,
     ) -> None:
         self._operations = operations
         self._quotas = quotas
         self._topics = topics
-        self._node = node
+        self._cluster = cluster
         self._creation = creation
 
     def handlers(self) -> Handlers:
@@ -124,7 +124,7 @@ class TopicRequests:
             wanted.name,
             NO_UUID if topic is None else topic.id,
             num_partitions=partitions,
-            replication_factor=1,
+            replication_factor=max(1, len(self._cluster.replicas().nodes)),
             configs=[
                 CreatableTopicConfigs(
                     name, configs.get(name) or config.default, False, _source(name, configs)
@@ -138,13 +138,14 @@ class TopicRequests:
         if wanted.assignments:
             self._check_assignments(wanted)
             return len(wanted.assignments)
-        if wanted.replication_factor not in (-1, 1):
+        known = max(1, len(self._cluster.replicas().nodes))
+        if wanted.replication_factor != -1 and not 1 <= wanted.replication_factor <= known:
             text = (
                 "Replication factor must be larger than 0, or -1 to use the default value."
                 if wanted.replication_factor < 1
                 else f"Unable to replicate the partition {wanted.replication_factor} time(s): The target "
-                f"replication factor of {wanted.replication_factor} cannot be reached because only 1 "
-                "broker(s) are registered or some brokers have all their log directories cordoned."
+                f"replication factor of {wanted.replication_factor} cannot be reached because only "
+                f"{known} broker(s) are registered or some brokers have all their log directories cordoned."
             )
             raise CreationRejected(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         if wanted.num_partitions == -1:
@@ -160,9 +161,17 @@ class TopicRequests:
             text = "partitions should be a consecutive 0-based integer sequence"
             raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         for each in wanted.assignments:
-            if tuple(each.broker_ids) != (self._node.id,):
-                text = f"The manual partition assignment includes brokers other than {self._node.id}."
+            if not self._can_have(each.broker_ids):
+                text = f"The manual partition assignment includes brokers other than {self._node_ids()}."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+
+    def _can_have(self, broker_ids: Sequence[int]) -> bool:
+        """Return True if a partition can have these replicas: it always has all members of the group."""
+        known = self._cluster.replicas().nodes
+        return 0 < len(broker_ids) == len(set(broker_ids)) and set(broker_ids) <= set(known)
+
+    def _node_ids(self) -> str:
+        return ", ".join(map(str, self._cluster.replicas().nodes))
 
     def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
@@ -265,9 +274,9 @@ class TopicRequests:
             )
             raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
         if wanted.assignments is not None:
-            new = [tuple(each.broker_ids) for each in wanted.assignments]
-            if new != [(self._node.id,)] * (wanted.count - topic.partitions):
-                text = f"Each new partition needs an assignment to broker {self._node.id}."
+            is_whole = len(wanted.assignments) == wanted.count - topic.partitions
+            if not is_whole or not all(self._can_have(each.broker_ids) for each in wanted.assignments):
+                text = f"Each new partition needs an assignment to broker {self._node_ids()}."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         mutations.use(wanted.count - topic.partitions)
         if not only_check:

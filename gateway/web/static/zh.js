@@ -241,7 +241,7 @@ export const ZH = {
   "Redelivered": "将重新消费",
   "Refresh": "刷新",
   "Refused": "拒绝原因",
-  "Registered with the name servers": "在本进程的 NameServer 注册",
+  "Registered with the name servers": "在 NameServer 注册",
   "Replicas": "副本",
   "Reported by clients, by their own clocks": "由客户端上报，以其本地时钟为准",
   "Reported by the client": "由客户端上报",

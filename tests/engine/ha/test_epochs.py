@@ -11,8 +11,10 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.epochs import (
     ENDLESS,
     Epoch,
+    EpochEnd,
     Epochs,
     consistent_point,
+    end_of_epoch,
     format_epochs,
     parse_epochs,
 )
@@ -237,3 +239,12 @@ def test_logs_are_one_up_to_where_they_part(data: st.DataObject) -> None:
             end = data.draw(st.integers(point, len(units)))
             other_units[:] = units[:end]
             other_entries[:] = [entry for entry in entries if entry.start < end]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [(0, (0, 10)), (1, (1, 50)), (2, (1, 50)), (3, (3, ENDLESS)), (4, (3, ENDLESS))],
+)
+def test_epoch_ends_where_the_next_one_begins(wanted: int, found: tuple[int, int]) -> None:
+    assert end_of_epoch([Epoch(1, 10), Epoch(3, 50)], wanted) == EpochEnd(*found)
+    assert end_of_epoch([], wanted) == EpochEnd(wanted, ENDLESS)

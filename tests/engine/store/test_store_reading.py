@@ -36,3 +36,17 @@ def test_message_is_found_by_unique_key(kind: str) -> None:
     assert decode(record).body == b"b"
     assert store.query("batched", unique_key("batched", 0, 3), 32, 0, 1, kind).records == []
     assert store.query("batched", unique_key("batched", 9, 1), 32, 0, 1, kind).records == []
+
+
+@pytest.mark.parametrize("topic", ["batched", "plain"])
+def test_offset_at_a_position_is_that_of_the_first_record_from_there_on(topic: str) -> None:
+    store = mixed().store
+    end = store.max_offset(topic, 0)
+    units = store.consume_queue_units(topic, 0, 0, end) if end else []
+    for position, size in [(unit[0], unit[1]) for unit in units]:
+        offset = store.offset_at_position(topic, 0, position)
+        assert store.consume_queue_units(topic, 0, offset, 1)[0][0] == position
+        assert store.offset_at_position(topic, 0, position + 1) >= offset
+        assert store.offset_at_position(topic, 0, position + size) >= offset
+    assert store.offset_at_position(topic, 0, store.max_physical_offset) == end
+    assert store.offset_at_position(topic, 9, 0) == 0

@@ -16,6 +16,8 @@ class Options:
 
     def __init__(self, **settings: Any) -> None:
         self.options = BrokerOptions(**settings)
+        self.replicas = self
+        self.own_number = 4
 
 
 def node(host: str = "", requires_tls: bool = False, **settings: Any) -> tuple[Node, Any]:
@@ -68,3 +70,9 @@ def test_brokers_of_one_cluster_have_one_cluster_id_and_ids_of_their_own() -> No
     other, _ = node(broker_cluster_name="Other")
     assert (first.id, second.id) == (1, 2)
     assert first.cluster_id == second.cluster_id != other.cluster_id and len(first.cluster_id) == 22
+
+
+def test_node_has_the_number_of_its_broker_and_a_rack_only_if_settings_name_none_and_one() -> None:
+    assert (node()[0].id, node()[0].rack) == (4, None)
+    one, _ = node(kafka_node_id=0, kafka_rack="r1")
+    assert (one.id, one.rack) == (0, "r1")

@@ -1,6 +1,6 @@
 """Common part of simulated Kafka clients: a machine without faults, a connection, and turns.
 
-A client looks for the master among all brokers, as each of them is a cluster of its own for Kafka's clients.
+A client looks for the master among all brokers; consumers also follow the epochs of the master.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ AGAIN = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
     )
 )
 """Codes at which clients repeat a request."""
@@ -46,6 +48,7 @@ ELSEWHERE = frozenset(
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
     )
 )
 """Those after which they look for another broker."""

@@ -63,6 +63,7 @@ class Observations:
         self.problems: list[str] = []
         self.checks: Counter[str] = Counter()
         self._ends: dict[Partition, int] = {}
+        self._leaders: dict[int, int] = {}
 
     def sent(
         self, partition: Partition, key: bytes, value: bytes, transaction: Transaction | None = None
@@ -104,6 +105,13 @@ class Observations:
             self.report(f"{value!r} at {offset} of {partition} is of the aborted {write.transaction}")
         elif write.transaction is not None and not write.transaction.is_commit_requested:
             self.report(f"{value!r} at {offset} of {partition} is of the open {write.transaction}")
+
+    def led(self, epoch: int, leader: int) -> None:
+        """Take note of the leader of an epoch; there is one."""
+        self.checks["one leader of an epoch"] += 1
+        before = self._leaders.setdefault(epoch, leader)
+        if before != leader:
+            self.report(f"nodes {before} and {leader} both led in epoch {epoch}")
 
     def group(self, name: str) -> GroupOffsets:
         """Return what is known of the offset of a group."""

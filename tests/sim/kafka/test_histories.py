@@ -22,6 +22,7 @@ CHECKED = (
     "no skip",
     "no torn transaction",
     "offsets as their transactions",
+    "one leader of an epoch",
     "one value at an offset",
     "what was seen stays",
 )

@@ -18,7 +18,9 @@ from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.log import Agreement
 from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.transactions import TransactionsView
+from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.batches import BatchOperations
+from mqgateway.gateway.broker.operations.replicas import ReplicaOperations
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
 from mqgateway.gateway.kafka.transaction_coordination import BrokerMarkers
 from mqgateway.gateway.kafka.transactions import rules
@@ -157,8 +159,18 @@ def make_ordinary_queues_for_topics_that_are_not_known(patch: pytest.MonkeyPatch
     patch.setattr(ConsumeQueues, "open", open_queue)
 
 
-def answer_for_the_master_without_being_it(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(BatchOperations, "_check_leads", lambda self, position: None)
+def keep_the_epoch_after_a_change_of_the_master(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Broker, "leader_epoch", 1)
+
+
+def end_epochs_too_early(patch: pytest.MonkeyPatch) -> None:
+    real = ReplicaOperations.epoch_end
+
+    def epoch_end(self: ReplicaOperations, *given: Any) -> Any:
+        epoch, end = real(self, *given)
+        return epoch, end - 1
+
+    patch.setattr(ReplicaOperations, "epoch_end", epoch_end)
 
 
 ABORTED = "is of the aborted|though of the aborted"
@@ -181,7 +193,8 @@ PLANTED: tuple[tuple[Plant, str, int, str], ...] = (
     (skip_the_rest_of_a_batch, "killed", 0, "has skipped"),
     (compact_the_newest_records_away, "killed", 0, "is lost"),
     (make_ordinary_queues_for_topics_that_are_not_known, "set killed", 0, "UNKNOWN_SERVER_ERROR"),
-    (answer_for_the_master_without_being_it, "set killed", 0, "OFFSET_OUT_OF_RANGE"),
+    (keep_the_epoch_after_a_change_of_the_master, "set killed", 0, "both led"),
+    (end_epochs_too_early, "set killed", 0, "was truncated"),
 )
 """Each bug with a seed that has found it. If that seed no longer does, the seeds after it are tried."""
 

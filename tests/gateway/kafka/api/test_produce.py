@@ -12,6 +12,7 @@ from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.kafka.api.produce import Produce
+from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
     CreatableTopic,
@@ -19,6 +20,7 @@ from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from mqgateway.gateway.kafka.codec.messages.produce_request import ProduceRequest, TopicProduceData
+from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.verification import NotVerified
 from tests.gateway.kafka.api.test_metadata import ACCESS, create
 from tests.support.gateway.kafka.broker import KafkaBroker
@@ -49,7 +51,8 @@ class Coordinated(KafkaBroker):
         self.outcomes: list[Deferred[None]] = []
         attributes = {"queue.type": "BatchCQ", "message.format": "kafka"}
         self.broker.tables.topics.put(TopicConfig("a", 1, 1, attributes=attributes))
-        self.service.handlers.update(Produce(self.operations, self.topics, self.verify).handlers())
+        cluster = ClusterView(self.operations, Node(self.operations, "kafka.example", 9092))
+        self.service.handlers.update(Produce(self.operations, self.topics, cluster, self.verify).handlers())
 
     def verify(self, *claim: Any, adds: bool) -> Deferred[None]:
         """See `Verify`."""

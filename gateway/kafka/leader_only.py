@@ -1,0 +1,108 @@
+"""Changes of topics and settings, which only the leader of the group makes.
+
+Its slaves copy them. A slave refuses them with NOT_CONTROLLER, as Apache Kafka's brokers did before they
+forwarded such requests: clients look for the controller again, which is the leader. Settings of a broker and
+of its loggers are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
+from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.cluster_view import ClusterView
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages import (
+    alter_configs_response as altered,
+)
+from mqgateway.gateway.kafka.codec.messages import (
+    incremental_alter_configs_response as incremental,
+)
+from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.create_partitions_request import CreatePartitionsRequest
+from mqgateway.gateway.kafka.codec.messages.create_partitions_response import (
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from mqgateway.gateway.kafka.codec.messages.create_topics_request import CreateTopicsRequest
+from mqgateway.gateway.kafka.codec.messages.create_topics_response import (
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+from mqgateway.gateway.kafka.codec.messages.delete_topics_request import DeleteTopicsRequest
+from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
+    DeletableTopicResult,
+    DeleteTopicsResponse,
+)
+from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request import (
+    IncrementalAlterConfigsRequest,
+)
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
+
+CODE: Final = ErrorCode.NOT_CONTROLLER
+TEXT: Final = "This is not the correct controller for this cluster."
+OWN_RESOURCES: Final = (4, 8)
+"""Types of resources of one broker: its settings, and its loggers."""
+
+
+def led(handlers: Handlers, cluster: ClusterView) -> Handlers:
+    """Return the same handlers; those of such changes refuse them while this broker does not lead."""
+
+    def guarded(handler: Handler, refuse: Callable[[Any], Message]) -> Handler:
+        def answer(call: KafkaCall, request: Any) -> Answer | Steps[Any]:
+            is_own = isinstance(request, AlterConfigsRequest | IncrementalAlterConfigsRequest) and all(
+                each.resource_type in OWN_RESOURCES for each in request.resources
+            )
+            return handler(call, request) if cluster.leads or is_own else refuse(request)
+
+        return answer
+
+    return {**handlers, **{key: guarded(handlers[key], refuse) for key, refuse in _REFUSALS.items()}}
+
+
+def _refuse_creation(request: CreateTopicsRequest) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(each.name, NO_UUID, CODE, TEXT) for each in request.topics]
+    )
+
+
+def _refuse_deletion(request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    wanted = [(each.name, each.topic_id) for each in request.topics]
+    wanted += [(name, NO_UUID) for name in request.topic_names]
+    return DeleteTopicsResponse(responses=[DeletableTopicResult(*each, CODE, TEXT) for each in wanted])
+
+
+def _refuse_partitions(request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[CreatePartitionsTopicResult(each.name, CODE, TEXT) for each in request.topics]
+    )
+
+
+def _refuse_settings(request: AlterConfigsRequest) -> altered.AlterConfigsResponse:
+    return altered.AlterConfigsResponse(
+        responses=[
+            altered.AlterConfigsResourceResponse(CODE, TEXT, each.resource_type, each.resource_name)
+            for each in request.resources
+        ]
+    )
+
+
+def _refuse_changes(request: IncrementalAlterConfigsRequest) -> incremental.IncrementalAlterConfigsResponse:
+    return incremental.IncrementalAlterConfigsResponse(
+        responses=[
+            incremental.AlterConfigsResourceResponse(CODE, TEXT, each.resource_type, each.resource_name)
+            for each in request.resources
+        ]
+    )
+
+
+_REFUSALS: Final[Mapping[int, Callable[[Any], Message]]] = {
+    CreateTopicsRequest.KEY: _refuse_creation,
+    DeleteTopicsRequest.KEY: _refuse_deletion,
+    CreatePartitionsRequest.KEY: _refuse_partitions,
+    AlterConfigsRequest.KEY: _refuse_settings,
+    IncrementalAlterConfigsRequest.KEY: _refuse_changes,
+}
