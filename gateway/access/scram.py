@@ -55,7 +55,7 @@ SCRAM_MECHANISMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server keeps of a password for one mechanism."""
+    """The keys that a server keeps of a password, for one mechanism."""
 
     mechanism: str
     salt: bytes

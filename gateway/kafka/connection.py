@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -29,7 +29,7 @@ from mqgateway.engine.message import pack_host
 from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Chunk, owned
-from mqgateway.gateway.kafka.dispatch import DispatchOutcome, KafkaDispatcher, UnservableRequest
+from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, Session, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -44,35 +44,6 @@ _WRITTEN_TOGETHER: Final = 128 * 1024
 fast while they are few."""
 _HEADER_MIN: Final = 10
 """Bytes of the smallest request: key, version, correlation id, and no client id."""
-
-
-class Session(Protocol):
-    """Authentication of one connection; see `sasl.session`."""
-
-    @property
-    def user(self) -> str | None:
-        """The user that the connection has now; None for none."""
-        ...
-
-    @property
-    def size_limits(self) -> tuple[int, int]:
-        """Bytes of the smallest and of the largest next request."""
-        ...
-
-    def secured(self, transport: Transport) -> None:
-        """Note the end of the TLS handshake, which may have brought a client certificate."""
-        ...
-
-    def admits(self, frame: bytes) -> bool:
-        """Return True if the request is to be carried out, False if it belongs to the authentication.
-
-        Raises `UnservableRequest` once the session has expired.
-        """
-        ...
-
-    def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
-        """Carry out a request of the authentication. Raises `UnservableRequest`."""
-        ...
 
 
 @dataclass

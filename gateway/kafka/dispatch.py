@@ -28,6 +28,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceRespo
 from mqgateway.gateway.kafka.codec.plans import encode_into, read, reading, writing
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.throttling import Throttling
+from mqgateway.gateway.runtime.loop import Transport
 
 LONG_FRAME: Final = 8192
 """Bytes of a request that is decoded as a cooperative task: more than a thousand partitions have. Produce is
@@ -66,6 +67,35 @@ class Repeated(Protocol):
 
     def dispatch(self, frame: bytes, connection: ClientConnection) -> Reply | Deferred[Reply]:
         """Carry out the Produce request in a frame; None if it has to be decoded, and nothing was done."""
+        ...
+
+
+class Session(Protocol):
+    """Authentication of one connection; see `sasl.session`."""
+
+    @property
+    def user(self) -> str | None:
+        """The user that the connection has now; None for none."""
+        ...
+
+    @property
+    def size_limits(self) -> tuple[int, int]:
+        """Bytes of the smallest and of the largest next request."""
+        ...
+
+    def secured(self, transport: Transport) -> None:
+        """Note the end of the TLS handshake, which may have brought a client certificate."""
+        ...
+
+    def admits(self, frame: bytes) -> bool:
+        """Return True if the request is to be carried out, False if it belongs to the authentication.
+
+        Raises `UnservableRequest` once the session has expired.
+        """
+        ...
+
+    def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
+        """Carry out a request of the authentication. Raises `UnservableRequest`."""
         ...
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +155,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.sasl.authentication import Authentication, has_sasl
+        from mqgateway.gateway.kafka.sasl.session import SaslSession
         from mqgateway.gateway.kafka.service import KafkaService
         from mqgateway.gateway.kafka.throttling import Throttling
 
@@ -199,7 +201,7 @@ class KafkaServer:
             request_limit,
             options.kafka_max_requests_in_flight,
             options.kafka_connections_max_idle_millis / 1000,
-            authentication.session if has_authentication else None,
+            partial(SaslSession, authentication) if has_authentication else None,
         )
 
     def _users_by_certificate(self) -> Callable[[Any], str | None]:

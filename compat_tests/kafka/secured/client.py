@@ -25,10 +25,10 @@ def librdkafka(request: Mapping[str, Any]) -> list[str]:
         "sasl.username": request["user"],
         "sasl.password": request["password"],
     }
-    producer = Producer({**settings, "error_cb": failures.append, "message.timeout.ms": 20_000})
+    producer = Producer({**settings, "error_cb": failures.append, "message.timeout.ms": 60_000})
     for value in request["values"]:
         producer.produce(request["topic"], value)
-        producer.flush(30)
+        producer.flush(60)
         time.sleep(request["pause"])
     refused = [failure for failure in failures if failure.code() == KafkaError._AUTHENTICATION]
     if refused:

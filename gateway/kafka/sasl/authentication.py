@@ -1,4 +1,4 @@
-"""What the sessions of a server share: the mechanisms, and the times of authentication."""
+"""The settings, services and mechanisms that the sessions of a server share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.scram import SCRAM_MECHANISMS, ScramMechanism
 from mqgateway.gateway.access.throttling import Pause
-from mqgateway.gateway.broker.operations import ClientConnection, Operations
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
-from mqgateway.gateway.kafka.sasl.exchange import Client, Exchange, Mechanism
+from mqgateway.gateway.kafka.sasl.exchange import Mechanism, SaslClient, SaslExchange
 from mqgateway.gateway.kafka.sasl.plain import PlainExchange
 from mqgateway.gateway.kafka.sasl.scram_credentials import ScramCredentials
 from mqgateway.gateway.kafka.sasl.scram_exchange import ScramExchange
-from mqgateway.gateway.kafka.sasl.session import SaslSession
 
 
 def has_sasl(options: BrokerOptions) -> bool:
@@ -51,7 +50,6 @@ class Authentication:
         self.dispatcher = dispatcher
         self.seconds = seconds
         self.user_of = user_of
-        self.millis = operations.clock.millis
         self.request_limit = options.kafka_max_request_size
         """Bytes of the largest request after authentication."""
         self.session_limit = options.kafka_connections_max_reauth_millis
@@ -60,10 +58,6 @@ class Authentication:
         """The mechanisms that clients may use, by name."""
         self._pause = pause
         self._delay = options.kafka_failed_authentication_delay_millis / 1000
-
-    def session(self, connection: ClientConnection) -> SaslSession:
-        """Return the session of a new connection."""
-        return SaslSession(self, connection)
 
     def refusal_delay(self, until: Deferred[None] | None) -> Deferred[None]:
         """Return a Deferred that fires when a refusal is sent: after the delay, and not before `until`."""
@@ -79,7 +73,7 @@ def _mechanisms(operations: Operations, worker: Worker | None) -> Mapping[str, M
     credentials = ScramCredentials(access.tables.users, worker)
 
     def scram(mechanism: ScramMechanism) -> Mechanism:
-        def begin(client: Client) -> Exchange:
+        def begin(client: SaslClient) -> SaslExchange:
             return ScramExchange(mechanism, client, credentials.find, authenticate)
 
         return begin

@@ -13,18 +13,11 @@ Authenticate = Callable[[FrontEndCaller], None]
 """Function that checks a caller's proof against its user. Raises `NotAdmitted`."""
 
 
-class Identity(NamedTuple):
-    """The outcome of an exchange: a user, and when its credentials expire (wall time, ms; None for never)."""
-
-    user: str
-    expires_at: int | None = None
-
-
-class Step(NamedTuple):
-    """The token that answers a client's. `identity` is there once the exchange is complete."""
+class SaslStep(NamedTuple):
+    """The token that answers a client's. `user` is there once the exchange is complete."""
 
     token: bytes
-    identity: Identity | None = None
+    user: str | None = None
 
 
 class AuthenticationFailed(Exception):
@@ -40,15 +33,15 @@ class AuthenticationFailed(Exception):
         self.until = until
 
 
-class Exchange(Protocol):
+class SaslExchange(Protocol):
     """One authentication by a mechanism."""
 
-    def evaluate(self, token: bytes) -> Deferred[Step]:
+    def evaluate(self, token: bytes) -> Deferred[SaslStep]:
         """Evaluate a client's token; fails with `AuthenticationFailed`."""
         ...
 
 
-class Client(NamedTuple):
+class SaslClient(NamedTuple):
     """The client of an exchange: its address, `ip:port`, and the request by which it authenticates itself."""
 
     address: str
@@ -59,5 +52,5 @@ class Client(NamedTuple):
         return FrontEndCaller(user, proof, self.address, self.request)
 
 
-Mechanism = Callable[[Client], Exchange]
+Mechanism = Callable[[SaslClient], SaslExchange]
 """Function that begins an exchange."""

@@ -11,24 +11,29 @@ from typing import Final
 from twisted.internet.defer import Deferred, execute
 
 from mqgateway.gateway.access.errors import NotAdmitted
-from mqgateway.gateway.kafka.sasl.exchange import Authenticate, AuthenticationFailed, Client, Identity, Step
+from mqgateway.gateway.kafka.sasl.exchange import (
+    Authenticate,
+    AuthenticationFailed,
+    SaslClient,
+    SaslStep,
+)
 
 _PARTS: Final = 3
 """Authorization id, user, password."""
 
 
 class PlainExchange:
-    """See `exchange.Exchange`."""
+    """See `exchange.SaslExchange`."""
 
-    def __init__(self, client: Client, authenticate: Authenticate) -> None:
+    def __init__(self, client: SaslClient, authenticate: Authenticate) -> None:
         self._client = client
         self._authenticate = authenticate
 
-    def evaluate(self, token: bytes) -> Deferred[Step]:
-        """See `exchange.Exchange`."""
+    def evaluate(self, token: bytes) -> Deferred[SaslStep]:
+        """See `exchange.SaslExchange`."""
         return execute(self._evaluate, token)
 
-    def _evaluate(self, token: bytes) -> Step:
+    def _evaluate(self, token: bytes) -> SaslStep:
         parts = token.decode("utf-8", "replace").split("\0", _PARTS)
         if len(parts) != _PARTS:
             raise AuthenticationFailed
@@ -44,7 +49,7 @@ class PlainExchange:
                 "Authentication failed: Invalid username or password", error.until
             ) from error
         check_authorization_id(authorization_id, user)
-        return Step(b"", Identity(user))
+        return SaslStep(b"", user)
 
 
 def check_authorization_id(authorization_id: str, user: str) -> None:

@@ -44,7 +44,7 @@ class ScramCredentials:
         return self._derive(mechanism, username, user.password)
 
     def _pretended(self, mechanism: ScramMechanism, username: str) -> ScramCredential:
-        """Return a credential that is always the same for a name, and that nobody has a password for."""
+        """Return a credential that is always the same for a name, and that no password fits."""
         seed = mechanism.hmac(self._secret, username.encode("utf-8", "surrogateescape"))
         return mechanism.credential(secrets.token_bytes(_SALT_SIZE), seed[:_SALT_SIZE], ITERATIONS_MIN)
 

@@ -13,7 +13,12 @@ from twisted.internet.defer import Deferred, execute, fail
 
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.scram import ScramCredential, ScramMechanism
-from mqgateway.gateway.kafka.sasl.exchange import Authenticate, AuthenticationFailed, Client, Identity, Step
+from mqgateway.gateway.kafka.sasl.exchange import (
+    Authenticate,
+    AuthenticationFailed,
+    SaslClient,
+    SaslStep,
+)
 from mqgateway.gateway.kafka.sasl.plain import check_authorization_id
 from mqgateway.gateway.kafka.sasl.scram import (
     ClientFirst,
@@ -29,12 +34,12 @@ FindCredential = Callable[[ScramMechanism, str], "Deferred[ScramCredential]"]
 
 
 class ScramExchange:
-    """See `exchange.Exchange`."""
+    """See `exchange.SaslExchange`."""
 
     def __init__(
         self,
         mechanism: ScramMechanism,
-        client: Client,
+        client: SaslClient,
         find: FindCredential,
         authenticate: Authenticate,
     ) -> None:
@@ -44,8 +49,8 @@ class ScramExchange:
         self._authenticate = authenticate
         self._begun: _Begun | None = None
 
-    def evaluate(self, token: bytes) -> Deferred[Step]:
-        """See `exchange.Exchange`."""
+    def evaluate(self, token: bytes) -> Deferred[SaslStep]:
+        """See `exchange.SaslExchange`."""
         if self._begun is not None:
             return execute(self._finish, self._begun, token)
         first = read_client_first(token)
@@ -53,13 +58,13 @@ class ScramExchange:
             return fail(AuthenticationFailed())
         return self._find(self._mechanism, first.user).addCallback(self._begin, first)
 
-    def _begin(self, credential: ScramCredential, first: ClientFirst) -> Step:
+    def _begin(self, credential: ScramCredential, first: ClientFirst) -> SaslStep:
         check_authorization_id(first.authorization_id, first.user)
         nonce = first.nonce + secrets.token_urlsafe()
         self._begun = _Begun(first, nonce, server_first(nonce, credential), credential)
-        return Step(self._begun.answer.encode())
+        return SaslStep(self._begun.answer.encode())
 
-    def _finish(self, begun: _Begun, token: bytes) -> Step:
+    def _finish(self, begun: _Begun, token: bytes) -> SaslStep:
         final, first = read_client_final(token), begun.first
         if final is None or final.nonce != begun.nonce or final.binding != first.binding:
             raise AuthenticationFailed
@@ -69,11 +74,11 @@ class ScramExchange:
             self._authenticate(self._client.claims(first.user, lambda _: is_valid))
         except NotAdmitted as error:
             raise AuthenticationFailed(None, error.until) from error
-        return Step(server_final(self._mechanism, begun.credential, signed), Identity(first.user))
+        return SaslStep(server_final(self._mechanism, begun.credential, signed), first.user)
 
 
 class _Begun(NamedTuple):
-    """What the first messages have agreed on; `answer` is the server's."""
+    """The outcome of the first messages; `answer` is the server's."""
 
     first: ClientFirst
     nonce: str

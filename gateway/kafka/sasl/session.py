@@ -15,7 +15,7 @@ Source: `SaslServerAuthenticator`, `KafkaChannel.maybeBeginServerReauthenticatio
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -34,10 +34,13 @@ from mqgateway.gateway.kafka.codec.messages.sasl_handshake_response import SaslH
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.kafka.dispatch import DispatchOutcome, UnservableRequest
-from mqgateway.gateway.kafka.sasl.exchange import AuthenticationFailed, Client, Exchange, Identity, Step
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.kafka.sasl.authentication import Authentication
+from mqgateway.gateway.kafka.sasl.authentication import Authentication
+from mqgateway.gateway.kafka.sasl.exchange import (
+    AuthenticationFailed,
+    SaslClient,
+    SaslExchange,
+    SaslStep,
+)
 
 UNAUTHENTICATED_SIZE_MAX: Final = 512 * 1024
 """Bytes of the largest request before authentication (`sasl.server.max.receive.size`)."""
@@ -50,7 +53,7 @@ _HANDSHAKE: Final = SASL_HANDSHAKE.to_bytes(2, "big")
 _AUTHENTICATE_NAME: Final = APIS[SASL_AUTHENTICATE].name
 
 
-class State(Enum):
+class SessionState(Enum):
     """Requests that a session expects next."""
 
     VERSIONS_OR_HANDSHAKE = auto()
@@ -62,14 +65,14 @@ class State(Enum):
 
 
 class SaslSession:
-    """See `connection.Session`. `user` is that of the last completed authentication."""
+    """See `dispatch.Session`. `user` is that of the last completed authentication."""
 
     def __init__(self, terms: Authentication, connection: ClientConnection) -> None:
         self._terms = terms
         self._connection = connection
-        self._state = State.VERSIONS_OR_HANDSHAKE
+        self._state = SessionState.VERSIONS_OR_HANDSHAKE
         self._mechanism = ""
-        self._exchange: Exchange | None = None
+        self._exchange: SaslExchange | None = None
         self._has_headers = False  # around tokens
         self._expires: float | None = None
         self._began_again: float | None = None
@@ -78,51 +81,53 @@ class SaslSession:
 
     @property
     def size_limits(self) -> tuple[int, int]:
-        """See `connection.Session`: a bare token may have any size up to the limit."""
-        if self._state is State.COMPLETE:
+        """See `dispatch.Session`: a bare token may have any size up to the limit."""
+        if self._state is SessionState.COMPLETE:
             return _HEADER_SIZE_MIN, self._terms.request_limit
-        has_header = self._state is not State.TOKEN or self._has_headers
+        has_header = self._state is not SessionState.TOKEN or self._has_headers
         return _HEADER_SIZE_MIN if has_header else 0, UNAUTHENTICATED_SIZE_MAX
 
     def secured(self, transport: Any) -> None:
-        """See `connection.Session`."""
+        """See `dispatch.Session`."""
         self.user = self._terms.user_of(transport)
         if self.user is not None:
             self._has_certificate = True
-            self._state = State.COMPLETE
+            self._state = SessionState.COMPLETE
 
     def admits(self, frame: bytes) -> bool:
-        """See `connection.Session`."""
-        if self._state is not State.COMPLETE:
+        """See `dispatch.Session`."""
+        if self._state is not SessionState.COMPLETE:
             return False
         if self._has_certificate and frame.startswith(_HANDSHAKE):
             self._has_certificate, self.user = False, None
-            self._state = State.HANDSHAKE
+            self._state = SessionState.HANDSHAKE
             return False
         if self._expires is None:
             return True
         now = self._terms.seconds()
         if frame.startswith(_HANDSHAKE) and self._may_begin_again(now):
             self._began_again = now
-            self._state = State.HANDSHAKE
+            self._state = SessionState.HANDSHAKE
             return False
         if now > self._expires:
             raise UnservableRequest("its session has expired (kafkaConnectionsMaxReauthMillis)")
         return True
 
     def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
-        """See `connection.Session`."""
-        if self._state is State.WRONG_MECHANISM:
+        """See `dispatch.Session`."""
+        if self._state is SessionState.FAILED:
+            raise UnservableRequest("a request came after a failed authentication")
+        if self._state is SessionState.WRONG_MECHANISM:
             return self._refused(_AUTHENTICATE_NAME, None, "it changed its mechanism")
-        if self._state is State.TOKEN and not self._has_headers:
+        if self._state is SessionState.TOKEN and not self._has_headers:
             reply: Deferred[Reply] = self._evaluate(frame).addCallbacks(_bare, self._end_bare)
             return DispatchOutcome(_AUTHENTICATE_NAME, reply, is_long=True)
         reader = Reader(frame)
         try:
             header = read_request_header(reader)
-            if self._state is State.TOKEN:
+            if self._state is SessionState.TOKEN:
                 return self._take_token(header, reader)
-            if header.key == API_VERSIONS and self._state is State.VERSIONS_OR_HANDSHAKE:
+            if header.key == API_VERSIONS and self._state is SessionState.VERSIONS_OR_HANDSHAKE:
                 return self._take_versions(frame, local)
             return self._take_handshake(header, reader)
         except CodecError as error:
@@ -134,7 +139,7 @@ class SaslSession:
         outcome = self._terms.dispatcher.dispatch(frame, self._connection, local)
         reply = outcome.reply
         if isinstance(reply, tuple) and bytes(reply[0][4:6]) == b"\0\0":
-            self._state = State.HANDSHAKE
+            self._state = SessionState.HANDSHAKE
         return outcome
 
     def _take_handshake(self, header: RequestHeader, reader: Reader) -> DispatchOutcome:
@@ -149,11 +154,11 @@ class SaslSession:
             return self._refused(name, _encoded(header, answer), reason)
         self._has_headers = self._has_headers or header.version > 0
         if self.user is not None and request.mechanism != self._mechanism:
-            self._state = State.WRONG_MECHANISM
+            self._state = SessionState.WRONG_MECHANISM
         else:
             self._mechanism = request.mechanism
-            self._exchange = make(Client(self._connection.address, _AUTHENTICATE_NAME))
-            self._state = State.TOKEN
+            self._exchange = make(SaslClient(self._connection.address, _AUTHENTICATE_NAME))
+            self._state = SessionState.TOKEN
         answer = SaslHandshakeResponse(ErrorCode.NONE, mechanisms)
         return DispatchOutcome(name, _encoded(header, answer))
 
@@ -173,37 +178,28 @@ class SaslSession:
 
     # Outcomes
 
-    def _evaluate(self, token: bytes) -> Deferred[Step]:
+    def _evaluate(self, token: bytes) -> Deferred[SaslStep]:
         assert self._exchange is not None
         return self._exchange.evaluate(token).addCallback(self._note)
 
-    def _note(self, step: Step) -> Step:
+    def _note(self, step: SaslStep) -> SaslStep:
         """Complete the authentication if this was its last step. Raises `AuthenticationFailed`."""
-        identity = step.identity
-        if identity is None:
+        if step.user is None:
             return step
-        if self.user is not None and identity.user != self.user:
+        if self.user is not None and step.user != self.user:
             raise AuthenticationFailed(
-                "Cannot change principals during re-authentication from "
-                f"User.{self.user}: User.{identity.user}"
+                f"Cannot change principals during re-authentication from User.{self.user}: User.{step.user}"
             )
-        self.user = identity.user
+        self.user = step.user
         self._exchange = None
-        self._state = State.COMPLETE
-        lifetime = self._lifetime(identity)
-        self._expires = None if lifetime is None else self._terms.seconds() + lifetime / 1000
+        self._state = SessionState.COMPLETE
+        lifetime = self._terms.session_limit
+        self._expires = self._terms.seconds() + lifetime / 1000 if lifetime else None
         return step
 
-    def _lifetime(self, identity: Identity) -> int | None:
-        """Return the lifetime of a session that begins now, ms; None for no limit."""
-        limits = [self._terms.session_limit] if self._terms.session_limit else []
-        if identity.expires_at is not None:
-            limits.append(identity.expires_at - self._terms.millis())
-        return max(0, min(limits)) if limits else None
-
-    def _answer(self, step: Step, header: RequestHeader) -> Reply:
-        lifetime = None if step.identity is None else self._lifetime(step.identity)
-        answer = SaslAuthenticateResponse(ErrorCode.NONE, None, step.token, session_lifetime_ms=lifetime or 0)
+    def _answer(self, step: SaslStep, header: RequestHeader) -> Reply:
+        lifetime = 0 if step.user is None else self._terms.session_limit
+        answer = SaslAuthenticateResponse(ErrorCode.NONE, None, step.token, session_lifetime_ms=lifetime)
         return _encoded(header, answer)
 
     def _end(self, failure: Failure, header: RequestHeader) -> Deferred[Reply]:
@@ -224,7 +220,7 @@ class SaslSession:
 
     def _close_late(self, reply: Reply, reason: str, until: Deferred[None] | None) -> Deferred[Reply]:
         """Return the Deferred of a reply after which the connection is closed."""
-        self._state = State.FAILED
+        self._state = SessionState.FAILED
         late: Deferred[Reply] = Deferred()
 
         def end(_: None) -> None:
@@ -238,7 +234,7 @@ class SaslSession:
         return self._began_again is None or now - self._began_again >= AGAIN_SECONDS
 
 
-def _bare(step: Step) -> Reply:
+def _bare(step: SaslStep) -> Reply:
     return (step.token,)
 
 

@@ -1,4 +1,4 @@
-"""What sessions share."""
+"""The services that sessions share."""
 
 from __future__ import annotations
 

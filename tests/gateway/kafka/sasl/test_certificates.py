@@ -132,7 +132,7 @@ def test_client_with_a_certificate_may_authenticate_as_another_user_once(
         assert client.ask(SaslHandshakeRequest("PLAIN")).error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 
-def test_client_whose_certificate_stands_for_nobody_must_authenticate(
+def test_client_whose_certificate_stands_for_no_user_must_authenticate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with certifying(monkeypatch, None) as scene:

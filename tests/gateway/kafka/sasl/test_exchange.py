@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.kafka.sasl.exchange import AuthenticationFailed, Client
+from mqgateway.gateway.kafka.sasl.exchange import AuthenticationFailed, SaslClient
 
 
 def test_a_claim_has_the_address_and_the_request() -> None:
-    caller = Client("10.0.0.7:5000", "SaslAuthenticate").claims("alice", lambda secret: secret == "s")
+    caller = SaslClient("10.0.0.7:5000", "SaslAuthenticate").claims("alice", lambda secret: secret == "s")
     assert (caller.name, caller.ip, caller.request) == ("alice", "10.0.0.7", "SaslAuthenticate")
     assert caller.proof("s") and not caller.proof("t") and not caller.has_session
 

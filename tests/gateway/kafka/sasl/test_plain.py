@@ -8,10 +8,10 @@ import pytest
 
 from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.errors import NotAdmitted
-from mqgateway.gateway.kafka.sasl.exchange import AuthenticationFailed, Client, Identity, Step
+from mqgateway.gateway.kafka.sasl.exchange import AuthenticationFailed, SaslClient, SaslStep
 from mqgateway.gateway.kafka.sasl.plain import PlainExchange
 
-CLIENT = Client("10.0.0.7:5000", "SaslAuthenticate")
+CLIENT = SaslClient("10.0.0.7:5000", "SaslAuthenticate")
 
 
 def outcome(token: bytes, password: str = "secret") -> Any:
@@ -30,7 +30,7 @@ def outcome(token: bytes, password: str = "secret") -> Any:
 
 
 def test_password_in_utf_8_is_compared() -> None:
-    assert outcome("\0zoë\0pässword".encode(), "pässword") == Step(b"", Identity("zoë"))
+    assert outcome("\0zoë\0pässword".encode(), "pässword") == SaslStep(b"", "zoë")
 
 
 @pytest.mark.parametrize("token", [b"", b"a", b"a\0b", b"a\0b\0c\0d", b"\0a\0secre", b"\0a\0\xff\xfe"])

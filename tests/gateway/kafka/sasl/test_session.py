@@ -41,6 +41,18 @@ def is_closed(client: KafkaClient, seconds: float = 0.2) -> bool:
     return client.frames(1, seconds) == [] and client.lost
 
 
+LIMITED: dict[str, Any] = {**ACCESS, "kafka_connections_max_reauth_millis": 5000}
+
+
+def limited(scene: KafkaScene) -> KafkaClient:
+    """Return a client that has authenticated itself for 5 seconds."""
+    users(scene)
+    client = scene.stranger()
+    client.ask(PLAIN)
+    assert client.ask(ALICE).session_lifetime_ms == 5000
+    return client
+
+
 def test_client_authenticates_and_is_served() -> None:
     with kafka_scene(**ACCESS) as scene:
         users(scene)
@@ -140,6 +152,23 @@ def test_guesses_at_one_time_are_throttled() -> None:
         assert len(clients[-1].frames(1)) == 1
 
 
+def test_second_guess_behind_a_wrong_one_is_not_looked_at() -> None:
+    with kafka_scene(**ACCESS) as scene:
+        users(scene)
+        client = scene.stranger()
+        requests = (PLAIN, WRONG, PLAIN, ALICE, NO_TOPICS)
+        client.write(b"".join(map(client.frame, requests)))
+        assert len(client.frames(5, 1)) == 2 and client.lost
+
+
+def test_another_authentication_must_have_the_same_mechanism() -> None:
+    with kafka_scene(**LIMITED) as scene:
+        client = limited(scene)
+        assert client.ask(SaslHandshakeRequest("SCRAM-SHA-256")).error_code == 0
+        client.write(client.frame(SaslAuthenticateRequest(b"n,,n=alice,r=x")))
+        assert is_closed(client)
+
+
 def test_mechanism_that_is_not_enabled_is_refused_with_those_that_are() -> None:
     with kafka_scene(**ACCESS, kafka_sasl_mechanisms="PLAIN") as scene:
         client = scene.stranger()
@@ -220,18 +249,6 @@ def test_requests_of_authentication_are_errors_of_a_server_without_users() -> No
         refusal = client.ask(ALICE)
         assert refusal.error_message == "SaslAuthenticate request received after successful authentication"
         assert client.ask(NO_TOPICS).brokers
-
-
-def limited(scene: KafkaScene) -> KafkaClient:
-    """Return a client that has authenticated itself for 5 seconds."""
-    users(scene)
-    client = scene.stranger()
-    client.ask(PLAIN)
-    assert client.ask(ALICE).session_lifetime_ms == 5000
-    return client
-
-
-LIMITED: dict[str, Any] = {**ACCESS, "kafka_connections_max_reauth_millis": 5000}
 
 
 def test_connection_ends_with_a_request_after_the_end_of_its_session() -> None:
