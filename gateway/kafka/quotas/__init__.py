@@ -8,5 +8,6 @@
 - `usage`: the rates of clients, and the throttle times
 - `enforcement`: what requests and connections use of their quotas
 
-No sockets and no timers: `throttling` beside it holds connections. Kafka: `ClientQuotaManager`; KIP-13, KIP-124, KIP-219, KIP-546, KIP-599, KIP-612.
+No sockets and no timers: `throttling` beside it holds connections. Kafka: `ClientQuotaManager`; KIP-13,
+KIP-124, KIP-219, KIP-546, KIP-599, KIP-612.
 """
