@@ -10,13 +10,14 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from compat_tests.kafka.support.clients import KafkaClient, Programs
 from compat_tests.kafka.support.commands import Commands
-from compat_tests.kafka.support.wire import create_topic, stored_batches
+from compat_tests.kafka.support.wire import Connection, create_topic, stored_batches
 from compat_tests.support.controlled import ControlledGroup, Member
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import HOST
@@ -27,6 +28,9 @@ FLIGHT = 500
 KILLS = 2
 SECONDS = 120
 KNOWN_SECONDS = 60
+
+PATIENT = {"promptHeartBeatTimeoutMills": "30000", "controllerHeartBeatTimeoutMills": "30000"}
+"""Settings with which a busy machine is not taken for a dead one: the end of a process is noticed at once."""
 
 Places = dict[int, str]
 """Values by offset."""
@@ -101,9 +105,21 @@ class KafkaPair:
 def kafka_pair(folder: Path) -> Iterator[KafkaPair]:
     """Yield a pair that is in sync."""
     ports = [free_ports(), free_ports()]
-    own = [{"kafkaPort": str(port)} for port in ports]
+    own = [{"kafkaPort": str(port), **PATIENT} for port in ports]
     with ControlledGroup(folder, "file", ["ours", "ours"], own_settings=own) as group:
-        yield KafkaPair(group, ports)
+        pair = KafkaPair(group, ports)
+        for address in pair.addresses:
+            wait_until(partial(answers, address), SECONDS, f"{address} answers")
+        yield pair
+
+
+def answers(address: str) -> bool:
+    """Return True if a server answers: the first connection waits until Kafka's modules are loaded."""
+    try:
+        with Connection(address) as connection:
+            return bool(connection.api_versions())
+    except OSError:
+        return False
 
 
 def shown(commands: Commands, address: str, topic: str) -> dict[str, str]:
@@ -111,6 +127,11 @@ def shown(commands: Commands, address: str, topic: str) -> dict[str, str]:
     out = commands.run(address, "topics", "--describe", "--topic", topic).out
     rows = [line for line in out.splitlines() if "Partition: 0" in line]
     return dict(re.findall(r"(Leader|Replicas|Isr): (\S*)", rows[0])) if rows else {}
+
+
+def is_shown(commands: Commands, address: str, topic: str, wanted: dict[str, str]) -> bool:
+    """Return True if that is what is shown."""
+    return shown(commands, address, topic) == wanted
 
 
 @pytest.mark.timeout(900)
@@ -122,7 +143,7 @@ def test_java_client_continues_on_the_next_master(
         pair.make_topic(name)
         whole = {"Leader": "1", "Replicas": "1,2", "Isr": "1,2"}
         for address in pair.addresses:
-            wait_until(lambda at=address: shown(commands, at, name) == whole, KNOWN_SECONDS, f"{whole}")
+            wait_until(partial(is_shown, commands, address, name, whole), KNOWN_SECONDS, f"{whole}")
         client = KafkaClient(CLIENT, programs.get(CLIENT), pair.bootstrap)
         sender, member = Sender(client, name), client.join(f"{name}-group", name)
         sender.start()
