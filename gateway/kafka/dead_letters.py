@@ -167,7 +167,7 @@ class DeadLetterWriter:
         if not found.spans:
             return _Window({}, last)
         wanted = {offset for offset, _ in left}
-        window = yield self._run(_originals(found.spans, wanted, place.size_max))
+        window: _Window = yield self._run(_originals(found.spans, wanted, place.size_max))
         return window
 
     # The dead letters
