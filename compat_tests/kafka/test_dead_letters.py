@@ -99,7 +99,7 @@ def test_rejected_and_released_records_become_dead_letters(
 
 
 @pytest.mark.parametrize("refusal", ["topic", "prefix", "missing"])
-def test_group_goes_on_if_dead_letters_cannot_be_written(
+def test_group_continues_if_dead_letters_cannot_be_written(
     program: ShareProgram, server: KafkaServer, name: str, refusal: str
 ) -> None:
     target = name if refusal == "prefix" else f"dlq.{name}"

@@ -1,6 +1,6 @@
 """Dead letters of share groups, written to the topics that the groups' settings name (KIP-1191).
 
-A dead letter that cannot be written is lost, as with Apache Kafka: it is logged, and the group goes on.
+A dead letter that cannot be written is lost, as with Apache Kafka: it is logged, and the group continues.
 Standard: `ShareGroupDLQStateManager`, `ShareGroupDLQRecordFetcher`.
 """
 
@@ -60,7 +60,7 @@ class DeadLetterRefused(Exception):
 
 
 class _Place(NamedTuple):
-    """Where dead letters of a share partition come from, and the topic they go to."""
+    """The origin of the dead letters of a share partition, and the topic that gets them."""
 
     key: ShareKey
     origin: Topic
@@ -112,7 +112,7 @@ class DeadLetterWriter:
     # The topics
 
     def _place(self, key: ShareKey) -> _Place:
-        """Return where dead letters go. Raises `DeadLetterRefused`."""
+        """Return the topic that gets dead letters. Raises `DeadLetterRefused`."""
         settings, options = self._settings(key.group), self._operations.options
         name, prefix = settings.dead_letter_topic, options.kafka_dead_letter_topic_prefix
         origin = self._topics.by_id(key.topic_id)
@@ -167,7 +167,7 @@ class DeadLetterWriter:
         if not found.spans:
             return _Window({}, last)
         wanted = {offset for offset, _ in left}
-        window = yield self._run(_originals(found.spans, wanted, place.size_max))
+        window: _Window = yield self._run(_originals(found.spans, wanted, place.size_max))
         return window
 
     # The dead letters
