@@ -5,6 +5,8 @@ Twisted's own client imports a hundred modules, which a page of metrics does not
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import ClientFactory, Protocol, connectionDone
 from twisted.python.failure import Failure
@@ -24,13 +26,14 @@ class FetchError(Exception):
 class _Page(Protocol):
     """One request and its answer."""
 
+    transport: Any
+
     def __init__(self, path: str, fetched: Deferred[bytes]) -> None:
         self._path = path
         self._fetched: Deferred[bytes] | None = fetched
         self._received = bytearray()
 
     def connectionMade(self) -> None:
-        assert self.transport is not None
         self.transport.write(f"GET {self._path} HTTP/1.0\r\n\r\n".encode())
 
     def dataReceived(self, data: bytes) -> None:
@@ -51,7 +54,7 @@ class _Page(Protocol):
         """End the request without its page."""
         self._fail(why)
         if self.transport is not None:
-            self.transport.abortConnection()  # type: ignore[attr-defined]
+            self.transport.abortConnection()
 
     def _fail(self, why: str) -> None:
         fetched, self._fetched = self._fetched, None
