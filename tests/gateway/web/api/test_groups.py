@@ -139,7 +139,8 @@ def test_member_reports_its_state(browser: ConsoleBrowser, monkeypatch: pytest.M
     client.outgoing = Outgoing()  # type: ignore[assignment]
     path = f"/groups/G03/clients/{CONSUMER}"
     report = browser.get(f"{path}?stacks=true")
-    assert report["stacks"] == "main\n  at Consumer.consume" and report["properties"] == {"PROP_THREADS": "20"}
+    assert report["stacks"] == "main\n  at Consumer.consume"
+    assert report["properties"] == {"PROP_THREADS": "20"}
     assert [(row["queueId"], row["held"], row["lastPull"]) for row in report["queues"]] == [
         (0, 7, 5),
         (1, 3, 6),
