@@ -28,7 +28,8 @@ class Server:
         command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "serve", "--output", "json"]
         command += ["--bind", "127.0.0.1", "--advertise", "127.0.0.1", "--data-dir", str(folder)]
         command += ["--namesrv-port", str(free_ports()), "--broker-port", str(free_ports((-2, 0, 1)))]
-        command += ["--console-port", str(free_ports())]
+        for front_end in ("console", "grpc", "kafka"):
+            command += [f"--{front_end}-port", str(free_ports())]
         for setting in settings:
             command += ["--set", setting]
         log = (folder / "log").open("wb")

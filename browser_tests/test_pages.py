@@ -92,17 +92,18 @@ def test_results_of_a_search_are_in_view(visitor: Visitor) -> None:
 
 def test_every_page_is_there_for_everybody(visitor: Visitor) -> None:
     barriers = {}
-    for colours in ("light", "dark"):
-        visitor.page.evaluate("colours => { localStorage.theme = colours }", colours)
-        for language in ("en", "zh"):
-            visitor.page.evaluate("language => { localStorage.language = language }", language)
-            visitor.page.reload()
-            for address in PAGES:
-                visitor.visit(address)
-                assert visitor.page.inner_text("h1") and not visitor.page.locator(".bad[role=alert]").count()
-                found = visitor.barriers()
-                if found:
-                    barriers[f"{colours} {language} {address}"] = found
+    for colours, language in (("light", "en"), ("dark", "zh")):
+        visitor.page.evaluate(
+            "([colours, language]) => { localStorage.theme = colours; localStorage.language = language }",
+            [colours, language],
+        )
+        visitor.page.reload()
+        for address in PAGES:
+            visitor.visit(address)
+            assert visitor.page.inner_text("h1") and not visitor.page.locator(".bad[role=alert]").count()
+            found = visitor.barriers()
+            if found:
+                barriers[f"{colours} {language} {address}"] = found
     assert not barriers
 
 

@@ -65,7 +65,7 @@ class CoordinatorView(Protocol):
 
 
 class CoordinatedOperations:
-    """What the attached view shows."""
+    """Groups and transactions of the attached view."""
 
     def __init__(self) -> None:
         self._view: CoordinatorView | None = None

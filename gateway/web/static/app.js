@@ -61,7 +61,7 @@ function Login({ session, refusal, done }) {
 function Keys({ close }) {
   const rows = [["/", t("Search")], ["?", t("Show the shortcuts")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
   return html`<${Dialog} title=${t("Shortcuts")} close=${close}>
-    <table><thead><tr><th scope="col">${t("Key")}</th><th scope="col">${t("Effect")}</th></tr></thead>
+    <table><thead><tr><th scope="col">${t("Shortcuts")}</th><th scope="col">${t("Effect")}</th></tr></thead>
     <tbody>${rows.map(([key, text]) => html`<tr><td><kbd>${key}</kbd></td><td>${text}</td></tr>`)}</tbody></table>
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;

@@ -131,7 +131,12 @@ export function Chart({ title, data, series, form = number }) {
       [data.time, ...series.map(([name]) => data[name])],
       place.current,
     );
-    return () => chart.destroy();
+    const follower = new ResizeObserver(() => chart.setSize({ width: Math.max(280, place.current.clientWidth), height: 180 }));
+    follower.observe(place.current);
+    return () => {
+      follower.disconnect();
+      chart.destroy();
+    };
   }, [data, names]);
   const last = data && data.time.length ? series.map(([name, label]) => `${label} ${form(data[name].at(-1))}`).join(", ") : t("no data yet");
   return html`<figure aria-label=${`${title}: ${last}`}><figcaption class="faint">${title}: ${last}</figcaption><div ref=${place} aria-hidden="true"></div></figure>`;

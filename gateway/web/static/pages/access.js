@@ -49,7 +49,7 @@ function Decision() {
     { name: "address", label: t("From which address"), value: "127.0.0.1" },
   ];
   return html`<h2>${t("Check a permission")}</h2>
-    <${Form} fields=${fields} send=${async (values) => setTold(await ask("GET", `/decision${query(values)}`))} button=${t("Query")} />
+    <${Form} fields=${fields} send=${async (values) => setTold(await ask("GET", `/decision${query(values)}`))} changed=${() => setTold(null)} button=${t("Query")} />
     ${told && html`<p role="status" class=${told.isAllowed ? "good" : "bad"}>${told.isAllowed ? `${t("yes")}${told.entry ? `: ${told.entry}` : ""}` : `${t("no")}: ${told.refusal}`}</p>`}`;
 }
 

@@ -2,7 +2,8 @@
 import { t } from "../i18n.js";
 import { List, Title, html, time } from "../widgets.js";
 
-const text = (value) => (value === undefined || value === null ? "" : JSON.stringify(value));
+// JSON on one line, with spaces at which it can be broken.
+const text = (value) => (value === undefined || value === null ? "" : JSON.stringify(value, null, 1).replace(/\n\s*/g, " "));
 
 export function Audit({ address }) {
   return html`<${Title}>${t("Audit")}<//>

@@ -39,7 +39,7 @@ export function Store({ address }) {
     <${Positions} at=${told.positions} />
     <h2>${t("Disks")}</h2>
     <${Table} caption=${t("Forecast if growth continues and nothing is deleted")} rows=${told.disks} keyOf=${(row) => row.path} columns=${[
-      { title: t("Folder"), value: (row) => row.path },
+      { title: t("Folder"), value: (row) => html`<span class="whole">${row.path}</span>` },
       { title: t("Size"), isNumber: true, value: (row) => bytes(row.bytes) },
       { title: t("Disk free"), isNumber: true, value: (row) => bytes(row.freeBytes) },
       { title: t("Used"), isNumber: true, value: (row) => `${row.usedPercent} %` },

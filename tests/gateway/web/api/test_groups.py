@@ -138,13 +138,14 @@ def test_member_reports_its_state(browser: ConsoleBrowser, monkeypatch: pytest.M
 
     client.outgoing = Outgoing()  # type: ignore[assignment]
     path = f"/groups/G03/clients/{CONSUMER}"
-    told = browser.get(f"{path}?stacks=true")
-    assert told["stacks"] == "main\n  at Consumer.consume" and told["properties"] == {"PROP_THREADS": "20"}
-    assert [(row["queueId"], row["held"], row["lastPull"]) for row in told["queues"]] == [
+    report = browser.get(f"{path}?stacks=true")
+    assert report["stacks"] == "main\n  at Consumer.consume"
+    assert report["properties"] == {"PROP_THREADS": "20"}
+    assert [(row["queueId"], row["held"], row["lastPull"]) for row in report["queues"]] == [
         (0, 7, 5),
         (1, 3, 6),
     ]
-    assert told["rates"] == [{"topic": "T", "consumed": 0.0, "failed": 2.0, "millis": 9.0}]
+    assert report["rates"] == [{"topic": "T", "consumed": 0.0, "failed": 2.0, "millis": 9.0}]
     for answer, code in (
         (succeed(ClientAnswer(0, b"{", None, {})), 502),
         (succeed(ClientAnswer(1, b"", "no", {})), 502),

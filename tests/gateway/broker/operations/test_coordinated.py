@@ -1,0 +1,33 @@
+from mqgateway.gateway.broker.operations import (
+    CoordinatedGroup,
+    CoordinatedOperations,
+    CoordinatedTransaction,
+)
+
+GROUP = CoordinatedGroup("classic", "Empty", "", (), ())
+TRANSACTION = CoordinatedTransaction("t", 1, 0, "Ongoing", 5, 60_000, ["T: 0"])
+
+
+class View:
+    """A front end with one group and one transaction."""
+
+    def group(self, name: str) -> CoordinatedGroup | None:
+        """See `CoordinatorView`."""
+        return GROUP if name == "g" else None
+
+    def transactions(self) -> list[CoordinatedTransaction]:
+        """See `CoordinatorView`."""
+        return [TRANSACTION]
+
+
+def test_without_a_view_there_are_no_groups_and_transactions() -> None:
+    coordinated = CoordinatedOperations()
+    assert coordinated.group("g") is None
+    assert not coordinated.transactions()
+
+
+def test_attached_view_is_shown() -> None:
+    coordinated = CoordinatedOperations()
+    coordinated.attach(View())
+    assert (coordinated.group("g"), coordinated.group("other")) == (GROUP, None)
+    assert coordinated.transactions() == [TRANSACTION]
