@@ -5,7 +5,7 @@ Standard: `KRaftMetadataCache`, `DescribeTopicPartitionsRequestHandler`, `KafkaA
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from mqgateway.engine.steps import Steps, in_parts, mapped
@@ -90,7 +90,7 @@ class Metadata:
             may_create = self._cluster.leads and (request.allow_auto_topic_creation or call.version < 4)
             topics = yield from mapped(
                 lambda wanted: self._wanted(call, wanted, replicas, may_create, asks),
-                request.topics or (),
+                _asked(request.topics or ()),
                 TOPICS_A_STEP,
             )
         asks_cluster = request.include_cluster_authorized_operations
@@ -113,7 +113,7 @@ class Metadata:
         asks: bool,
     ) -> MetadataResponseTopic:
         name = wanted.name
-        if name is None:
+        if name is None or wanted.topic_id != NO_UUID:
             place = self._topics.admitted(call, Use.QUERY, VISIBLE, "", wanted.topic_id)
             if isinstance(place, ErrorCode):
                 return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
@@ -222,3 +222,11 @@ class Metadata:
             ],
             topic_bits(call, topic.store_name),
         )
+
+
+def _asked(wanted: Sequence[MetadataRequestTopic]) -> Sequence[MetadataRequestTopic]:
+    """Return the topics that a request is about: if it has ids, those only.
+
+    The Java client writes empty names beside them. Kafka: `KafkaApis.handleTopicMetadataRequest`.
+    """
+    return [topic for topic in wanted if topic.topic_id != NO_UUID] or wanted

@@ -14,6 +14,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_topic_partitions_request im
     TopicRequest,
 )
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.rights import NOT_ASKED
 from tests.support.gateway.kafka.client import KafkaClient, kafka_scene
 
@@ -76,6 +77,18 @@ def test_a_topic_is_found_by_its_id() -> None:
         found, unknown = client.ask(MetadataRequest(wanted)).topics
         assert (found.name, found.topic_id) == ("a", topic_id)
         assert (unknown.error_code, unknown.name) == (ErrorCode.UNKNOWN_TOPIC_ID, None)
+
+
+def test_names_beside_ids_are_ignored() -> None:
+    """The Java client writes empty names beside ids."""
+    with kafka_scene() as scene:
+        client = scene.client()
+        topic_id = create(client, "a")
+        create(client, "b")
+        [found] = client.ask(MetadataRequest([MetadataRequestTopic(topic_id, "")])).topics
+        assert (found.error_code, found.name, found.topic_id) == (0, "a", topic_id)
+        wanted = [MetadataRequestTopic(NO_UUID, "b"), MetadataRequestTopic(topic_id, "b")]
+        assert [topic.name for topic in client.ask(MetadataRequest(wanted)).topics] == ["a"]
 
 
 def test_an_unknown_topic_is_created_if_client_and_settings_allow_it() -> None:
