@@ -88,7 +88,8 @@ class UserCredentials:
     ) -> Steps[AlterUserScramCredentialsResponse]:
         """Answer AlterUserScramCredentials: a request may change a user once."""
         by_name: dict[str, list[Alteration]] = {}
-        for alteration in (*request.deletions, *request.upsertions):
+        alterations: list[Alteration] = [*request.deletions, *request.upsertions]
+        for alteration in alterations:
             by_name.setdefault(alteration.name, []).append(alteration)
         refusal = cluster_refusal(call, self._operations, Action.UPDATE)
         caller = call.user or ""
