@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.operations import Operation
@@ -40,6 +41,8 @@ from mqgateway.gateway.kafka.rights import cluster_refusal
 
 ITERATIONS_MAX: Final = 16_384
 """Most iterations of a key derivation."""
+ALTERED_AT_ONCE: Final = 50
+"""Users that are changed in one step of a request."""
 _BY_NUMBER: Final = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS.values()}
 
 Alteration = ScramCredentialDeletion | ScramCredentialUpsertion
@@ -66,34 +69,36 @@ class UserCredentials:
 
     def describe(
         self, access: AccessAdministration, call: KafkaCall, request: DescribeUserScramCredentialsRequest
-    ) -> DescribeUserScramCredentialsResponse:
+    ) -> Steps[DescribeUserScramCredentialsResponse]:
         """Answer DescribeUserScramCredentials; without names all users that have credentials."""
         refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
         if refusal is not None:
             return DescribeUserScramCredentialsResponse(0, *refusal)
         names = Counter(user.name for user in request.users or ())
-        if not names:
-            results = [_described(user) for user in access.users() if user.scram]
+        if names:
+            results = yield from mapped(
+                lambda name: _result(name, names[name], access.user(name)), list(names)
+            )
         else:
-            results = [_result(name, count, access.user(name)) for name, count in names.items()]
+            results = yield from mapped(_described, [user for user in access.users() if user.scram])
         return DescribeUserScramCredentialsResponse(0, ErrorCode.NONE, None, results)
 
     def alter(
         self, access: AccessAdministration, call: KafkaCall, request: AlterUserScramCredentialsRequest
-    ) -> AlterUserScramCredentialsResponse:
+    ) -> Steps[AlterUserScramCredentialsResponse]:
         """Answer AlterUserScramCredentials: a request may change a user once."""
         by_name: dict[str, list[Alteration]] = {}
-        for alteration in (*request.deletions, *request.upsertions):
+        alterations: list[Alteration] = [*request.deletions, *request.upsertions]
+        for alteration in alterations:
             by_name.setdefault(alteration.name, []).append(alteration)
         refusal = cluster_refusal(call, self._operations, Operation.ALTER)
-        outcomes = {
-            name: refusal or _altered(access, call.user or "", alterations)
-            for name, alterations in by_name.items()
-        }
-        results = [
-            AlterUserScramCredentialsResult(name, code, text or None)
-            for name, (code, text) in outcomes.items()
-        ]
+        caller = call.user or ""
+
+        def result(name: str) -> AlterUserScramCredentialsResult:
+            code, text = refusal or _altered(access, caller, by_name[name])
+            return AlterUserScramCredentialsResult(name, code, text or None)
+
+        results = yield from mapped(result, list(by_name), ALTERED_AT_ONCE)
         return AlterUserScramCredentialsResponse(0, results)
 
 

@@ -10,7 +10,6 @@ import secrets
 from typing import Final
 
 from twisted.internet.defer import Deferred, succeed
-from twisted.python.failure import Failure
 
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism
@@ -58,7 +57,7 @@ class ScramCredentials:
 
         def keep(outcome: ScramCredential | Exception) -> None:
             if isinstance(outcome, Exception):
-                derived.errback(Failure(outcome))
+                derived.errback(outcome)
                 return
             if len(self._derived) >= DERIVED_MAX:
                 del self._derived[next(iter(self._derived))]

@@ -239,9 +239,12 @@ def _bare(step: SaslStep) -> Reply:
 
 
 def _failed(failure: Failure) -> AuthenticationFailed:
-    failure.trap(AuthenticationFailed)
-    assert isinstance(failure.value, AuthenticationFailed)
-    return failure.value
+    """Return the refusal of a failed exchange; any other exception is raised again."""
+    error = failure.value
+    if isinstance(error, AuthenticationFailed):
+        return error
+    assert error is not None
+    raise error
 
 
 def _read(header: RequestHeader, reader: Reader) -> Any:
