@@ -15,6 +15,7 @@ from mqgateway.gateway.kafka.codec.messages.describe_topic_partitions_request im
 )
 from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchRequest
 from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import FindCoordinatorRequest
+from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -145,6 +146,11 @@ def test_slave_names_the_coordinator_and_leaves_changes_to_the_controller(
     assert (made.topics[0].error_code, made.topics[0].replication_factor) == (0, 2)
     refused = brokers.client(1).ask(CreateTopicsRequest(topics=[CreatableTopic("d", 1, 3)]))
     assert refused.topics[0].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_slave_gives_ids_to_producers(pair: tuple[KafkaSet, Replica]) -> None:
+    answer = pair[0].client(2).ask(InitProducerIdRequest(None))
+    assert (answer.error_code, answer.producer_epoch) == (0, 0) and answer.producer_id >= 0
 
 
 def test_client_continues_on_the_new_leader_in_its_epoch() -> None:
