@@ -134,6 +134,7 @@ def is_shown(commands: Commands, address: str, topic: str, wanted: dict[str, str
     return shown(commands, address, topic) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_java_client_continues_on_the_next_master(
     work: Path, programs: Programs, commands: Commands, name: str

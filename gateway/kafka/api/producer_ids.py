@@ -9,7 +9,7 @@ from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.operations import Operation
-from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -52,7 +52,10 @@ class ProducerIds:
         return {INIT_PRODUCER_ID: self.init, DESCRIBE_PRODUCERS: self.describe}
 
     def init(self, call: KafkaCall, request: InitProducerIdRequest) -> Answer:
-        """Answer InitProducerId: a new id, or the next epoch of the producer's own."""
+        """Answer InitProducerId: a new id, or the next epoch of the producer's own.
+
+        Ids are random, so that a slave gives them too: clients ask any node.
+        """
         producer_id, epoch = request.producer_id, request.producer_epoch
         if request.transactional_id is not None:
             return self._init_transactional(call, request, request.transactional_id)
@@ -60,11 +63,9 @@ class ProducerIds:
             return _refused(ErrorCode.INVALID_REQUEST)
         try:
             cluster = on_cluster(self._operations, Operation.IDEMPOTENT_WRITE)
-            admit_one(call, Use.SEND, on_any_topic(Operation.WRITE), cluster)
+            admit_one(call, Use.CONNECT, on_any_topic(Operation.WRITE), cluster)
         except NotAdmitted:
             return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        except OperationError:
-            return _refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)  # this broker's role does not allow it
         if producer_id == NONE or epoch >= EPOCH_LAST:
             return InitProducerIdResponse(producer_id=new_producer_id(), producer_epoch=0)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch + 1)

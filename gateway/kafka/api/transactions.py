@@ -283,7 +283,9 @@ class TransactionRequests:
     def list_transactions(
         self, call: KafkaCall, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
-        """Answer ListTransactions."""
+        """Answer ListTransactions; a slave has none."""
+        if not self._operations.gate.allows(Use.SEND):
+            return ListTransactionsResponse()
         if not self._coordinator.is_loaded:
             return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         unknown = [name for name in request.state_filters if name not in STATES]

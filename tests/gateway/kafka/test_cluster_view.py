@@ -15,11 +15,14 @@ from mqgateway.gateway.kafka.codec.messages.describe_topic_partitions_request im
 )
 from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchRequest
 from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import FindCoordinatorRequest
+from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
+from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from mqgateway.gateway.kafka.codec.messages.list_transactions_request import ListTransactionsRequest
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest
 from mqgateway.gateway.kafka.codec.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -145,6 +148,18 @@ def test_slave_names_the_coordinator_and_leaves_changes_to_the_controller(
     assert (made.topics[0].error_code, made.topics[0].replication_factor) == (0, 2)
     refused = brokers.client(1).ask(CreateTopicsRequest(topics=[CreatableTopic("d", 1, 3)]))
     assert refused.topics[0].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_slave_lists_no_groups_and_no_transactions(pair: tuple[KafkaSet, Replica]) -> None:
+    client = pair[0].client(2)
+    groups, transactions = client.ask(ListGroupsRequest()), client.ask(ListTransactionsRequest())
+    assert (groups.error_code, list(groups.groups)) == (0, [])
+    assert (transactions.error_code, list(transactions.transaction_states)) == (0, [])
+
+
+def test_slave_gives_ids_to_producers(pair: tuple[KafkaSet, Replica]) -> None:
+    answer = pair[0].client(2).ask(InitProducerIdRequest(None))
+    assert (answer.error_code, answer.producer_epoch) == (0, 0) and answer.producer_id >= 0
 
 
 def test_client_continues_on_the_new_leader_in_its_epoch() -> None:
