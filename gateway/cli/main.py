@@ -25,7 +25,7 @@ from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
 from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
 from mqgateway.gateway.cli.later import GroupWithLater
-from mqgateway.gateway.cli.numbering import BrokerCount, count_of
+from mqgateway.gateway.cli.numbering import asked_count, count_of
 from mqgateway.gateway.cli.reading import apply_all, find_out_all
 from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
@@ -205,7 +205,8 @@ def front_end_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @front_end_options
 @click.option(
     "--brokers",
-    type=BrokerCount(),
+    metavar="N|auto",
+    callback=asked_count,
     envvar=BROKERS_VARIABLE,
     default="1",
     help="Number of brokers, each a process of its own, so that each can use a core. auto: one for each "

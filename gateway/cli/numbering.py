@@ -39,19 +39,14 @@ PRIVATE = ("storePathCommitLog", "storePathEpochFile", "storePathBrokerIdentity"
 """Properties of paths that several brokers cannot share."""
 
 
-class BrokerCount(click.ParamType):
-    """A number of brokers, or `auto`."""
-
-    name = "N|auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """See `click.ParamType.convert`."""
-        text = str(value).strip()
-        if text == AUTO:
-            return AUTO
-        if not text.isdecimal() or not 1 <= int(text) <= BROKERS_MAX:
-            self.fail(f"{text} is not a number from 1 to {BROKERS_MAX}, or {AUTO}", param, ctx)
-        return int(text)
+def asked_count(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
+    """Return the value of `--brokers`: a number or `auto`. Raises `click.BadParameter`."""
+    text = value.strip()
+    if text == AUTO:
+        return AUTO
+    if not text.isdecimal() or not 1 <= int(text) <= BROKERS_MAX:
+        raise click.BadParameter(f"{text} is not a number from 1 to {BROKERS_MAX}, or {AUTO}")
+    return int(text)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mqgateway.gateway.cli.limits import usable_cores
 from mqgateway.gateway.cli.numbering import (
     AUTO,
     BROKERS_MAX,
-    BrokerCount,
+    asked_count,
     count_of,
     numbered,
     read_all,
@@ -46,15 +46,20 @@ def given(folder: Path, *pairs: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("text,count", [("1", 1), (" 16 ", 16), ("auto", "auto"), (4, 4)])
-def test_number_of_brokers_is_read(text: object, count: object) -> None:
-    assert BrokerCount().convert(text, None, None) == count
+def asked(text: str) -> int | str:
+    command = click.Command("serve")
+    return asked_count(click.Context(command), click.Option(["--brokers"]), text)
+
+
+@pytest.mark.parametrize("text,count", [("1", 1), (" 16 ", 16), ("auto", "auto")])
+def test_number_of_brokers_is_read(text: str, count: object) -> None:
+    assert asked(text) == count
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "", str(BROKERS_MAX + 1)])
 def test_other_numbers_of_brokers_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
-        BrokerCount().convert(text, None, None)
+        asked(text)
 
 
 def test_brokers_differ_by_name_folder_and_ports() -> None:
