@@ -8,7 +8,7 @@ from typing import Final
 from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -59,8 +59,8 @@ class ProducerIds:
         if (producer_id == NONE) != (epoch == NONE) or producer_id < NONE or epoch < NONE:
             return _refused(ErrorCode.INVALID_REQUEST)
         try:
-            cluster = on_cluster(self._operations, Operation.IDEMPOTENT_WRITE)
-            admit_one(call, Use.SEND, on_any_topic(Operation.WRITE), cluster)
+            cluster = on_cluster(self._operations, AclOperation.IDEMPOTENT_WRITE)
+            admit_one(call, Use.SEND, on_any_topic(AclOperation.WRITE), cluster)
         except NotAdmitted:
             return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:

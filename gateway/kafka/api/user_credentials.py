@@ -12,7 +12,7 @@ from typing import Final
 
 from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.scram import ITERATIONS_MIN, SCRAM_MECHANISMS, ScramMechanism
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.broker.operations import Operations
@@ -68,7 +68,7 @@ class UserCredentials:
         self, access: AccessAdministration, call: KafkaCall, request: DescribeUserScramCredentialsRequest
     ) -> DescribeUserScramCredentialsResponse:
         """Answer DescribeUserScramCredentials; without names all users that have credentials."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
         if refusal is not None:
             return DescribeUserScramCredentialsResponse(0, *refusal)
         names = Counter(user.name for user in request.users or ())
@@ -85,7 +85,7 @@ class UserCredentials:
         by_name: dict[str, list[Alteration]] = {}
         for alteration in (*request.deletions, *request.upsertions):
             by_name.setdefault(alteration.name, []).append(alteration)
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         outcomes = {
             name: refusal or _altered(access, call.user or "", alterations)
             for name, alterations in by_name.items()
