@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ Row = tuple[int, str, int, str, str, int, int]
 ROW = ("resource_type", "resource_name", "resource_pattern_type", "principal", "host", "operation")
 FILTER = ("resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter")
 CLUSTER_NAME = "kafka-cluster"
+LOADING = {14, 15, 16}
+"""Codes of a coordinator that is not ready."""
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +181,17 @@ class Rights(NamedTuple):
             (*on_cluster, "User:denied", "*", DESCRIBE, DENY),
         ]
 
+    def wait_for_coordinators(self, connection: Connection) -> None:
+        """Wait until group and transactional id have coordinators that have read their state."""
+        for api, version, fields in (
+            ("FindCoordinator", 3, {"key": self.group, "key_type": 0}),
+            ("FindCoordinator", 3, {"key": self.id, "key_type": 1}),
+            ("OffsetFetch", 5, {"group_id": self.group, "topics": None}),
+            ("EndTxn", 3, {"transactional_id": self.id, "producer_id": 5, "producer_epoch": 0}),
+        ):
+            while codes(connection.ask(api, version, **fields)) & LOADING:
+                time.sleep(0.1)
+
     def requests(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """Yield requests that change nothing, with name, version and fields."""
         topic, group, txn = self.topic, self.group, self.id
@@ -277,9 +291,7 @@ def test_requests_need_the_same_rights(
         answer = admin.ask("CreateTopics", 6, topics=[new], timeout_ms=20_000)
         assert codes(answer) == {0}, answer
         assert set(created(admin, *rights.bindings())) == {0}
-        for kind, key in ((0, rights.group), (1, rights.id)):
-            while codes(admin.ask("FindCoordinator", 3, key=key, key_type=kind)) != {0}:
-                pass
+        rights.wait_for_coordinators(admin)
     connections = {user: signed_in(guarded.address, user) for user in USERS}
     printed = []
     for api, version, fields in rights.requests():

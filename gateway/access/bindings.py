@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Action,
     BindingPolicy,
@@ -24,39 +24,39 @@ EVERYONE: Final = "*"
 """The user of bindings that apply to all users."""
 ANY_HOST: Final = "*"
 
-ACTIONS: Final[Mapping[Operation, tuple[Action, ...]]] = {
-    Operation.ALL: (Action.ALL,),
-    Operation.READ: (Action.SUB,),
-    Operation.WRITE: (Action.PUB,),
-    Operation.CREATE: (Action.CREATE,),
-    Operation.DELETE: (Action.DELETE,),
-    Operation.ALTER: (Action.UPDATE,),
-    Operation.DESCRIBE: (Action.GET, Action.SUB, Action.PUB, Action.DELETE, Action.UPDATE),
-    Operation.CLUSTER_ACTION: (Action.UPDATE,),
-    Operation.DESCRIBE_CONFIGS: (Action.GET, Action.UPDATE),
-    Operation.ALTER_CONFIGS: (Action.UPDATE,),
-    Operation.IDEMPOTENT_WRITE: (Action.CREATE,),
-    Operation.CREATE_TOKENS: (Action.UPDATE,),
-    Operation.DESCRIBE_TOKENS: (Action.GET,),
-    Operation.TWO_PHASE_COMMIT: (Action.PUB,),
+ACTIONS: Final[Mapping[AclOperation, tuple[Action, ...]]] = {
+    AclOperation.ALL: (Action.ALL,),
+    AclOperation.READ: (Action.SUB,),
+    AclOperation.WRITE: (Action.PUB,),
+    AclOperation.CREATE: (Action.CREATE,),
+    AclOperation.DELETE: (Action.DELETE,),
+    AclOperation.ALTER: (Action.UPDATE,),
+    AclOperation.DESCRIBE: (Action.GET, Action.SUB, Action.PUB, Action.DELETE, Action.UPDATE),
+    AclOperation.CLUSTER_ACTION: (Action.UPDATE,),
+    AclOperation.DESCRIBE_CONFIGS: (Action.GET, Action.UPDATE),
+    AclOperation.ALTER_CONFIGS: (Action.UPDATE,),
+    AclOperation.IDEMPOTENT_WRITE: (Action.CREATE,),
+    AclOperation.CREATE_TOKENS: (Action.UPDATE,),
+    AclOperation.DESCRIBE_TOKENS: (Action.GET,),
+    AclOperation.TWO_PHASE_COMMIT: (Action.PUB,),
 }
 """Actions of which one allows an operation, for entries of ACL 2.0."""
 
-OPERATIONS: Final[Mapping[Action, Operation]] = {
-    Action.ALL: Operation.ALL,
-    Action.PUB: Operation.WRITE,
-    Action.SUB: Operation.READ,
-    Action.CREATE: Operation.CREATE,
-    Action.UPDATE: Operation.ALTER,
-    Action.DELETE: Operation.DELETE,
-    Action.GET: Operation.DESCRIBE,
-    Action.LIST: Operation.DESCRIBE,
+OPERATIONS: Final[Mapping[Action, AclOperation]] = {
+    Action.ALL: AclOperation.ALL,
+    Action.PUB: AclOperation.WRITE,
+    Action.SUB: AclOperation.READ,
+    Action.CREATE: AclOperation.CREATE,
+    Action.UPDATE: AclOperation.ALTER,
+    Action.DELETE: AclOperation.DELETE,
+    Action.GET: AclOperation.DESCRIBE,
+    Action.LIST: AclOperation.DESCRIBE,
 }
 """The operation that a request of a RocketMQ client needs in place of an action, for bindings."""
 
-_SHOWN: Final[Mapping[Action, tuple[Operation, ...]]] = {
-    Action.UPDATE: (Operation.ALTER, Operation.ALTER_CONFIGS),
-    Action.GET: (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS),
+_SHOWN: Final[Mapping[Action, tuple[AclOperation, ...]]] = {
+    Action.UPDATE: (AclOperation.ALTER, AclOperation.ALTER_CONFIGS),
+    Action.GET: (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS),
     Action.LIST: (),
 }
 """Operations as which an action is shown, if not as that of `OPERATIONS`."""
@@ -68,7 +68,7 @@ class Binding(NamedTuple):
     username: str
     resource: Resource
     host: str
-    operation: Operation
+    operation: AclOperation
     decision: Decision
 
 
@@ -94,9 +94,9 @@ def policy_with(bindings: Iterable[Binding]) -> BindingPolicy:
     )
 
 
-def _shown(action: Action, resource: Resource) -> tuple[Operation, ...]:
+def _shown(action: Action, resource: Resource) -> tuple[AclOperation, ...]:
     if action is Action.UPDATE and resource.type is ResourceType.CLUSTER:
-        return Operation.ALTER, Operation.ALTER_CONFIGS, Operation.CLUSTER_ACTION
+        return AclOperation.ALTER, AclOperation.ALTER_CONFIGS, AclOperation.CLUSTER_ACTION
     found = _SHOWN.get(action)
     if found is not None:
         return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mqgateway.gateway.access.bindings import OPERATIONS
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Acl,
     Action,
@@ -55,7 +55,7 @@ def decide(
     resource: Resource,
     actions: Sequence[Action],
     ip: str,
-    operation: Operation | None = None,
+    operation: AclOperation | None = None,
     everyone: Acl | None = None,
 ) -> AuthorizationResult:
     """Decide whether a user may do one of the actions; `user` and `acl` are None if there are none.
@@ -96,7 +96,7 @@ def _on_any_one(
     resource: Resource,
     actions: Sequence[Action],
     ip: str,
-    operation: Operation | None,
+    operation: AclOperation | None,
     everyone: Acl | None,
 ) -> AuthorizationResult:
     """Decide on any one resource of a type: the user may do it on one that some entry names.
@@ -148,7 +148,7 @@ def _by_operation(
 
 
 def _binding(
-    policies: Iterable[BindingPolicy], resource: Resource, operation: Operation | None, ip: str
+    policies: Iterable[BindingPolicy], resource: Resource, operation: AclOperation | None, ip: str
 ) -> PolicyEntry | None:
     """Return the entry of the kind Kafka that denies an operation, else one that allows it."""
     if operation is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, Resource, cluster, group, topic
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -25,7 +25,7 @@ class Need(NamedTuple):
 
     resource: Resource
     actions: tuple[Action, ...]
-    operation: Operation | None = None
+    operation: AclOperation | None = None
 
 
 Fields = Mapping[str, str]

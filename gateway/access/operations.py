@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 
-class Operation(StrEnum):
+class AclOperation(StrEnum):
     """Operation on a resource, by the word for it in an entry of a policy."""
 
     ALL = "All"
@@ -29,18 +29,20 @@ class Operation(StrEnum):
     TWO_PHASE_COMMIT = "TwoPhaseCommit"
 
 
-_IMPLYING: Final[Mapping[Operation, frozenset[Operation]]] = {
-    Operation.DESCRIBE: frozenset({Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}),
-    Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
+_IMPLYING: Final[Mapping[AclOperation, frozenset[AclOperation]]] = {
+    AclOperation.DESCRIBE: frozenset(
+        {AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER}
+    ),
+    AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS}),
 }
 
 
-def allows(operations: Iterable[Operation], operation: Operation) -> bool:
+def allows(operations: Iterable[AclOperation], operation: AclOperation) -> bool:
     """Return True if a binding that allows `operations` allows this one: it names or implies it."""
     implying = _IMPLYING.get(operation, frozenset())
-    return any(one is operation or one is Operation.ALL or one in implying for one in operations)
+    return any(one is operation or one is AclOperation.ALL or one in implying for one in operations)
 
 
-def denies(operations: Iterable[Operation], operation: Operation) -> bool:
+def denies(operations: Iterable[AclOperation], operation: AclOperation) -> bool:
     """Return True if a binding that denies `operations` denies this one: only one that names it does."""
-    return any(one is operation or one is Operation.ALL for one in operations)
+    return any(one is operation or one is AclOperation.ALL for one in operations)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation, allows, denies
+from mqgateway.gateway.access.operations import AclOperation, allows, denies
 from mqgateway.gateway.access.users import by_name, subject_of, username_of
 from mqgateway.gateway.codec.bodies.auth import AclInfo, PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.codec.errors import BodyError
@@ -189,7 +189,7 @@ class PolicyEntry:
     actions: tuple[Action, ...]
     decision: Decision
     source_ips: tuple[str, ...] = ()
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[AclOperation, ...] = ()
 
     @property
     def denies(self) -> bool:
@@ -208,7 +208,7 @@ class PolicyEntry:
             return False
         return self.covers_address(ip)
 
-    def covers_operation(self, operation: Operation, ip: str) -> bool:
+    def covers_operation(self, operation: AclOperation, ip: str) -> bool:
         """Return True if an entry of the kind Kafka applies to an operation, requested from `ip`."""
         names = denies if self.denies else allows
         return names(self.operations, operation) and self.covers_address(ip)
@@ -236,9 +236,9 @@ class PolicyEntry:
         if resource is None:
             raise AccessError("The resource is null.")
         actions: tuple[Action, ...] = ()
-        operations: tuple[Operation, ...] = ()
+        operations: tuple[AclOperation, ...] = ()
         if kind is PolicyType.KAFKA:
-            operations = _named(Operation, info.actions)
+            operations = _named(AclOperation, info.actions)
         else:
             actions = _named(Action, info.actions)
         if not (actions or operations):
@@ -329,7 +329,7 @@ class BindingPolicy(Policy):
             self._by_resource.setdefault(entry.resource, []).append(entry)
         self.entries = merged
 
-    def deciding(self, resource: Resource, operation: Operation, ip: str) -> PolicyEntry | None:
+    def deciding(self, resource: Resource, operation: AclOperation, ip: str) -> PolicyEntry | None:
         """Return an entry that denies an operation, else one that allows it, None if there is neither."""
         allowing = None
         for candidate in self._candidates.of(resource):

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from mqgateway.gateway.access.bindings import ANY_HOST, Binding
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Decision,
     Resource,
@@ -38,7 +38,7 @@ _TYPES: Final = {
     7: ResourceType.USER,
 }
 _TYPE_CODES: Final = {kind: code for code, kind in _TYPES.items()}
-_OPERATIONS: Final = dict(enumerate(Operation, start=2))
+_OPERATIONS: Final = dict(enumerate(AclOperation, start=2))
 _OPERATION_CODES: Final = {operation: code for code, operation in _OPERATIONS.items()}
 _DECISIONS: Final = {DENY: Decision.DENY, ALLOW: Decision.ALLOW}
 _DECISION_CODES: Final = {decision: code for code, decision in _DECISIONS.items()}

@@ -14,7 +14,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -66,7 +66,7 @@ class Creation:
 
     def admit(self, call: KafkaCall, name: str) -> Permit:
         """Admit the creation of a topic. Raises `NotAdmitted`, `OperationError`."""
-        create = Operation.CREATE
+        create = AclOperation.CREATE
         needs = on_topic(store_name(name), create), on_cluster(self._operations, create)
         return admit_one(call, Use.ADMINISTER, *needs)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from mqgateway.gateway.access.bindings import ACTIONS
 from mqgateway.gateway.access.needs import Need
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import ResourceType, any_one, cluster, group, literal, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -20,70 +20,70 @@ from mqgateway.gateway.kafka.group_names import store_group
 NOT_ASKED = -(2**31)
 """Stands for allowed operations that were not asked for."""
 
-BITS: Final = {operation: code for code, operation in enumerate(Operation, start=2)}
+BITS: Final = {operation: code for code, operation in enumerate(AclOperation, start=2)}
 """The codes of operations, which are the numbers of their bits."""
 
 _TOPIC: Final = (
-    Operation.READ,
-    Operation.WRITE,
-    Operation.CREATE,
-    Operation.DELETE,
-    Operation.ALTER,
-    Operation.DESCRIBE,
-    Operation.DESCRIBE_CONFIGS,
-    Operation.ALTER_CONFIGS,
+    AclOperation.READ,
+    AclOperation.WRITE,
+    AclOperation.CREATE,
+    AclOperation.DELETE,
+    AclOperation.ALTER,
+    AclOperation.DESCRIBE,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
 )
 _GROUP: Final = (
-    Operation.READ,
-    Operation.DELETE,
-    Operation.DESCRIBE,
-    Operation.DESCRIBE_CONFIGS,
-    Operation.ALTER_CONFIGS,
+    AclOperation.READ,
+    AclOperation.DELETE,
+    AclOperation.DESCRIBE,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
 )
 _CLUSTER: Final = (
-    Operation.CREATE,
-    Operation.ALTER,
-    Operation.DESCRIBE,
-    Operation.CLUSTER_ACTION,
-    Operation.DESCRIBE_CONFIGS,
-    Operation.ALTER_CONFIGS,
-    Operation.IDEMPOTENT_WRITE,
+    AclOperation.CREATE,
+    AclOperation.ALTER,
+    AclOperation.DESCRIBE,
+    AclOperation.CLUSTER_ACTION,
+    AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+    AclOperation.IDEMPOTENT_WRITE,
 )
 
-READING: Final = Operation.READ
-WRITING: Final = Operation.WRITE
-VISIBLE: Final = Operation.DESCRIBE
+READING: Final = AclOperation.READ
+WRITING: Final = AclOperation.WRITE
+VISIBLE: Final = AclOperation.DESCRIBE
 """Allows a client to know of a topic: who may read or write it may."""
 
 
-def on_topic(store_name: str, operation: Operation) -> Need:
+def on_topic(store_name: str, operation: AclOperation) -> Need:
     """Return the need of an operation on a topic, by RocketMQ's name."""
     return Need(topic(store_name), ACTIONS[operation], operation)
 
 
-def on_group(store_name: str, operation: Operation) -> Need:
+def on_group(store_name: str, operation: AclOperation) -> Need:
     """Return the need of an operation on a group, by RocketMQ's name."""
     return Need(group(store_name), ACTIONS[operation], operation)
 
 
-def on_transactional_id(transactional_id: str, operation: Operation) -> Need:
+def on_transactional_id(transactional_id: str, operation: AclOperation) -> Need:
     """Return the need of an operation on a transactional id."""
     resource = literal(ResourceType.TRANSACTIONAL_ID, store_group(transactional_id))
     return Need(resource, ACTIONS[operation], operation)
 
 
-def on_cluster(operations: Operations, operation: Operation) -> Need:
+def on_cluster(operations: Operations, operation: AclOperation) -> Need:
     """Return the need of an operation on the cluster."""
     return Need(cluster(operations.options.broker_cluster_name), ACTIONS[operation], operation)
 
 
-def on_any_topic(operation: Operation) -> Need:
+def on_any_topic(operation: AclOperation) -> Need:
     """Return the need of an operation on any one topic."""
     return Need(any_one(ResourceType.TOPIC), ACTIONS[operation], operation)
 
 
 def cluster_refusal(
-    call: KafkaCall, operations: Operations, operation: Operation
+    call: KafkaCall, operations: Operations, operation: AclOperation
 ) -> tuple[ErrorCode, str] | None:
     """Return code and reason if a client may not do this to the cluster, None if it may."""
     try:
@@ -129,7 +129,9 @@ def cluster_bits(call: KafkaCall, operations: Operations) -> int:
     return _bits(call, _CLUSTER, lambda one: on_cluster(operations, one))
 
 
-def _bits(call: KafkaCall, operations: Iterable[Operation], need_of: Callable[[Operation], Need]) -> int:
+def _bits(
+    call: KafkaCall, operations: Iterable[AclOperation], need_of: Callable[[AclOperation], Need]
+) -> int:
     return sum(1 << BITS[operation] for operation in operations if _may(call, need_of(operation)))
 
 

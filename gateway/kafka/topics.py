@@ -17,7 +17,7 @@ from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import kafka_config
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -92,7 +92,7 @@ class Topics:
         return self.find(self._names.get(topic_id, ""))
 
     def admitted(
-        self, call: KafkaCall, use: Use, operation: Operation, name: str, topic_id: bytes | None = None
+        self, call: KafkaCall, use: Use, operation: AclOperation, name: str, topic_id: bytes | None = None
     ) -> Admitted | ErrorCode:
         """Return the topic that a request names, with a permit for an operation, or why there is none.
 

@@ -13,7 +13,7 @@ from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.bindings import Binding
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.users import subject_of
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.acl_bindings import BindingFilter, BindingRejected, KafkaBinding, kafka_bindings
@@ -68,7 +68,7 @@ class AclRequests:
 
     def describe(self, call: KafkaCall, request: DescribeAclsRequest) -> Steps[DescribeAclsResponse]:
         """Answer DescribeAcls: the bindings that a filter has, by resource."""
-        access = self._admitted(call, Operation.DESCRIBE)
+        access = self._admitted(call, AclOperation.DESCRIBE)
         if not isinstance(access, AccessAdministration):
             return DescribeAclsResponse(0, *access)
         wanted = _checked(_filter(request))
@@ -87,7 +87,7 @@ class AclRequests:
 
     def create(self, call: KafkaCall, request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
         """Answer CreateAcls: each binding that is valid is added."""
-        access = self._admitted(call, Operation.ALTER)
+        access = self._admitted(call, AclOperation.ALTER)
         if not isinstance(access, AccessAdministration):
             return CreateAclsResponse(results=[AclCreationResult(*access) for _ in request.creations])
         outcomes: list[Refusal] = []
@@ -114,7 +114,7 @@ class AclRequests:
 
     def delete(self, call: KafkaCall, request: DeleteAclsRequest) -> Steps[DeleteAclsResponse]:
         """Answer DeleteAcls: the bindings that a filter has are removed."""
-        access = self._admitted(call, Operation.ALTER)
+        access = self._admitted(call, AclOperation.ALTER)
         if not isinstance(access, AccessAdministration):
             return DeleteAclsResponse(
                 filter_results=[DeleteAclsFilterResult(*access) for _ in request.filters]
@@ -148,12 +148,12 @@ class AclRequests:
             ]
         )
 
-    def _admitted(self, call: KafkaCall, operation: Operation) -> AccessAdministration | Refusal:
+    def _admitted(self, call: KafkaCall, operation: AclOperation) -> AccessAdministration | Refusal:
         """Return the users and policies for a request that is allowed, else why it is not."""
         access = self._operations.access
         if access is None or not self._operations.options.authorization_enabled:
             return ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER
-        use = Use.QUERY if operation is Operation.DESCRIBE else Use.ADMINISTER
+        use = Use.QUERY if operation is AclOperation.DESCRIBE else Use.ADMINISTER
         try:
             call.admit(use, on_cluster(self._operations, operation))
         except (NotAdmitted, OperationError) as error:

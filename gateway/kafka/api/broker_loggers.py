@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -45,7 +45,7 @@ class BrokerLoggers:
 
     def rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         """Yield the level of each logger. Raises `CreationRejected`."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE_CONFIGS)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE_CONFIGS)
         if refusal is not None:
             raise CreationRejected(*refusal)
         own = self._node.id
@@ -66,7 +66,7 @@ class BrokerLoggers:
     ) -> None:
         """Set levels, or remove them so that those of the parents count. Raises `CreationRejected`."""
         try:
-            call.admit(Use.CONFIGURE, on_cluster(self._operations, Operation.ALTER_CONFIGS))
+            call.admit(Use.CONFIGURE, on_cluster(self._operations, AclOperation.ALTER_CONFIGS))
         except NotAdmitted as error:
             raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
         if not _is_number(name):

@@ -10,7 +10,7 @@ from typing import Final
 
 from mqgateway.engine.tables.client_metrics import CLIENT_METRICS_CONFIGS
 from mqgateway.engine.tables.kafka_configs import LIST
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.broker_configs import TYPES
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -36,7 +36,7 @@ class ClientMetricsConfigs:
 
     def rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         """Yield the settings of a resource; an unknown one has the defaults. Raises `CreationRejected`."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE_CONFIGS)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE_CONFIGS)
         if refusal is None and not name:
             text = "Client metrics subscription name must not be empty"
             refusal = ErrorCode.INVALID_REQUEST, text
@@ -70,7 +70,7 @@ class ClientMetricsConfigs:
     ) -> None:
         """Change settings; None is the default. Raises `CreationRejected`, `OperationError`."""
         try:
-            permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Operation.ALTER_CONFIGS))
+            permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, AclOperation.ALTER_CONFIGS))
         except NotAdmitted as error:
             raise CreationRejected(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
         before = {} if replaces else self._operations.client_metrics.configs(name)

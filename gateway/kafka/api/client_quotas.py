@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from mqgateway.engine.tables.client_quotas import ClientQuotas, Entity
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -34,7 +34,7 @@ class ClientQuotaRequests:
         self, call: KafkaCall, request: DescribeClientQuotasRequest
     ) -> described.DescribeClientQuotasResponse:
         """Answer DescribeClientQuotas."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE_CONFIGS)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE_CONFIGS)
         if refusal is not None:
             return described.DescribeClientQuotasResponse(0, *refusal, None)
         try:
@@ -49,7 +49,7 @@ class ClientQuotaRequests:
         """Answer AlterClientQuotas: the changes that are allowed are made, in one write."""
         found = changes(request.entries, self._operations.client_quotas.get)
         try:
-            permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Operation.ALTER_CONFIGS))
+            permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, AclOperation.ALTER_CONFIGS))
             if not request.validate_only:
                 self._operations.client_quotas.put(permit, [one.quotas for one in found if one.quotas])
                 self._on_change()

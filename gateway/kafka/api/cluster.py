@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -73,7 +73,7 @@ class ClusterRequests:
         self, call: KafkaCall, request: DescribeQuorumRequest
     ) -> quorum.DescribeQuorumResponse:
         """Answer DescribeQuorum: the leader is the only voter."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
         if refusal is not None:
             return quorum.DescribeQuorumResponse(*refusal)
         if [(topic.topic_name, _numbers(topic)) for topic in request.topics] != [(METADATA_TOPIC, [0])]:
@@ -104,7 +104,7 @@ class ClusterRequests:
 
     def update_features(self, call: KafkaCall, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
         """Answer UpdateFeatures: the levels are fixed, so that only those in force are accepted."""
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         if refusal is not None:
             return UpdateFeaturesResponse(0, *refusal)
         for update in request.feature_updates:
@@ -132,7 +132,7 @@ class ClusterRequests:
         self, call: KafkaCall, request: UnregisterBrokerRequest
     ) -> UnregisterBrokerResponse:
         """Answer UnregisterBroker: this broker stays, and there is no other one."""
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         if refusal is None and request.broker_id == self._cluster.node.id:
             refusal = ErrorCode.INVALID_REQUEST, f"Broker ID {request.broker_id} is running."
         if refusal is None:
@@ -144,7 +144,7 @@ class ClusterRequests:
         self, call: KafkaCall, request: UnregisterControllerRequest
     ) -> UnregisterControllerResponse:
         """Answer UnregisterController: this broker is the only controller."""
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         if refusal is None and request.controller_id == self._cluster.node.id:
             text = "Controller cannot unregister itself while it is active."
             refusal = ErrorCode.INVALID_REQUEST, text
@@ -170,7 +170,7 @@ class ClusterRequests:
         self, call: KafkaCall, request: AddRaftVoterRequest | RemoveRaftVoterRequest, verb: str
     ) -> Refusal | None:
         """Return why a request about a voter is refused; None if it is well-formed and allowed."""
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         if refusal is not None:
             return refusal
         own = self._cluster.node.cluster_id

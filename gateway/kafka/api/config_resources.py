@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE
@@ -45,7 +45,7 @@ class ConfigResources:
         self, call: KafkaCall, request: ListConfigResourcesRequest
     ) -> Steps[ListConfigResourcesResponse]:
         """Answer ListConfigResources; without types all are listed."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE_CONFIGS)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE_CONFIGS)
         if refusal is not None:
             return ListConfigResourcesResponse(0, refusal[0])
         types = set(request.resource_types) or set(SUPPORTED)

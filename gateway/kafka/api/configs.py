@@ -21,7 +21,7 @@ from mqgateway.engine.tables.kafka_configs import (
     KafkaConfig,
     kafka_config,
 )
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.api.broker_loggers import BROKER_LOGGER_RESOURCE, BrokerLoggers
@@ -120,7 +120,7 @@ class Configs:
         return DescribeConfigsResult(0, None, kind, name, configs)
 
     def _topic_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
-        topic = self._topic(call, name, Use.QUERY, Operation.DESCRIBE_CONFIGS)
+        topic = self._topic(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)
         attributes = topic.config.attributes
         for config in KAFKA_CONFIGS.values():
             default = self._default(config.name)
@@ -155,7 +155,7 @@ class Configs:
         return kafka_config({}, name)
 
     def _broker_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
-        self._check_broker(call, name, Use.QUERY, Operation.DESCRIBE_CONFIGS)
+        self._check_broker(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)
         if not name:
             return  # nothing is set for all brokers of a cluster together
         for key, value in broker_values(self._operations, self._node, call).items():
@@ -268,11 +268,11 @@ class Configs:
     def _change_topic(
         self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
     ) -> None:
-        topic = self._topic(call, name, Use.ADMINISTER, Operation.ALTER_CONFIGS)
+        topic = self._topic(call, name, Use.ADMINISTER, AclOperation.ALTER_CONFIGS)
         check_configs(changes, limits_of(self._operations.store_options))
         if only_check:
             return
-        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Operation.ALTER_CONFIGS))
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.ALTER_CONFIGS))
         attributes = topic.config.attributes
         values = dict.fromkeys(_own(attributes)) | dict(changes) if replaces else dict(changes)
         wanted = {f"+{PREFIX}{key}": value for key, value in values.items() if value is not None}
@@ -287,12 +287,12 @@ class Configs:
     def _change_broker(
         self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool
     ) -> None:
-        self._check_broker(call, name, Use.CONFIGURE, Operation.ALTER_CONFIGS)
+        self._check_broker(call, name, Use.CONFIGURE, AclOperation.ALTER_CONFIGS)
         fixed = [key for key in changes if key not in CHANGEABLE]
         if fixed:
             text = f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
-        permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Operation.ALTER_CONFIGS))
+        permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, AclOperation.ALTER_CONFIGS))
         if not only_check:
             settings = [
                 Setting(CHANGEABLE[key], (BROKER_CONFIGS[key].default or "") if value is None else value)
@@ -300,7 +300,7 @@ class Configs:
             ]
             self._operations.administration.change_settings(permit, settings)
 
-    def _topic(self, call: KafkaCall, name: str, use: Use, operation: Operation) -> Topic:
+    def _topic(self, call: KafkaCall, name: str, use: Use, operation: AclOperation) -> Topic:
         """Return a topic that the client may see or change. Raises `CreationRejected`."""
         topic = self._topics.find(name)
         if topic is None:
@@ -312,7 +312,7 @@ class Configs:
             raise CreationRejected(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
         return topic
 
-    def _check_broker(self, call: KafkaCall, name: str, use: Use, operation: Operation) -> None:
+    def _check_broker(self, call: KafkaCall, name: str, use: Use, operation: AclOperation) -> None:
         if name and name != str(self._node.id):
             text = f"Unexpected broker id, expected {self._node.id} or empty string, but received {name}"
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)

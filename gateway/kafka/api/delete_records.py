@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import (
     NotEnoughReplicas,
     OffsetOutOfRange,
@@ -56,7 +56,7 @@ class DeleteRecords:
         waiting: list[Deferred[None]] = []
         for name, offsets in wanted.items():
             yield
-            place = self._topics.admitted(call, Use.DELETE_RECORDS, Operation.DELETE, name)
+            place = self._topics.admitted(call, Use.DELETE_RECORDS, AclOperation.DELETE, name)
             partitions = []
             for number, offset in offsets.items():
                 partitions.append(self._delete(place, number, offset, waiting))

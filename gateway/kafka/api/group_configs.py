@@ -12,7 +12,7 @@ from dataclasses import replace
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.kafka_configs import BOOLEAN, INT, PREFIX, STRING
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Use
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -38,7 +38,7 @@ class GroupConfigs:
 
     def rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         """Yield the settings of a group. Raises `CreationRejected`."""
-        self._admit(call, name, Use.QUERY, Operation.DESCRIBE_CONFIGS)
+        self._admit(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)
         if not name:
             raise CreationRejected(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         own = own_settings(self._operations, name)
@@ -67,7 +67,7 @@ class GroupConfigs:
     ) -> None:
         """Change settings of a group; None stands for the default. What is not named stays, unless all is
         replaced. Raises `CreationRejected`, `OperationError`."""
-        permit = self._admit(call, name, Use.ADMINISTER, Operation.ALTER_CONFIGS)
+        permit = self._admit(call, name, Use.ADMINISTER, AclOperation.ALTER_CONFIGS)
         if not name:
             raise CreationRejected(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         for key, value in changes.items():
@@ -83,7 +83,7 @@ class GroupConfigs:
             known = self._operations.groups.get(stored) or SubscriptionGroupConfig(stored)
             self._operations.administration.put_group(permit, replace(known, attributes=wanted | gone))
 
-    def _admit(self, call: KafkaCall, name: str, use: Use, operation: Operation) -> Permit:
+    def _admit(self, call: KafkaCall, name: str, use: Use, operation: AclOperation) -> Permit:
         try:
             return call.admit(use, on_group(store_group(name), operation))
         except NotAdmitted as error:

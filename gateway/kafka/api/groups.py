@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.transaction_access import SHOWING, id_error
@@ -79,7 +79,7 @@ class GroupAccess:
         self._operations = operations
         self._coordinator = coordinator
 
-    def error(self, call: KafkaCall, group_id: str, operation: Operation) -> ErrorCode:
+    def error(self, call: KafkaCall, group_id: str, operation: AclOperation) -> ErrorCode:
         """Return why a request about a group is refused: rights, role of the broker, groups not read yet."""
         try:
             call.admit(Use.SEND, on_group(store_group(group_id), operation))
@@ -149,7 +149,7 @@ class Groups:
     def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
         error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
         if kind == GROUP_KEYS:
-            error = self._access.error(call, key, Operation.DESCRIBE)
+            error = self._access.error(call, key, AclOperation.DESCRIBE)
             if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
@@ -223,7 +223,7 @@ class Groups:
         return left
 
     def _member_error(self, call: KafkaCall, group_id: str) -> ErrorCode:
-        return self._access.error(call, group_id, Operation.READ)
+        return self._access.error(call, group_id, AclOperation.READ)
 
     # Administrators
 
@@ -241,7 +241,10 @@ class Groups:
             for listed in self._listed()
             if (not states or listed.group_state.lower() in states)
             and (not kinds or listed.group_type in kinds)
-            and (shows_all or self._access.error(call, listed.group_id, Operation.DESCRIBE) == ErrorCode.NONE)
+            and (
+                shows_all
+                or self._access.error(call, listed.group_id, AclOperation.DESCRIBE) == ErrorCode.NONE
+            )
         ]
         return ListGroupsResponse(groups=groups)
 
@@ -260,7 +263,7 @@ class Groups:
     def _is_allowed(self, call: KafkaCall) -> bool:
         """Return True if the client may see all groups."""
         try:
-            call.admit(Use.QUERY, on_cluster(self._operations, Operation.DESCRIBE))
+            call.admit(Use.QUERY, on_cluster(self._operations, AclOperation.DESCRIBE))
         except NotAdmitted:
             return False
         return True
@@ -272,7 +275,7 @@ class Groups:
         return DescribeGroupsResponse(groups=groups)
 
     def _describe(self, call: KafkaCall, group_id: str, asks: bool) -> DescribedGroup:
-        error = self._access.error(call, group_id, Operation.DESCRIBE)
+        error = self._access.error(call, group_id, AclOperation.DESCRIBE)
         if error:
             return DescribedGroup(error, None, group_id)
         group = self._coordinator.groups.get(group_id)
@@ -306,7 +309,7 @@ class Groups:
         )
 
     def _delete(self, call: KafkaCall, group_id: str) -> Deferred[ErrorCode]:
-        error = self._access.error(call, group_id, Operation.DELETE)
+        error = self._access.error(call, group_id, AclOperation.DELETE)
         if error:
             return succeed(error)
         shares, commits = self._coordinator.shares, self._coordinator.commits

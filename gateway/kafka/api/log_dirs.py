@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from mqgateway.engine.steps import Steps, in_parts, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -52,7 +52,7 @@ class LogDirs:
     def describe(self, call: KafkaCall, request: DescribeLogDirsRequest) -> Steps[Answer]:
         """Answer DescribeLogDirs, once the sizes are added up."""
         try:
-            permit = call.admit(Use.QUERY, on_cluster(self._operations, Operation.DESCRIBE))
+            permit = call.admit(Use.QUERY, on_cluster(self._operations, AclOperation.DESCRIBE))
         except NotAdmitted:
             return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         wanted: list[tuple[Topic, int]] = []
@@ -87,7 +87,7 @@ class LogDirs:
         self, call: KafkaCall, request: AlterReplicaLogDirsRequest
     ) -> Steps[AlterReplicaLogDirsResponse]:
         """Answer AlterReplicaLogDirs: partitions are in the store's folder, and cannot be in another."""
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         error = ErrorCode.NONE if refusal is None else refusal[0]
         results: list[AlterReplicaLogDirTopicResult] = []
         for wanted in request.dirs:

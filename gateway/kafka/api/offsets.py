@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess, failed
@@ -87,7 +87,7 @@ class OffsetRequests:
 
     def commit(self, call: KafkaCall, request: OffsetCommitRequest) -> Steps[Answer]:
         """Answer OffsetCommit once the records of all offsets are durable."""
-        error = self._access.error(call, request.group_id, Operation.READ)
+        error = self._access.error(call, request.group_id, AclOperation.READ)
         if error:
             return _committed(request, [[error] * len(topic.partitions) for topic in request.topics])
         topics = yield from mapped(
@@ -164,7 +164,7 @@ class OffsetRequests:
     ) -> Steps[OffsetFetchResponseGroup]:
         """Fetch the offsets of a group; if they have to be stable, none that may soon be another one."""
         yield
-        error = self._access.error(call, group_id, Operation.DESCRIBE)
+        error = self._access.error(call, group_id, AclOperation.DESCRIBE)
         if error:
             return OffsetFetchResponseGroup(group_id, (), error)
         if wanted is None:
@@ -227,7 +227,7 @@ class OffsetRequests:
     def delete(self, call: KafkaCall, request: OffsetDeleteRequest) -> Steps[Answer]:
         """Answer OffsetDelete: offsets in topics that the group does not subscribe to are deleted."""
         group_id = request.group_id
-        error = self._access.error(call, group_id, Operation.DELETE)
+        error = self._access.error(call, group_id, AclOperation.DELETE)
         if not error and not group_id:
             error = ErrorCode.INVALID_GROUP_ID
         if error:

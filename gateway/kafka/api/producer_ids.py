@@ -8,7 +8,7 @@ from typing import Final
 from mqgateway.engine.producers.state import ProducerFigures
 from mqgateway.engine.producers.transactions import ProducerTransaction
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -62,8 +62,8 @@ class ProducerIds:
         if (producer_id == NONE) != (epoch == NONE) or producer_id < NONE or epoch < NONE:
             return _refused(ErrorCode.INVALID_REQUEST)
         try:
-            cluster = on_cluster(self._operations, Operation.IDEMPOTENT_WRITE)
-            admit_one(call, Use.CONNECT, on_any_topic(Operation.WRITE), cluster)
+            cluster = on_cluster(self._operations, AclOperation.IDEMPOTENT_WRITE)
+            admit_one(call, Use.CONNECT, on_any_topic(AclOperation.WRITE), cluster)
         except NotAdmitted:
             return _refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         if producer_id == NONE or epoch >= EPOCH_LAST:

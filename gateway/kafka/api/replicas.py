@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -51,7 +51,7 @@ class ReplicaRequests:
     def elect(self, call: KafkaCall, request: ElectLeadersRequest) -> Steps[ElectLeadersResponse]:
         """Answer ElectLeaders: each partition has its leader. Without topics there is nothing to report."""
         wanted: Sequence[TopicPartitions] = request.topic_partitions or ()
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         if refusal is None and request.election_type not in ELECTION_TYPES:
             refusal = ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}"
         if refusal is not None:
@@ -82,7 +82,7 @@ class ReplicaRequests:
         self, call: KafkaCall, request: ListPartitionReassignmentsRequest
     ) -> ListPartitionReassignmentsResponse:
         """Answer ListPartitionReassignments: there are none."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
         if refusal is not None:
             return ListPartitionReassignmentsResponse(0, *refusal)
         return ListPartitionReassignmentsResponse(error_message=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -112,7 +112,7 @@ class ShareGroupOffsetRequests:
         self, call: KafkaCall, group: DescribeShareGroupOffsetsRequestGroup
     ) -> Steps[DescribeShareGroupOffsetsResponseGroup]:
         yield
-        error = self._access.error(call, group.group_id, Operation.DESCRIBE)
+        error = self._access.error(call, group.group_id, AclOperation.DESCRIBE)
         if error:
             return DescribeShareGroupOffsetsResponseGroup(group.group_id, (), error)
         offsets = self._shares.offsets.describe(group.group_id)
@@ -164,7 +164,7 @@ class ShareGroupOffsetRequests:
     def alter(self, call: KafkaCall, request: AlterShareGroupOffsetsRequest) -> Steps[Answer]:
         """Answer AlterShareGroupOffsets once the offsets are durable."""
         yield
-        error = self._group_error(call, request.group_id, Operation.READ)
+        error = self._group_error(call, request.group_id, AclOperation.READ)
         if not error:
             error = self._access.share_error(request.group_id)
         if error:
@@ -210,7 +210,7 @@ class ShareGroupOffsetRequests:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else ErrorCode.NONE
 
-    def _group_error(self, call: KafkaCall, group_id: str, operation: Operation) -> ErrorCode:
+    def _group_error(self, call: KafkaCall, group_id: str, operation: AclOperation) -> ErrorCode:
         error = self._access.error(call, group_id, operation)
         return error or (ErrorCode.NONE if group_id else ErrorCode.INVALID_GROUP_ID)
 
@@ -219,7 +219,7 @@ class ShareGroupOffsetRequests:
     def delete(self, call: KafkaCall, request: DeleteShareGroupOffsetsRequest) -> Steps[Answer]:
         """Answer DeleteShareGroupOffsets once the offsets are gone."""
         yield
-        error = self._group_error(call, request.group_id, Operation.DELETE)
+        error = self._group_error(call, request.group_id, AclOperation.DELETE)
         if error:
             return DeleteShareGroupOffsetsResponse(error_code=error)
         answers: dict[str, Deleted] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.assigned_groups import (
     HIDDEN_TOPICS,
@@ -54,7 +54,7 @@ class ShareGroupRequests:
 
     def heartbeat(self, call: KafkaCall, request: ShareGroupHeartbeatRequest) -> Steps[Answer]:
         """Answer ShareGroupHeartbeat once what it changed is durable."""
-        error = self._access.error(call, request.group_id, Operation.READ)
+        error = self._access.error(call, request.group_id, AclOperation.READ)
         if not error and request.member_epoch == 0 and request.group_id:
             error = self._access.share_error(request.group_id)
         if error:
@@ -80,7 +80,7 @@ class ShareGroupRequests:
 
     def _describe(self, call: KafkaCall, group_id: str) -> Steps[DescribedGroup]:
         yield
-        error = self._access.error(call, group_id, Operation.DESCRIBE)
+        error = self._access.error(call, group_id, AclOperation.DESCRIBE)
         if not error and not group_id:
             error = ErrorCode.INVALID_GROUP_ID
         if error:

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -100,7 +100,7 @@ class ShareRequests:
         """Return why a request is refused as a whole, None if it is not."""
         if group is None:
             return AckError(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
-        error = self._access.error(call, group, Operation.READ)
+        error = self._access.error(call, group, AclOperation.READ)
         if error:
             return AckError(error)
         if not member or len(member) > MEMBER_ID_MAX:

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, DeferredList
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -211,7 +211,7 @@ class TopicRequests:
             )
             return DeletableTopicResult(wanted.name, wanted.topic_id, unknown, text)
         try:
-            permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Operation.DELETE))
+            permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.DELETE))
             mutations.use(topic.partitions)
             self._operations.administration.delete_topic(permit, topic.store_name)
             withdrawn.append(self._operations.administration.withdraw_topic(permit, topic.store_name))
@@ -263,7 +263,7 @@ class TopicRequests:
         if topic is None:
             text = "This server does not host this topic-partition."
             raise CreationRejected(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Operation.ALTER))
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.ALTER))
         if wanted.count == topic.partitions:
             text = f"Topic already has {topic.partitions} partition(s)."
             raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)

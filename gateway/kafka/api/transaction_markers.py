@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import (
     NotAdmitted,
     OldCoordinator,
@@ -61,7 +61,7 @@ class TransactionMarkers:
     def write(self, call: KafkaCall, request: WriteTxnMarkersRequest) -> Steps[Answer]:
         """Answer WriteTxnMarkers once all markers are durable."""
         try:
-            allowed = Operation.ALTER, Operation.CLUSTER_ACTION
+            allowed = AclOperation.ALTER, AclOperation.CLUSTER_ACTION
             needs = (on_cluster(self._operations, operation) for operation in allowed)
             permit = admit_one(call, Use.SEND, *needs)
         except NotAdmitted:

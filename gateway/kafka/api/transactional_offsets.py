@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
 from mqgateway.gateway.kafka.api.offset_checks import CheckedOffsets, readable_topic
@@ -69,7 +69,7 @@ class TransactionalOffsets:
     def commit(self, call: KafkaCall, request: TxnOffsetCommitRequest) -> Steps[Answer]:
         """Answer TxnOffsetCommit once the records of all pending offsets are durable."""
         error = id_error(call, request.transactional_id, PRODUCING)
-        error = error or self._groups.error(call, request.group_id, Operation.READ)
+        error = error or self._groups.error(call, request.group_id, AclOperation.READ)
         if error:
             code = _known(call, error)
             return _answer(request, [[code] * len(topic.partitions) for topic in request.topics])

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.steps import Steps, in_parts, mapped
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.groups import GroupAccess
@@ -166,7 +166,7 @@ class TransactionRequests:
                 lambda results: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
             )
         try:
-            call.admit(Use.SEND, on_cluster(self._operations, Operation.CLUSTER_ACTION))
+            call.admit(Use.SEND, on_cluster(self._operations, AclOperation.CLUSTER_ACTION))
         except NotAdmitted:
             return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:
@@ -233,7 +233,7 @@ class TransactionRequests:
             return AddOffsetsToTxnResponse(0, code)
 
         error = id_error(call, request.transactional_id, PRODUCING)
-        error = error or self._groups.error(call, request.group_id, Operation.READ)
+        error = error or self._groups.error(call, request.group_id, AclOperation.READ)
         if error:
             return answer(error, None)
         producer = ProducerEpoch(request.producer_id, request.producer_epoch)

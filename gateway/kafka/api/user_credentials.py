@@ -13,7 +13,7 @@ from typing import Final
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.scram import ITERATIONS_MIN, SCRAM_MECHANISMS, ScramMechanism
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.broker.operations import Operations
@@ -71,7 +71,7 @@ class UserCredentials:
         self, access: AccessAdministration, call: KafkaCall, request: DescribeUserScramCredentialsRequest
     ) -> Steps[DescribeUserScramCredentialsResponse]:
         """Answer DescribeUserScramCredentials; without names all users that have credentials."""
-        refusal = cluster_refusal(call, self._operations, Operation.DESCRIBE)
+        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
         if refusal is not None:
             return DescribeUserScramCredentialsResponse(0, *refusal)
         names = Counter(user.name for user in request.users or ())
@@ -91,7 +91,7 @@ class UserCredentials:
         alterations: list[Alteration] = [*request.deletions, *request.upsertions]
         for alteration in alterations:
             by_name.setdefault(alteration.name, []).append(alteration)
-        refusal = cluster_refusal(call, self._operations, Operation.ALTER)
+        refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
         caller = call.user or ""
 
         def result(name: str) -> AlterUserScramCredentialsResult:

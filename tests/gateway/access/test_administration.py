@@ -14,7 +14,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.bindings import ANY_HOST, Binding
 from mqgateway.gateway.access.errors import AccessError
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -162,7 +162,7 @@ def test_passwords_are_visible_by_profile_and_user_type() -> None:
     assert standard.shows_passwords("alice")
 
 
-def binding(name: str, operation: Operation = Operation.READ, username: str = "alice") -> Binding:
+def binding(name: str, operation: AclOperation = AclOperation.READ, username: str = "alice") -> Binding:
     return Binding(username, topic(name), ANY_HOST, operation, Decision.ALLOW)
 
 
@@ -172,10 +172,10 @@ def shown(made: AccessAdministration) -> set[Binding]:
 
 def test_bindings_are_added_shown_and_removed() -> None:
     made = administration()
-    made.add_bindings("alice", [binding("a"), binding("a", Operation.WRITE)])
+    made.add_bindings("alice", [binding("a"), binding("a", AclOperation.WRITE)])
     made.add_bindings("alice", [binding("a"), binding("b")])
     made.add_bindings("nobody", [binding("a", username="nobody")])
-    of_alice = {binding("a"), binding("a", Operation.WRITE), binding("b")}
+    of_alice = {binding("a"), binding("a", AclOperation.WRITE), binding("b")}
     assert shown(made) == of_alice | {binding("a", username="nobody")}
     version = made.tables.acls.data_version.counter
     made.add_bindings("alice", [binding("a")])
@@ -202,10 +202,10 @@ def test_entries_of_acl_2_are_removed_as_a_whole() -> None:
     made = administration()
     made.update_acl("alice", policies("Topic:a"))
     made.update_acl("alice", policies("Topic:b", kind=DEFAULT, action=Action.UPDATE))
-    updates = {binding("b", Operation.ALTER), binding("b", Operation.ALTER_CONFIGS)}
+    updates = {binding("b", AclOperation.ALTER), binding("b", AclOperation.ALTER_CONFIGS)}
     assert shown(made) == {binding("a"), *updates}
-    assert made.remove_bindings("alice", [binding("a"), binding("b", Operation.ALTER)]) == {
-        binding("b", Operation.ALTER)
+    assert made.remove_bindings("alice", [binding("a"), binding("b", AclOperation.ALTER)]) == {
+        binding("b", AclOperation.ALTER)
     }
     assert shown(made) == updates
     assert made.remove_bindings("alice", updates) == set() and made.acls() == []

@@ -17,7 +17,7 @@ from mqgateway.gateway.access.bindings import (
     policy_with,
 )
 from mqgateway.gateway.access.decisions import decide
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Acl,
     Action,
@@ -34,7 +34,7 @@ from mqgateway.gateway.access.policies import (
 from mqgateway.gateway.access.users import User
 
 ALLOW, DENY = Decision
-OP = Operation
+OP = AclOperation
 NAMES = ("a", "ab", "abc", "b")
 HOSTS = (ANY_HOST, "10.0.0.1", "10.0.0.2")
 TYPES = (
@@ -71,7 +71,7 @@ def acl_of(name: str, bindings: Iterable[Binding]) -> Acl:
 
 
 def is_allowed_by_kafka(
-    bindings: Iterable[Binding], name: str, host: str, operation: Operation, resource: Resource
+    bindings: Iterable[Binding], name: str, host: str, operation: AclOperation, resource: Resource
 ) -> bool:
     """Decide by the rule of `StandardAuthorizer`, looking at all bindings."""
 
@@ -101,7 +101,7 @@ def is_allowed_by_kafka(
     st.builds(literal, types, st.sampled_from(NAMES)),
 )
 def test_bindings_decide_as_kafka_does(
-    bindings: list[Binding], name: str, host: str, operation: Operation, resource: Resource
+    bindings: list[Binding], name: str, host: str, operation: AclOperation, resource: Resource
 ) -> None:
     verdict = decide(
         name,
@@ -117,7 +117,7 @@ def test_bindings_decide_as_kafka_does(
 
 
 def allows_any_topic_in_kafka(
-    bindings: Iterable[Binding], name: str, host: str, operation: Operation
+    bindings: Iterable[Binding], name: str, host: str, operation: AclOperation
 ) -> bool:
     """Decide by the rule of `StandardAuthorizer.authorizeByResourceType`."""
 
@@ -160,14 +160,14 @@ def test_bindings_survive_being_stored(bindings: list[Binding]) -> None:
         assert sorted(map(repr, shown)) == sorted({repr(one) for one in bindings if one.username == name})
 
 
-def decided(acl: Acl, action: Action, operation: Operation | None = None) -> bool:
+def decided(acl: Acl, action: Action, operation: AclOperation | None = None) -> bool:
     """Return True if alice is allowed an action, or an operation that it allows, on the topic `t`."""
     actions = (action,) if operation is None else ACTIONS[operation]
     resource = literal(ResourceType.TOPIC, "t")
     return decide("alice", User("alice", "s"), acl, resource, actions, "10.0.0.1", operation).is_allowed
 
 
-def bound(operation: Operation, decision: Decision = ALLOW) -> Binding:
+def bound(operation: AclOperation, decision: Decision = ALLOW) -> Binding:
     """Return a binding of alice on the topic `t`."""
     return Binding("alice", literal(ResourceType.TOPIC, "t"), ANY_HOST, operation, decision)
 
@@ -211,7 +211,7 @@ def test_the_binding_that_decides_is_reported() -> None:
 def test_actions_are_shown_as_the_operations_that_they_allow() -> None:
     topic, cluster = literal(ResourceType.TOPIC, "t"), literal(ResourceType.CLUSTER, "c")
 
-    def shown(resource: Resource, *actions: Action) -> list[Operation]:
+    def shown(resource: Resource, *actions: Action) -> list[AclOperation]:
         entry = PolicyEntry(resource, actions, ALLOW, ("10.0.0.1", "10.1.0.0/16"))
         found = list(bindings_of("alice", entry))
         assert {one.host for one in found} <= {"10.0.0.1", "10.1.0.0/16"}

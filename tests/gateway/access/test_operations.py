@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.access.operations import Operation, allows, denies
+from mqgateway.gateway.access.operations import AclOperation, allows, denies
 
-OP = Operation
+OP = AclOperation
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ OP = Operation
         (OP.TWO_PHASE_COMMIT, set()),
     ],
 )
-def test_operations_imply_others(operation: Operation, implying: set[Operation]) -> None:
+def test_operations_imply_others(operation: AclOperation, implying: set[AclOperation]) -> None:
     assert {one for one in OP if allows([one], operation)} == implying | {operation, OP.ALL}
     assert {one for one in OP if denies([one], operation)} == {operation, OP.ALL}
 

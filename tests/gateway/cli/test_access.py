@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.bindings import ANY_HOST, EVERYONE, Binding
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -52,8 +52,8 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         entries = [entry("Topic:t*", ALLOW, "127.0.0.1", "10.0.0.0/8"), entry("Topic:tx", DENY)]
         users.update_acl("alice", {PolicyType.CUSTOM: Policy(entries)})
         prefix = topic("k")._replace(pattern=ResourcePattern.PREFIXED)
-        users.add_bindings("bob", [Binding("bob", prefix, ANY_HOST, Operation.WRITE, ALLOW)])
-        users.add_bindings(EVERYONE, [Binding(EVERYONE, topic("ka"), ANY_HOST, Operation.WRITE, DENY)])
+        users.add_bindings("bob", [Binding("bob", prefix, ANY_HOST, AclOperation.WRITE, ALLOW)])
+        users.add_bindings(EVERYONE, [Binding(EVERYONE, topic("ka"), ANY_HOST, AclOperation.WRITE, DENY)])
         cluster.broker.access = users
         yield
 

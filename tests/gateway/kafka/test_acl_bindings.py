@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.gateway.access.bindings import Binding, bindings_of, policy_with
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import Acl, Decision, Resource, parse_resource
 from mqgateway.gateway.kafka.acl_bindings import (
     ANY,
@@ -92,14 +92,14 @@ def test_the_cluster_is_that_of_the_broker() -> None:
 def test_resources_of_policies_are_shown(resource: str, shown: list[tuple[int, str, int]]) -> None:
     parsed = parse_resource(resource)
     assert parsed is not None
-    binding = Binding("alice", parsed, "*", Operation.READ, Decision.ALLOW)
+    binding = Binding("alice", parsed, "*", AclOperation.READ, Decision.ALLOW)
     assert [one[:3] for one in kafka_bindings(binding, CLUSTER)] == shown
 
 
 def test_everything_is_shown_as_each_type() -> None:
     everything = parse_resource("*")
     assert isinstance(everything, Resource)
-    binding = Binding("alice", everything, "*", Operation.ALL, Decision.DENY)
+    binding = Binding("alice", everything, "*", AclOperation.ALL, Decision.DENY)
     found = list(kafka_bindings(binding, CLUSTER))
     assert [one.resource_type for one in found] == [2, 3, 4, 5, 6, 7]
     assert {one.resource_name for one in found} == {"*", CLUSTER_NAME}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Use
 from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
@@ -23,7 +23,7 @@ def test_a_call_has_its_version_client_and_time() -> None:
     with kafka_scene() as scene:
         call = call_in(scene, "me")
         assert (call.version, call.client_id) == (13, "me") and call.now == scene.server.clock.millis()
-        assert call.admit(Use.SEND, on_topic("a", Operation.WRITE)).now == call.now
+        assert call.admit(Use.SEND, on_topic("a", AclOperation.WRITE)).now == call.now
     with kafka_scene() as scene:
         assert call_in(scene).client_id == ""
 
@@ -32,7 +32,7 @@ def test_with_access_control_a_call_without_a_user_is_not_admitted() -> None:
     with kafka_scene(**ACCESS) as scene:
         call = call_in(scene)
         try:
-            call.admit(Use.SEND, on_topic("a", Operation.WRITE))
+            call.admit(Use.SEND, on_topic("a", AclOperation.WRITE))
         except NotAdmitted:
             return
         raise AssertionError("admitted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.gateway.access.needs import Need
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import Action, group, topic
 from mqgateway.gateway.broker.operations import NotAdmitted, Use
 from mqgateway.gateway.kafka.rights import (
@@ -23,7 +23,7 @@ READ, WRITE, DELETE, DESCRIBE, DESCRIBE_CONFIGS = 3, 4, 6, 8, 10
 class Allowed:
     """A call of a client that is allowed some operations."""
 
-    def __init__(self, *operations: Operation) -> None:
+    def __init__(self, *operations: AclOperation) -> None:
         self._operations = operations
 
     def admit(self, use: Use, *needs: Need) -> None:
@@ -38,23 +38,23 @@ def bits(*operations: int) -> int:
 
 
 def test_allowed_operations_are_bits() -> None:
-    reader: Any = Allowed(Operation.READ)
+    reader: Any = Allowed(AclOperation.READ)
     assert topic_bits(reader, "a") == group_bits(reader, "g") == bits(READ)
-    viewer: Any = Allowed(Operation.DESCRIBE, Operation.DELETE, Operation.DESCRIBE_CONFIGS)
+    viewer: Any = Allowed(AclOperation.DESCRIBE, AclOperation.DELETE, AclOperation.DESCRIBE_CONFIGS)
     assert topic_bits(viewer, "a") == group_bits(viewer, "g") == bits(DELETE, DESCRIBE, DESCRIBE_CONFIGS)
-    writer: Any = Allowed(Operation.WRITE)
+    writer: Any = Allowed(AclOperation.WRITE)
     assert topic_bits(writer, "a") == bits(WRITE) and group_bits(writer, "g") == 0
 
 
 def test_a_client_that_may_describe_a_topic_sees_it() -> None:
-    viewer: Any = Allowed(Operation.DESCRIBE)
+    viewer: Any = Allowed(AclOperation.DESCRIBE)
     assert shows_topic(viewer, "a")
-    stranger: Any = Allowed(Operation.CREATE)
+    stranger: Any = Allowed(AclOperation.CREATE)
     assert not shows_topic(stranger, "a")
 
 
 def test_needs_name_their_resource_and_the_actions_that_allow_the_operation() -> None:
-    assert on_topic("a", Operation.WRITE) == Need(topic("a"), (Action.PUB,), Operation.WRITE)
-    assert on_group("g", Operation.READ) == Need(group("g"), (Action.SUB,), Operation.READ)
-    need = on_transactional_id("my.id", Operation.WRITE)
+    assert on_topic("a", AclOperation.WRITE) == Need(topic("a"), (Action.PUB,), AclOperation.WRITE)
+    assert on_group("g", AclOperation.READ) == Need(group("g"), (Action.SUB,), AclOperation.READ)
+    need = on_transactional_id("my.id", AclOperation.WRITE)
     assert str(need.resource) == "TransactionalId:my%2Eid"

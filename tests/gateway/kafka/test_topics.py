@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.names import validate_topic
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.kafka.call import Address, KafkaCall
@@ -76,7 +76,7 @@ def test_topic_is_found_by_its_name_or_its_id_with_a_permit() -> None:
 
 def test_client_without_rights_does_not_learn_which_topics_exist() -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied = {(name, Operation.READ) for name in ("orders", "other")}
+    kafka.rights.denied = {(name, AclOperation.READ) for name in ("orders", "other")}
     call, topics = asked(kafka), kafka.topics
     for name in ("orders", "other"):
         assert topics.admitted(call, Use.PULL, READING, name) == ErrorCode.TOPIC_AUTHORIZATION_FAILED

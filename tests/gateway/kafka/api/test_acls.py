@@ -10,7 +10,7 @@ import pytest
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import AccessAdministration
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.policies import PolicyType, read_policies
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
@@ -203,7 +203,7 @@ def test_a_part_of_an_entry_stays_but_the_binding_goes() -> None:
 def test_lists_need_describe_and_changes_alter_of_the_cluster() -> None:
     kafka = broker()
     everything = (ANY, None, ANY, None, None, ANY, ANY)
-    kafka.rights.denied = {("DefaultCluster", Operation.DESCRIBE), ("DefaultCluster", Operation.ALTER)}
+    kafka.rights.denied = {("DefaultCluster", AclOperation.DESCRIBE), ("DefaultCluster", AclOperation.ALTER)}
     code = E.CLUSTER_AUTHORIZATION_FAILED
     described = kafka.ask(DescribeAclsRequest(*everything))
     assert described.error_code == code and described.error_message

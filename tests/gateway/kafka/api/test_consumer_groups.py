@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.consumer_group_describe_request import (
     ConsumerGroupDescribeRequest,
@@ -172,13 +172,13 @@ def test_group_with_members_of_rocketmq_is_refused_and_its_own_members_are_shown
 
 def test_rights_are_checked() -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied = {("orders", action) for action in Operation}
+    kafka.rights.denied = {("orders", action) for action in AclOperation}
     assert kafka.ask(heartbeat()).error_code == E.TOPIC_AUTHORIZATION_FAILED
     answer = kafka.ask(heartbeat(subscribed_topic_regex="orders|my.topic"))
     assert [topic.topic_id for topic in answer.assignment.topic_partitions] == [kafka.topic_id("my.topic")]
-    kafka.rights.denied = {("my|topic", action) for action in Operation}
+    kafka.rights.denied = {("my|topic", action) for action in AclOperation}
     assert describe(kafka)[0].error_code == E.TOPIC_AUTHORIZATION_FAILED
-    kafka.rights.denied = {(store_group("g"), action) for action in Operation}
+    kafka.rights.denied = {(store_group("g"), action) for action in AclOperation}
     assert kafka.ask(heartbeat("m", 2)).error_code == E.GROUP_AUTHORIZATION_FAILED
     assert describe(kafka)[0].error_code == E.GROUP_AUTHORIZATION_FAILED
 

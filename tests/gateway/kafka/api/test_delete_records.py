@@ -11,7 +11,7 @@ from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.admin.topics import topic_stats
 from mqgateway.gateway.broker.operations import TimedOffset, Use
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -150,8 +150,8 @@ def test_of_a_partition_that_is_named_twice_the_last_offset_counts() -> None:
 
 def test_right_to_delete_is_needed() -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied.add(("orders", Operation.DELETE))
-    kafka.rights.denied.add(("unknown", Operation.DELETE))
+    kafka.rights.denied.add(("orders", AclOperation.DELETE))
+    kafka.rights.denied.add(("unknown", AclOperation.DELETE))
     for name in ("orders", "unknown"):
         assert deleted(kafka, name, 0) == (-1, E.TOPIC_AUTHORIZATION_FAILED)
     assert deleted(kafka, "my.topic", 0) == (0, E.NONE)

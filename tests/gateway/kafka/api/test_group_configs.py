@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages import alter_configs_request as replacing
 from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
@@ -89,6 +89,6 @@ def test_group_needs_a_name() -> None:
 
 def test_rights_are_needed() -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied |= {("g", Operation.DESCRIBE_CONFIGS), ("g", Operation.ALTER_CONFIGS)}
+    kafka.rights.denied |= {("g", AclOperation.DESCRIBE_CONFIGS), ("g", AclOperation.ALTER_CONFIGS)}
     assert described(kafka).error_code == E.GROUP_AUTHORIZATION_FAILED
     assert changed(kafka, (INTERVAL, SET, "6000")).error_code == E.GROUP_AUTHORIZATION_FAILED

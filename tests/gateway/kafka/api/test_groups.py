@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import CLUSTERING, CONSUME_ACTIVELY, GRPC, GroupClient, Use
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
@@ -84,7 +84,7 @@ def test_coordinator_of_any_group_is_this_node(version: int) -> None:
 @pytest.mark.parametrize("version", [4, 5, 6])
 def test_coordinators_of_many_keys_are_this_node(version: int) -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied = {("b", Operation.DESCRIBE), ("b", Operation.READ)}
+    kafka.rights.denied = {("b", AclOperation.DESCRIBE), ("b", AclOperation.READ)}
     answer = kafka.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=("a", "b")), version)
     assert [(one.key, one.error_code, one.node_id) for one in answer.coordinators] == [
         ("a", E.NONE, 1),
@@ -136,7 +136,9 @@ def test_answer_to_a_join_whose_connection_has_ended_is_dropped() -> None:
 
 def test_denied_requests_have_the_codes_of_groups() -> None:
     kafka = KafkaBroker()
-    kafka.rights.denied = {("g", action) for action in Operation} | {("DefaultCluster", Operation.DESCRIBE)}
+    kafka.rights.denied = {("g", action) for action in AclOperation} | {
+        ("DefaultCluster", AclOperation.DESCRIBE)
+    }
     denied = E.GROUP_AUTHORIZATION_FAILED
     for request in (
         FindCoordinatorRequest("g"),
@@ -219,9 +221,9 @@ def test_groups_are_listed_and_filtered() -> None:
     assert listed(types_filter=("Classic",)) == listed()
     assert listed(types_filter=("share",)) == []
     kafka.rights.denied = {
-        ("DefaultCluster", Operation.DESCRIBE),
-        ("rocket", Operation.DESCRIBE),
-        ("rocket", Operation.READ),
+        ("DefaultCluster", AclOperation.DESCRIBE),
+        ("rocket", AclOperation.DESCRIBE),
+        ("rocket", AclOperation.READ),
     }
     assert listed() == [("g", "consumer", "Stable")]
 

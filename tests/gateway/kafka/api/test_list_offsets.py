@@ -9,7 +9,7 @@ import pytest
 from mqgateway.engine.record_batches.batches import build_batch
 from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -166,7 +166,7 @@ def test_repeated_partition_is_an_invalid_request_and_answered_once() -> None:
 def test_topics_that_a_client_may_not_see_are_denied() -> None:
     broker = KafkaBroker()
     broker.rights.denied = {
-        ("orders", action) for action in (Operation.DESCRIBE, Operation.READ, Operation.WRITE)
+        ("orders", action) for action in (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.WRITE)
     }
     denied = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1, -1, -1)
     partition = ListOffsetsPartition(0, -1, LATEST)

@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import Deferred, fail, maybeDeferred
 
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
@@ -172,13 +172,13 @@ def test_denied_requests_have_the_codes_of_groups_and_topics() -> None:
     kafka = KafkaBroker()
     commit(kafka)
     commit(kafka, topic="orders")
-    kafka.rights.denied = {("my|topic", action) for action in Operation}
+    kafka.rights.denied = {("my|topic", action) for action in AclOperation}
     denied = E.TOPIC_AUTHORIZATION_FAILED
     assert commit(kafka) == commit(kafka, 9) == [denied] * 3
     assert fetch(kafka) == fetch(kafka, 9) == [(number, -1, "", denied) for number in (0, 1, 3)]
     assert [offset for _, offset, _, _ in fetch(kafka, topic=None)] == [11, 12]
     assert delete(kafka, "my.topic") == (E.NONE, [denied])
-    kafka.rights.denied = {("g", action) for action in Operation}
+    kafka.rights.denied = {("g", action) for action in AclOperation}
     assert commit(kafka) == [E.GROUP_AUTHORIZATION_FAILED] * 3
     assert delete(kafka, "my.topic") == (E.GROUP_AUTHORIZATION_FAILED, [])
     wanted = (OffsetFetchRequestTopic("orders", (0,)),)

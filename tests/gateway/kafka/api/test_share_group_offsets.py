@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.alter_share_group_offsets_request import (
     AlterShareGroupOffsetsRequest,
@@ -133,7 +133,7 @@ def test_rights_are_needed() -> None:
     kafka, _ = broker()
     alter(kafka, {0: 1})
     kafka.rights.denied |= {
-        ("orders", action) for action in (Operation.DESCRIBE, Operation.READ, Operation.WRITE)
+        ("orders", action) for action in (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.WRITE)
     }
     assert alter(kafka, {0: 1}).responses[0].partitions[0].error_code == E.TOPIC_AUTHORIZATION_FAILED
     assert delete(kafka, "orders").responses[0].error_code == E.TOPIC_AUTHORIZATION_FAILED
@@ -142,7 +142,7 @@ def test_rights_are_needed() -> None:
     [partition] = describe(kafka, asked).topics[0].partitions
     assert partition.error_code == E.TOPIC_AUTHORIZATION_FAILED
     kafka.rights.denied |= {
-        ("g", action) for action in (Operation.DESCRIBE, Operation.READ, Operation.DELETE)
+        ("g", action) for action in (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.DELETE)
     }
     assert describe(kafka).error_code == E.GROUP_AUTHORIZATION_FAILED
     assert alter(kafka, {0: 1}).error_code == E.GROUP_AUTHORIZATION_FAILED

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.consumer_group_describe_request import (
     ConsumerGroupDescribeRequest,
@@ -104,11 +104,11 @@ def test_descriptions_of_other_types_have_errors() -> None:
 def test_rights_are_needed() -> None:
     kafka = KafkaBroker()
     kafka.ask(heartbeat())
-    for action in (Operation.DESCRIBE, Operation.READ, Operation.WRITE):
+    for action in (AclOperation.DESCRIBE, AclOperation.READ, AclOperation.WRITE):
         kafka.rights.denied.add(("orders", action))
     assert kafka.ask(heartbeat("n")).error_code == E.TOPIC_AUTHORIZATION_FAILED
     assert described(kafka).error_code == E.TOPIC_AUTHORIZATION_FAILED
-    for action in (Operation.DESCRIBE, Operation.READ):
+    for action in (AclOperation.DESCRIBE, AclOperation.READ):
         kafka.rights.denied.add((store_group("g"), action))
     assert kafka.ask(heartbeat("m", 2)).error_code == E.GROUP_AUTHORIZATION_FAILED
     assert described(kafka).error_code == E.GROUP_AUTHORIZATION_FAILED

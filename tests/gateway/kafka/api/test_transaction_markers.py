@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.write_txn_markers_request import (
     WritableTxnMarker,
@@ -73,9 +73,9 @@ def test_only_administrators_of_a_master_write_markers() -> None:
     kafka = KafkaBroker()
     asked = request(7, 0, False, {"orders": [0]})
     cluster = kafka.operations.options.broker_cluster_name
-    kafka.rights.denied |= {(cluster, Operation.ALTER), (cluster, Operation.CLUSTER_ACTION)}
+    kafka.rights.denied |= {(cluster, AclOperation.ALTER), (cluster, AclOperation.CLUSTER_ACTION)}
     assert codes(kafka, asked) == [E.CLUSTER_AUTHORIZATION_FAILED]
-    kafka.rights.denied.remove((cluster, Operation.CLUSTER_ACTION))
+    kafka.rights.denied.remove((cluster, AclOperation.CLUSTER_ACTION))
     assert codes(kafka, asked) == [E.INVALID_REQUEST]  # a topic of RocketMQ's has no such transactions
     become(kafka, RoleKind.SLAVE)
     assert codes(kafka, asked) == [E.NOT_LEADER_OR_FOLLOWER]

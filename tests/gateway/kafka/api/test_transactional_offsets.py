@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from mqgateway.gateway.kafka.codec.messages.txn_offset_commit_request import (
@@ -104,12 +104,12 @@ def code_of(kafka: KafkaBroker, producer_id: int, version: int) -> int:
 @pytest.mark.parametrize(
     ("denied", "code"),
     [
-        (("t", Operation.WRITE), E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-        (("g", Operation.READ), E.GROUP_AUTHORIZATION_FAILED),
-        (("orders", Operation.READ), E.TOPIC_AUTHORIZATION_FAILED),
+        (("t", AclOperation.WRITE), E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (("g", AclOperation.READ), E.GROUP_AUTHORIZATION_FAILED),
+        (("orders", AclOperation.READ), E.TOPIC_AUTHORIZATION_FAILED),
     ],
 )
-def test_id_group_and_topic_need_rights(denied: tuple[str, Operation], code: E) -> None:
+def test_id_group_and_topic_need_rights(denied: tuple[str, AclOperation], code: E) -> None:
     kafka = KafkaBroker()
     producer_id = kafka.ask(InitProducerIdRequest("t", 1000)).producer_id
     kafka.rights.denied.add(denied)

@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import FlushDiskType
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from mqgateway.gateway.kafka.codec.messages.add_partitions_to_txn_request import (
@@ -394,7 +394,7 @@ class TestAccess:
     def test_client_without_rights_is_refused_everything(self) -> None:
         kafka = KafkaBroker()
         denied = E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        kafka.rights.denied |= {("t", Operation.WRITE), ("t", Operation.DESCRIBE)}
+        kafka.rights.denied |= {("t", AclOperation.WRITE), ("t", AclOperation.DESCRIBE)}
         assert kafka.ask(InitProducerIdRequest("t", 1000)).error_code == denied
         assert kafka.ask(EndTxnRequest("t", 1, 0, True)).error_code == denied
         assert kafka.ask(AddOffsetsToTxnRequest("t", 1, 0, "g")).error_code == denied
@@ -410,16 +410,16 @@ class TestAccess:
         kafka = KafkaBroker()
         for name in ("t", "u"):
             assert kafka.ask(InitProducerIdRequest(name, 1000)).error_code == E.NONE
-        kafka.rights.denied |= {("t", Operation.WRITE), ("t", Operation.DESCRIBE)}
+        kafka.rights.denied |= {("t", AclOperation.WRITE), ("t", AclOperation.DESCRIBE)}
         listed = kafka.ask(ListTransactionsRequest()).transaction_states
         assert [one.transactional_id for one in listed] == ["u"]
 
     def test_group_and_topics_need_rights_too(self) -> None:
         kafka = KafkaBroker()
         kafka.rights.denied |= {
-            ("g", Operation.READ),
-            ("orders", Operation.WRITE),
-            (None, Operation.CLUSTER_ACTION),
+            ("g", AclOperation.READ),
+            ("orders", AclOperation.WRITE),
+            (None, AclOperation.CLUSTER_ACTION),
         }
         assert kafka.ask(AddOffsetsToTxnRequest("t", 1, 0, "g")).error_code == E.GROUP_AUTHORIZATION_FAILED
         topics = [AddPartitionsToTxnTopic("orders", [0])]

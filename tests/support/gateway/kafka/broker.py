@@ -11,7 +11,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import Need
-from mqgateway.gateway.access.operations import Operation
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations
 from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.apis import APIS
@@ -30,7 +30,7 @@ class Rights:
     """Admits what is not denied: pairs of a resource's name and an operation."""
 
     def __init__(self) -> None:
-        self.denied: set[tuple[str | None, Operation | None]] = set()
+        self.denied: set[tuple[str | None, AclOperation | None]] = set()
 
     def admit(self, caller: FrontEndCaller, needs: Callable[[], Sequence[Need]]) -> None:
         """See `Admission`."""
