@@ -15,6 +15,7 @@ from mqgateway.gateway.testing import Server
 
 SETTINGS = {
     "auto.create.topics.enable": "autoCreateTopicEnable",
+    "client.telemetry": "kafkaClientTelemetry",
     "connections.max.idle.ms": "kafkaConnectionsMaxIdleMillis",
     "group.initial.rebalance.delay.ms": "kafkaGroupInitialRebalanceDelayMillis",
     "group.max.session.timeout.ms": "kafkaGroupMaxSessionTimeoutMillis",
@@ -68,6 +69,8 @@ def started(settings: dict[str, str]) -> Server:
     protocol = settings.pop("security.protocol")
     if protocol != "PLAINTEXT":
         raise Needed(f"{protocol}")
+    if "metric.reporters" in settings:  # by which Kafka's servers receive the metrics of clients
+        settings["client.telemetry"] = "true"
     known: dict[str, Any] = {SETTINGS[name]: value for name, value in settings.items() if name in SETTINGS}
     return Server(kafkaNodeId=0, **known).start()
 
