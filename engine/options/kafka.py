@@ -167,6 +167,44 @@ class KafkaOptions(Options):
         "Make a dead letter topic that does not exist (`errors.deadletterqueue.auto.create.topics.enable`).",
         ours=True,
     )
+    kafka_transaction_max_timeout_millis: int = option(
+        900_000,
+        "Longest timeout of a transaction that a producer may ask for (`transaction.max.timeout.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_transaction_abort_timed_out_transaction_cleanup_interval_millis: int = option(
+        10_000,
+        "Interval between looks for transactions to abort "
+        "(`transaction.abort.timed.out.transaction.cleanup.interval.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_transactional_id_expiration_millis: int = option(
+        604_800_000,
+        "Time after which an idle transactional id is forgotten (`transactional.id.expiration.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_transaction_remove_expired_transaction_cleanup_interval_millis: int = option(
+        3_600_000,
+        "Interval between looks for transactional ids to forget "
+        "(`transaction.remove.expired.transaction.cleanup.interval.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_client_telemetry: bool = option(
         False,
         "Receive the metrics that Kafka clients push, as client-metrics resources ask for (KIP-714). They "

@@ -27,7 +27,7 @@ from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_partitions import settings as share_partitions
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
-from mqgateway.gateway.kafka.transactions.settings import TxnSettings
+from mqgateway.gateway.kafka.transactions.settings import txn_settings
 
 SHORT: Final = "short"
 TYPES: Final = {BOOLEAN: 1, STRING: 2, INT: 3, SHORT: 4, LONG: 5, DOUBLE: 6, LIST: 7}
@@ -114,6 +114,9 @@ _ROWS: Final = {
     "transaction.partition.verification.enable": BrokerConfig(
         BOOLEAN, "true", "Check with the coordinator before the first batch of a transaction."
     ),
+    "transaction.remove.expired.transaction.cleanup.interval.ms": BrokerConfig(
+        INT, "3600000", "Time between two looks for transactional ids to forget."
+    ),
     "transaction.state.log.num.partitions": BrokerConfig(
         INT, "50", "Partitions of the topic of transactions."
     ),
@@ -152,7 +155,7 @@ BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _of_groups() | _ROWS).items())
 def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[str, str | None]:
     """Return the values in effect of all settings. The advertised listener is that of the call's client."""
     options, store = operations.options, operations.store_options
-    transactions = TxnSettings()
+    transactions = txn_settings(options)
     values: dict[str, object] = {
         "advertised.listeners": node.advertised_listener(call),
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
@@ -193,6 +196,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "telemetry.max.bytes": PUSH_BYTES_MAX,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": transactions.timeout_interval,
         "transaction.max.timeout.ms": transactions.timeout_max,
+        "transaction.remove.expired.transaction.cleanup.interval.ms": transactions.expiry_interval,
         "transaction.state.log.num.partitions": 1,
         "transaction.state.log.replication.factor": 1,
         "transactional.id.expiration.ms": transactions.id_retention,

@@ -28,7 +28,7 @@ from mqgateway.gateway.kafka.ids import new_producer_id
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, TxnRefused
-from mqgateway.gateway.kafka.transactions.settings import TxnSettings
+from mqgateway.gateway.kafka.transactions.settings import txn_settings
 from mqgateway.gateway.kafka.transactions.status import EPOCH_MAX, ProducerEpoch, TopicPartition, TxnState
 from mqgateway.gateway.kafka.verification import NotVerified
 
@@ -84,7 +84,7 @@ class TransactionCoordination:
         self._has_dropped = False
         self.markers = BrokerMarkers(operations, topics, groups.transactional)
         self.coordinator = TxnCoordinator(
-            TxnSettings(),
+            txn_settings(operations.options),
             operations.clock,
             coordinator_log(operations, KAFKA_TRANSACTIONS_TOPIC, "transactional ids")
             if records is None

@@ -7,15 +7,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import ModuleType
 
-from compat_tests.kafka.suites import franz, librdkafka
+from compat_tests.kafka.suites import franz, kafka, librdkafka
 from compat_tests.kafka.suites.outcomes import differences, load, recorded, save
 from compat_tests.kafka.support.servers import KafkaServer
-from compat_tests.support.servers import Settings
 
-SUITES = {suite.NAME: suite for suite in (franz, librdkafka)}
+SUITES = {suite.NAME: suite for suite in (franz, kafka, librdkafka)}
 
 
 def main() -> None:
@@ -33,7 +33,8 @@ def main() -> None:
     log = work / f"{suite.NAME}.log"
     print(f"output in {log}", flush=True)
     suite.build()
-    with running(arguments.server, work, suite.SETTINGS) as address:
+    has_servers = suite is kafka  # of its own
+    with nullcontext("") if has_servers else running(arguments.server, work, suite) as address:
         began = time.monotonic()
         outcomes = suite.outcomes(address, arguments.words, log, expected)
         seconds = time.monotonic() - began
@@ -51,12 +52,12 @@ def main() -> None:
 
 
 @contextmanager
-def running(server: str, work: Path, settings: Settings) -> Iterator[str]:
+def running(server: str, work: Path, suite: ModuleType) -> Iterator[str]:
     """Start a server if it is one of the two kinds; yield its address."""
     if server not in ("apache", "ours"):
         yield server
         return
-    with KafkaServer(server, work, settings if server == "ours" else {}) as started:
+    with KafkaServer(server, work, suite.SETTINGS if server == "ours" else {}) as started:
         yield started.address
 
 

@@ -34,11 +34,11 @@ def class_path(name: str) -> str:
     return f"{jars(name)}/*"
 
 
-def java_program(name: str) -> str:
-    """Return the class path of the programs beside a jar set, compiled against it."""
+def java_program(name: str, release: int = 11) -> str:
+    """Return the class path of the programs beside a jar set, compiled against it for a release of Java."""
     sources = sorted((FRAMEWORKS / name).rglob("*.java"))
     needed = class_path(name)
-    command = ["javac", "-nowarn", "--release", "11", "-encoding", "UTF-8", "-cp", needed]
+    command = ["javac", "-nowarn", "--release", str(release), "-encoding", "UTF-8", "-cp", needed]
     target = cache_folder() / "classes" / f"kafka-{name}-{digest([FRAMEWORKS / f'{name}.pom.xml', *sources])}"
     return f"{made(target, lambda aside: run([*command, '-d', str(aside), *map(str, sources)]))}:{needed}"
 
