@@ -49,8 +49,8 @@ class Tables:
         """Load the other tables. Raises `ConfigError`."""
         for table in (self.groups, self.offsets, self.filters, self.request_modes):
             table.load()
-        for table in (self.client_metrics, self.client_quotas):
-            table.load()
+        self.client_metrics.load()
+        self.client_quotas.load()
 
     def forget_deleted(self) -> None:
         """Drop offsets in deleted topics: a process may have ended before that was written."""
@@ -62,8 +62,8 @@ class Tables:
         """Write again the tables whose last write failed; also the filters, written only periodically."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):
             table.retry()
-        for table in (self.client_metrics, self.client_quotas):
-            table.retry()
+        self.client_metrics.retry()
+        self.client_quotas.retry()
         self.filters.persist()
 
     def persist(self) -> None:
@@ -75,8 +75,8 @@ class Tables:
         """Close the tables, once everything is written."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):
             table.close()
-        for table in (self.client_metrics, self.client_quotas):
-            table.close()
+        self.client_metrics.close()
+        self.client_quotas.close()
 
 
 def _offsets(environment: BrokerEnvironment) -> ConsumerOffsets:
