@@ -15,7 +15,6 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -26,13 +25,11 @@ from twisted.python.failure import Failure
 from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.engine.message import pack_host
-from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.call import Address, Reply
 from mqgateway.gateway.kafka.codec.fetch import Chunk, owned
-from mqgateway.gateway.kafka.dispatch import KafkaDispatcher, Session, UnservableRequest
+from mqgateway.gateway.kafka.connection_settings import KafkaConnectionSettings
+from mqgateway.gateway.kafka.dispatch import Session, UnservableRequest
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
-from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as RemotingSettings
-from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.transport import CHUNKS_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 
@@ -44,22 +41,6 @@ _WRITTEN_TOGETHER: Final = 128 * 1024
 fast while they are few."""
 _HEADER_MIN: Final = 10
 """Bytes of the smallest request: key, version, correlation id, and no client id."""
-
-
-@dataclass
-class KafkaConnectionSettings:
-    """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds.
-
-    `sessions` makes the sessions of connections; None if clients are not authenticated.
-    """
-
-    dispatcher: KafkaDispatcher
-    remoting: RemotingSettings
-    pending: PendingInput
-    request_limit: int
-    in_flight_limit: int
-    idle_seconds: float
-    sessions: Callable[[ClientConnection], Session] | None = None
 
 
 class _Slot:

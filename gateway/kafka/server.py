@@ -29,7 +29,8 @@ from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
     from mqgateway.gateway.kafka.api import Handlers
-    from mqgateway.gateway.kafka.connection import KafkaConnection, KafkaConnectionSettings
+    from mqgateway.gateway.kafka.connection import KafkaConnection
+    from mqgateway.gateway.kafka.connection_settings import KafkaConnectionSettings
     from mqgateway.gateway.kafka.service import KafkaService
     from mqgateway.gateway.kafka.throttling import Throttling
     from mqgateway.gateway.kafka.topics import Topics
@@ -151,7 +152,7 @@ class KafkaServer:
         log.warning("%s is disconnected: %s", peer, reason)
 
     def _make_terms(self) -> KafkaConnectionSettings:
-        from mqgateway.gateway.kafka.connection import KafkaConnectionSettings
+        from mqgateway.gateway.kafka.connection_settings import KafkaConnectionSettings
         from mqgateway.gateway.kafka.dispatch import KafkaDispatcher
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.sasl.authentication import Authentication, has_sasl
