@@ -126,7 +126,6 @@ HOT_MODULES = [
     "mqgateway/gateway/kafka/codec/produce.py",
     "mqgateway/gateway/kafka/codec/single_batch.py",
     "mqgateway/gateway/kafka/connection.py",
-    "mqgateway/gateway/kafka/connection_settings.py",
     "mqgateway/gateway/kafka/dispatch.py",
     "mqgateway/gateway/kafka/topics.py",
     "mqgateway/gateway/kafka/validation.py",

@@ -44,6 +44,7 @@ PROGRAMS = {
     "support.grpc.rust": ("support/grpc/rust_driver",),
     "kafka.support.builds": ("kafka/programs",),
     "kafka.support.transactional": ("kafka/transactional",),
+    "kafka.support.secured": ("kafka/secured",),
     "kafka.support.shares": ("kafka/sharing",),
     "kafka.support.frameworks": ("kafka/frameworks",),
 }

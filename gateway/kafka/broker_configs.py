@@ -27,7 +27,7 @@ from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_partitions import settings as share_partitions
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
-from mqgateway.gateway.kafka.transactions.settings import txn_settings
+from mqgateway.gateway.kafka.transaction_coordination import txn_settings
 
 SHORT: Final = "short"
 TYPES: Final = {BOOLEAN: 1, STRING: 2, INT: 3, SHORT: 4, LONG: 5, DOUBLE: 6, LIST: 7}

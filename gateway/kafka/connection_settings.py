@@ -1,4 +1,4 @@
-"""What the connections of Kafka clients share."""
+"""Settings and services that the connections of Kafka clients share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqgateway.gateway.remoting.connection_settings import ConnectionSettings as
 from mqgateway.gateway.remoting.pending_input import PendingInput
 
 
-@dataclass
+@dataclass(slots=True)
 class KafkaConnectionSettings:
     """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds.
 

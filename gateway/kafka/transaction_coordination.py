@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.gateway.broker.operations import (
     NotInTransaction,
@@ -28,7 +29,7 @@ from mqgateway.gateway.kafka.ids import new_producer_id
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, TxnRefused
-from mqgateway.gateway.kafka.transactions.settings import txn_settings
+from mqgateway.gateway.kafka.transactions.settings import TxnSettings
 from mqgateway.gateway.kafka.transactions.status import EPOCH_MAX, ProducerEpoch, TopicPartition, TxnState
 from mqgateway.gateway.kafka.verification import NotVerified
 
@@ -72,6 +73,16 @@ def _not_written(failure: Failure, partition: TopicPartition, producer: Producer
     if not is_gone and not isinstance(error, (NotInTransaction, OldEpoch, OldCoordinator)):
         failure.raiseException()
     log.info("the transaction of producer %s has no marker in %s: %s", producer, partition, error)
+
+
+def txn_settings(options: BrokerOptions) -> TxnSettings:
+    """Return the settings of a broker's coordinator."""
+    return TxnSettings(
+        timeout_max=options.kafka_transaction_max_timeout_millis,
+        timeout_interval=options.kafka_transaction_abort_timed_out_transaction_cleanup_interval_millis,
+        id_retention=options.kafka_transactional_id_expiration_millis,
+        expiry_interval=options.kafka_transaction_remove_expired_transaction_cleanup_interval_millis,
+    )
 
 
 class TransactionCoordination:

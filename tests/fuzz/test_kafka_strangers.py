@@ -22,7 +22,7 @@ from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersi
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from mqgateway.gateway.kafka.codec.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from mqgateway.gateway.kafka.codec.messages.sasl_handshake_request import SaslHandshakeRequest
-from mqgateway.gateway.kafka.codec.schema import Field, Message, covers
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Field, Message, covers
 from tests.gateway.kafka.api.test_metadata import ACCESS
 from tests.support.gateway.kafka.client import PASSWORD, KafkaClient, KafkaScene, kafka_scene
 
@@ -42,11 +42,19 @@ OPEN = {
     "PushTelemetry": "metrics of the client itself",
     "ListGroups": "has the groups that the user may see, which are none",
     "ListTransactions": "has the transactions that the user may see, which are none",
-    "ListPartitionReassignments": "there are none",
 }
 """APIs that answer a user without rights without a refusal, and why that is right."""
 VALUES: dict[str, Any] = {
     "acks": 1,
+    "host": "*",
+    "host_filter": "*",
+    "operation": 3,
+    "pattern_type_filter": 3,
+    "permission_type": 3,
+    "principal": "User:other",
+    "principal_filter": "User:other",
+    "resource_pattern_type": 3,
+    "resource_type_filter": 2,
     "configuration_keys": "retention.ms",
     "count": 9,
     "generation_id_or_member_epoch": -1,
@@ -71,10 +79,16 @@ VALUES: dict[str, Any] = {
 }
 """Values of fields by their names, where 0 and the name of everything are not what a client sends."""
 API_VALUES: dict[tuple[str, str], Any] = {
+    ("AlterClientQuotas", "entity_type"): "user",
+    ("AlterClientQuotas", "key"): "producer_byte_rate",
+    ("AlterClientQuotas", "value"): 1000.0,
+    ("DescribeClientQuotas", "entity_type"): "user",
     ("Produce", "transactional_id"): None,
     ("SaslHandshake", "mechanism"): "PLAIN",
     ("ApiVersions", "cluster_id"): None,
     ("ApiVersions", "node_id"): -1,
+    ("DeleteTopics", "topic_id"): NO_UUID,
+    ("Metadata", "topic_id"): NO_UUID,
     ("DescribeQuorum", "topic_name"): "__cluster_metadata",
     ("ListConfigResources", "resource_types"): 2,
     ("ListTransactions", "transactional_id_pattern"): None,

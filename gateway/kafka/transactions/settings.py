@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqgateway.engine.options import BrokerOptions
-
 MINUTE = 60_000
 DAY = 24 * 60 * MINUTE
 
@@ -28,13 +26,3 @@ class TxnSettings:
     id_bytes_max: int = 1024
     partitions_max: int = 10_000
     all_partitions_max: int = 1_000_000
-
-
-def txn_settings(options: BrokerOptions) -> TxnSettings:
-    """Return the settings of a broker's coordinator."""
-    return TxnSettings(
-        timeout_max=options.kafka_transaction_max_timeout_millis,
-        timeout_interval=options.kafka_transaction_abort_timed_out_transaction_cleanup_interval_millis,
-        id_retention=options.kafka_transactional_id_expiration_millis,
-        expiry_interval=options.kafka_transaction_remove_expired_transaction_cleanup_interval_millis,
-    )

@@ -2,23 +2,12 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from mqgateway.gateway.cli import logs
-
-
-@pytest.fixture(autouse=True)
-def _restore_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(logs, "route_twisted", lambda: None)
-    root = logging.getLogger()
-    before, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = before
-    root.setLevel(level)
 
 
 def test_json_lines_carry_the_events_fields(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,18 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.operations import NotInTransaction, OldEpoch, OperationError, Reason
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog
 from mqgateway.gateway.kafka.coordinator.transactional import PendingBatch
-from mqgateway.gateway.kafka.transaction_coordination import OFFSETS_PARTITION, TransactionCoordination
+from mqgateway.gateway.kafka.transaction_coordination import (
+    OFFSETS_PARTITION,
+    TransactionCoordination,
+    txn_settings,
+)
+from mqgateway.gateway.kafka.transactions.settings import TxnSettings
 from mqgateway.gateway.kafka.transactions.status import ProducerEpoch, TopicPartition, TxnState
 from mqgateway.gateway.kafka.verification import NotVerified
 from tests.support.gateway.kafka.broker import KafkaBroker
@@ -125,3 +131,18 @@ def test_pending_offsets_without_a_transaction_are_dropped_at_start() -> None:
     assert set(kafka.coordinator.transactional.producers()) == {known.producer_id, 7}
     TransactionCoordination(kafka.operations, kafka.topics, kafka.coordinator, log)
     assert kafka.coordinator.transactional.producers() == (known.producer_id,)
+
+
+def test_times_are_those_of_apache_kafka_by_default() -> None:
+    assert txn_settings(BrokerOptions()) == TxnSettings()
+
+
+def test_times_can_be_set() -> None:
+    options = BrokerOptions(
+        kafka_transaction_max_timeout_millis=1,
+        kafka_transaction_abort_timed_out_transaction_cleanup_interval_millis=2,
+        kafka_transactional_id_expiration_millis=3,
+        kafka_transaction_remove_expired_transaction_cleanup_interval_millis=4,
+    )
+    expected = TxnSettings(timeout_max=1, timeout_interval=2, id_retention=3, expiry_interval=4)
+    assert txn_settings(options) == expected

@@ -86,11 +86,11 @@ def test_transactions_of_producers_are_described() -> None:
         assert found == [(7, 0, 0, -1, 0), (8, 1, -1, 4, -1)]
 
 
-def test_user_without_rights_gets_an_id_and_sees_no_producers() -> None:
+def test_user_without_rights_gets_no_id_and_sees_no_producers() -> None:
     with kafka_scene(**ACCESS) as scene:
         client: Any = scene.client()
         answer = client.ask(InitProducerIdRequest(None, 1000))
-        assert (answer.error_code, answer.producer_epoch) == (ErrorCode.NONE, 0)
+        assert (answer.error_code, answer.producer_epoch) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)
         scene.server.create_topic("a")
         [topic] = client.ask(DescribeProducersRequest([TopicRequest("a", [0])])).topics
         assert topic.partitions[0].error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED

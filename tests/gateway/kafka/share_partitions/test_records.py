@@ -41,7 +41,7 @@ def test_values_survive_a_round_trip() -> None:
 def test_odd_batches_of_stored_state_are_left_out() -> None:
     odd = [OffsetRange(9, 5, RecordState.AVAILABLE, 1), OffsetRange(1, 2, RecordState.ACQUIRED, 1)]
     assert read_update(update_value(StoredState(1, 0, 0, odd))).batches == []
-    wrong = update_value(StoredState(1, 0, 0, BATCHES)).replace(b"\4\0\5", b"\3\0\5")
+    wrong = update_value(StoredState(1, 0, 0, BATCHES)).replace(b"\4\0\5", b"\5\0\5")
     with pytest.raises(CodecError):
         read_update(wrong)
 
