@@ -206,7 +206,9 @@ def test_both_servers_answer_requests_about_quotas_alike(servers: Servers, name:
         for change in changes(name)
         for version, only_check in ((1, True), (0, False))
     ]
-    asked += [("AlterClientQuotas", 1, {"entries": [entry({"user": name}, request_percentage=1.5)] * 2})]
+    asked += [
+        ("AlterClientQuotas", 1, {"entries": [entry({"user": f"{name}-twice"}, request_percentage=1.5)] * 2})
+    ]
     for components in filters(name):
         asked += [("DescribeClientQuotas", 1, {"components": components, "strict": True})]
         asked += [("DescribeClientQuotas", 0, {"components": components, "strict": False})]

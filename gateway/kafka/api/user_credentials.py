@@ -49,42 +49,46 @@ Alteration = ScramCredentialDeletion | ScramCredentialUpsertion
 Outcome = tuple[ErrorCode, str]
 
 
+NO_USERS: Final = ErrorCode.SECURITY_DISABLED, "There are no users: authenticationEnabled is false."
+
+
 class UserCredentials:
-    """Requests about the SCRAM credentials of users; there are none without access control."""
+    """Requests about the SCRAM credentials of users. Without access control there are no users."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
-        access = self._operations.access
-        if access is None or not self._operations.options.authentication_enabled:
-            return {}
         return {
-            DescribeUserScramCredentialsRequest.KEY: lambda call, request: self.describe(
-                access, call, request
-            ),
-            AlterUserScramCredentialsRequest.KEY: lambda call, request: self.alter(access, call, request),
+            DescribeUserScramCredentialsRequest.KEY: self.describe,
+            AlterUserScramCredentialsRequest.KEY: self.alter,
         }
 
+    @property
+    def _access(self) -> AccessAdministration | None:
+        return self._operations.access if self._operations.options.authentication_enabled else None
+
     def describe(
-        self, access: AccessAdministration, call: KafkaCall, request: DescribeUserScramCredentialsRequest
+        self, call: KafkaCall, request: DescribeUserScramCredentialsRequest
     ) -> Steps[DescribeUserScramCredentialsResponse]:
         """Answer DescribeUserScramCredentials; without names all users that have credentials."""
         refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
         if refusal is not None:
             return DescribeUserScramCredentialsResponse(0, *refusal)
-        names = Counter(user.name for user in request.users or ())
+        names, access = Counter(user.name for user in request.users or ()), self._access
         if names:
             results = yield from mapped(
-                lambda name: _result(name, names[name], access.user(name)), list(names)
+                lambda name: _result(name, names[name], None if access is None else access.user(name)),
+                list(names),
             )
         else:
-            results = yield from mapped(_described, [user for user in access.users() if user.scram])
+            users = () if access is None else access.users()
+            results = yield from mapped(_described, [user for user in users if user.scram])
         return DescribeUserScramCredentialsResponse(0, ErrorCode.NONE, None, results)
 
     def alter(
-        self, access: AccessAdministration, call: KafkaCall, request: AlterUserScramCredentialsRequest
+        self, call: KafkaCall, request: AlterUserScramCredentialsRequest
     ) -> Steps[AlterUserScramCredentialsResponse]:
         """Answer AlterUserScramCredentials: a request may change a user once."""
         by_name: dict[str, list[Alteration]] = {}
@@ -92,7 +96,10 @@ class UserCredentials:
         for alteration in alterations:
             by_name.setdefault(alteration.name, []).append(alteration)
         refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
-        caller = call.user or ""
+        caller, access = call.user or "", self._access
+        if access is None:
+            failed = [AlterUserScramCredentialsResult(name, *(refusal or NO_USERS)) for name in by_name]
+            return AlterUserScramCredentialsResponse(0, failed)
 
         def result(name: str) -> AlterUserScramCredentialsResult:
             code, text = refusal or _altered(access, caller, by_name[name])

@@ -15,7 +15,6 @@ from mqgateway.gateway.kafka.codec.messages.alter_user_scram_credentials_request
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersionsRequest
 from mqgateway.gateway.kafka.codec.messages.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
@@ -139,6 +138,16 @@ def test_users_without_rights_on_the_cluster_change_and_see_nothing() -> None:
         assert client.ask(DescribeUserScramCredentialsRequest()).error_code == refused
 
 
+def test_there_are_no_users_without_access_control() -> None:
+    """Kafka's commands describe credentials together with quotas."""
+    with kafka_scene() as scene:
+        client = scene.client()
+        assert described(client, "carol") == [("carol", ErrorCode.RESOURCE_NOT_FOUND, [])]
+        assert client.ask(DescribeUserScramCredentialsRequest()).results == ()
+        [(name, code, _)] = altered(client, upsertion("carol", "a"))
+        assert (name, code) == ("carol", ErrorCode.SECURITY_DISABLED)
+
+
 def test_only_super_users_change_super_users() -> None:
     with kafka_scene(**ACCESS) as scene:
         admin(scene)
@@ -149,9 +158,3 @@ def test_only_super_users_change_super_users() -> None:
         assert altered(client, upsertion("carol", "a")) == [("carol", 0, None)]
         refusal = altered(client, upsertion("root", "a"))
         assert refusal[0][:2] == ("root", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-
-
-def test_requests_are_announced_with_access_control_only() -> None:
-    with kafka_scene() as scene:
-        keys = {one.api_key for one in scene.client().ask(ApiVersionsRequest("tests", "1.0")).api_keys}
-        assert not keys & {50, 51}
