@@ -35,6 +35,14 @@ SECONDS_LEAST = (RECORDS * RECORD_SIZE - FREE) / MEGABYTE - 1.5
 """Seconds that so many records take at least; some bytes may be on their way when the last second begins."""
 
 
+LIMITS = re.compile(r"(?m)(?<= are ).*$")
+
+
+def sorted_limits(found: re.Match[str]) -> str:
+    """Return the limits of an entity in order: Kafka's is that of a hash table."""
+    return ", ".join(sorted(found[0].split(", ")))
+
+
 class Script:
     """Commands against one server; keeps what they print."""
 
@@ -47,7 +55,7 @@ class Script:
         """Run a command that ends with a status; returns what it printed, normalised."""
         output = self._commands.run(self._address, command, *arguments)
         assert output.exit == exit, output
-        said = normalised(output.out + "\n" + output.err)
+        said = LIMITS.sub(sorted_limits, normalised(output.out + "\n" + output.err))
         self.printed.append(f"{command}: {said}")
         return said
 
