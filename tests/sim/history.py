@@ -281,8 +281,8 @@ class History:
         self._until(self._is_read, "consumers do not come to the end")
         self.checks[f"whole within {HEAL_SECONDS} s"] += 1
 
-    def _until(self, holds: Callable[[], bool], problem: str) -> None:
-        for _ in range(HEAL_SECONDS * 2):
+    def _until(self, holds: Callable[[], bool], problem: str, seconds: int = HEAL_SECONDS) -> None:
+        for _ in range(seconds * 2):
             self.run(0.5)
             if holds():
                 return

@@ -31,6 +31,8 @@ from tests.sim.world import Process
 INPUTS = (Partition("input", 0), Partition("input", 1))
 OUTPUTS = (Partition("output", 0), Partition("output", 1))
 COMPACTED = Partition("compacted", 0)
+END_SECONDS = 120
+"""Time in which producers end, which may wait for the timeouts of requests and of transactions."""
 TOPIC_SECONDS = 15
 """Time in which all members of a set learn of a topic."""
 READ_BYTES = 1 << 24
@@ -166,7 +168,9 @@ class KafkaHistory(History):
         self._until(self._is_whole, "the set does not heal")
         for client in self.kafka_writers:
             client.is_over = True
-        self._until(lambda: all(one.has_ended for one in self.kafka_writers), "producers do not end")
+        self._until(
+            lambda: all(one.has_ended for one in self.kafka_writers), "producers do not end", END_SECONDS
+        )
         self._until(self._is_read, "consumers do not come to the end")
         self._until(self._is_whole, "the set does not stay whole")
 

@@ -48,7 +48,7 @@ export function Cluster({ address }) {
     <h2>${t("Statistics")}</h2>
     <details><summary>${t("All runtime statistics of the broker")}</summary>
       <${Table} caption=${t("Statistics")} rows=${Object.entries(told.runtime)} keyOf=${(row) => row[0]} columns=${[
-        { title: t("Name"), value: (row) => row[0] },
-        { title: t("Value"), value: (row) => row[1] },
+        { title: t("Name"), value: (row) => html`<span class="whole">${row[0]}</span>` },
+        { title: t("Value"), value: (row) => html`<span class="whole">${row[1]}</span>` },
       ]} /></details>`;
 }

@@ -18,10 +18,11 @@ export const messageColumns = () => [
 const millis = (text) => (text ? new Date(text).getTime() : "");
 const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "order", "budget"];
 
-// The heading of what a search found; each new search brings it into view.
-function Results({ search }) {
+// The heading of what a search found; each new search brings it into view, and so do its first rows.
+function Results({ search, hasRows = false }) {
   const heading = useRef(null);
   useEffect(() => heading.current.focus(), [search.at]);
+  useEffect(() => heading.current.scrollIntoView(), [search.at, hasRows]);
   return html`<h2 ref=${heading} tabindex="-1">${t("Results")}</h2>`;
 }
 
@@ -41,7 +42,7 @@ function Found({ params }) {
   useEffect(() => {
     look({ rows: [], scanned: 0, left: 0, cursor: "" });
   }, [path]);
-  return html`<${Results} search=${params} />
+  return html`<${Results} search=${params} hasRows=${state.rows.length > 0} />
     <${Trouble} error=${state.error} />
     <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
       <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
