@@ -34,6 +34,7 @@ def send(peer: Peer, topic: str, what: str) -> tuple[set[str], set[str]]:
     return set(bodies), {result.queue.broker_name for result in results}
 
 
+@pytest.mark.long
 @pytest.mark.overlap
 def test_clients_use_both_brokers_and_continue_while_they_are_restarted(peers: Peers, tmp_path: Path) -> None:
     """A topic is made on both; a rolling restart loses no message and ends no client."""

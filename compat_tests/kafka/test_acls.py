@@ -130,6 +130,7 @@ def test_invalid_bindings_are_refused(guarded: KafkaServer, name: str) -> None:
         described(admin, ANY, None, 0, None, None, ANY, ANY)
 
 
+@pytest.mark.long
 def test_commands_show_and_change_lists(
     request: pytest.FixtureRequest, acl_commands: AclCommands, guarded: KafkaServer, name: str, tmp_path: Path
 ) -> None:
