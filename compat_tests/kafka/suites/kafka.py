@@ -24,7 +24,8 @@ NAME = "kafka"
 CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
 CLASSES = (
-    f"{CONSUMER}.ConsumerIntegrationTest",
+    f"{CLIENTS}.admin.AdminFenceProducersTest",
+    f"{CLIENTS}.admin.ClientTelemetryTest",
     f"{CONSUMER}.ConsumerTopicCreationTest",
     f"{CONSUMER}.PlaintextConsumerAssignTest",
     f"{CONSUMER}.PlaintextConsumerCallbackTest",
@@ -34,16 +35,9 @@ CLASSES = (
     f"{CONSUMER}.PlaintextConsumerPollTest",
     f"{CONSUMER}.PlaintextConsumerSubscriptionTest",
     f"{CONSUMER}.PlaintextConsumerTest",
-    f"{CLIENTS}.admin.AdminFenceProducersTest",
-    f"{CLIENTS}.admin.ClientTelemetryTest",
-    f"{CLIENTS}.admin.DynamicGroupConfigIntegrationTest",
-    f"{CLIENTS}.admin.ListOffsetsIntegrationTest",
     f"{CLIENTS}.producer.ProducerCompressionTest",
     f"{CLIENTS}.producer.ProducerFailureHandlingTest",
-    f"{CLIENTS}.producer.ProducerIdExpirationTest",
     f"{CLIENTS}.producer.ProducerIntegrationTest",
-    f"{CLIENTS}.producer.ProducerSendWhileDeletionTest",
-    f"{CLIENTS}.TransactionsExpirationTest",
 )
 
 
