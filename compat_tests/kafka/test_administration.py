@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from compat_tests.kafka.support.commands import Commands, check_printed, normalised
+from compat_tests.kafka.support.commands import Commands, check_printed
+from compat_tests.kafka.support.scripts import Script
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection, create_topic
 
@@ -17,29 +18,6 @@ if TYPE_CHECKING:
 
 TOPIC, BROKER, LOGGER, METRICS = 2, 4, 8, 16
 SET, DELETE, APPEND, SUBTRACT = range(4)
-
-
-class Script:
-    """Commands against one server; keeps what they print."""
-
-    def __init__(self, commands: Commands, server: KafkaServer) -> None:
-        self._commands = commands
-        self._address = server.address
-        self.printed: list[str] = []
-
-    def run(self, command: str, *arguments: str, exit: int = 0) -> str:
-        """Run a command that ends with a status; returns what it printed, normalised."""
-        output = self._commands.run(self._address, command, *arguments)
-        assert output.exit == exit, output
-        said = normalised(output.out + "\n" + output.err)
-        self.printed.append(f"{command}: {said}")
-        return said
-
-    def run_unrecorded(self, command: str, *arguments: str) -> str:
-        """Run a command whose output is the server's own."""
-        said = self.run(command, *arguments)
-        self.printed.pop()
-        return said
 
 
 @pytest.fixture

@@ -11,24 +11,8 @@ from typing import Any
 import pytest
 
 from compat_tests.kafka.support.commands import Commands, check_printed, normalised
+from compat_tests.kafka.support.scripts import Script
 from compat_tests.kafka.support.servers import KafkaServer
-
-
-class Script:
-    """Commands against one server; keeps what they print."""
-
-    def __init__(self, commands: Commands, server: KafkaServer) -> None:
-        self._commands = commands
-        self._address = server.address
-        self.printed: list[str] = []
-
-    def run(self, command: str, *arguments: str, text: str = "", exit: int = 0) -> str:
-        """Run a command that ends with a status; returns what it printed, normalised."""
-        output = self._commands.run(self._address, command, *arguments, text=text)
-        assert output.exit == exit, output
-        said = normalised(output.out + "\n" + output.err)
-        self.printed.append(f"{command}: {said}")
-        return said
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from compat_tests.kafka.support.commands import Commands, check_printed, normalised
+from compat_tests.kafka.support.scripts import Script
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import (
     BY_NAME,
@@ -38,26 +39,9 @@ SECONDS_LEAST = (RECORDS * RECORD_SIZE - FREE) / MEGABYTE - 1.5
 LIMITS = re.compile(r"(?m)(?<= are ).*$")
 
 
-def sorted_limits(found: re.Match[str]) -> str:
-    """Return the limits of an entity in order: Kafka's is that of a hash table."""
-    return ", ".join(sorted(found[0].split(", ")))
-
-
-class Script:
-    """Commands against one server; keeps what they print."""
-
-    def __init__(self, commands: Commands, server: KafkaServer) -> None:
-        self._commands = commands
-        self._address = server.address
-        self.printed: list[str] = []
-
-    def run(self, command: str, *arguments: str, exit: int = 0) -> str:
-        """Run a command that ends with a status; returns what it printed, normalised."""
-        output = self._commands.run(self._address, command, *arguments)
-        assert output.exit == exit, output
-        said = LIMITS.sub(sorted_limits, normalised(output.out + "\n" + output.err))
-        self.printed.append(f"{command}: {said}")
-        return said
+def with_sorted_limits(text: str) -> str:
+    """Return normalised output with the limits of an entity in order: Kafka's is that of a hash table."""
+    return LIMITS.sub(lambda found: ", ".join(sorted(found[0].split(", "))), normalised(text))
 
 
 @pytest.fixture
@@ -65,7 +49,7 @@ def script(
     request: pytest.FixtureRequest, commands: Commands, server: KafkaServer, name: str
 ) -> Iterator[Script]:
     """Commands against the server; what they print must be what they print on Apache's."""
-    script = Script(commands, server)
+    script = Script(commands, server, with_sorted_limits)
     yield script
     writes = server.kind == "apache" and request.config.getoption("--record-apache")
     if script.printed:
