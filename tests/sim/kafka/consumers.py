@@ -113,7 +113,7 @@ class Consumer(KafkaClient):
             return False
         for partition in truncated:
             at = self.positions[partition]
-            self.seen.report(f"client {self} is told that {partition} was truncated before {at}")
+            self.seen.report(f"{partition} was truncated before {at}, in an answer to client {self}")
         return not truncated
 
     def _seek(self, partition: Partition) -> None:
