@@ -25,7 +25,9 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 PARENT, GROUP, CLIENT = "LiteRooms", "LiteReaders", "client-1"
-INVISIBLE = 4_000
+INVISIBLE = 60_000
+PATIENCE = 60.0
+"""Seconds to wait for messages."""
 
 
 class Proxy:
@@ -61,10 +63,16 @@ class Proxy:
         self.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
 
     def pop(self, most: int = 32, wait: int = 0, **more: Any) -> tuple[dict[str, str], list[Any]]:
-        """Pop messages; record the answer without its times."""
+        """Pop messages, repeatedly until there are some if `wait` is not 0; record the last answer."""
         fields = {"clientId": CLIENT, "consumerGroup": GROUP, "topic": PARENT, "maxMsgNum": most}
-        fields |= {"invisibleTime": INVISIBLE, "pollTime": wait, "bornTime": int(time.time() * 1000)}
-        answer = self.ask(RequestCode.POP_LITE_MESSAGE, fields | more)
+        fields |= {"invisibleTime": INVISIBLE, "pollTime": wait}
+        before, deadline = len(self.outcomes), time.monotonic() + (PATIENCE if wait else 0)
+        while True:
+            born = {"bornTime": int(time.time() * 1000)}
+            answer = self.ask(RequestCode.POP_LITE_MESSAGE, fields | born | more)
+            if answer.body or time.monotonic() >= deadline:
+                break
+            del self.outcomes[before:]
         found, at = [], 0
         while at < len(answer.body):
             found.append(decode(answer.body, at))

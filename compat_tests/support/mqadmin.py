@@ -13,7 +13,8 @@ from compat_tests.support.processes import Process, wait_until
 from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.AdminShell"
-COMMAND_SECONDS = 60
+COMMAND_SECONDS = 240
+"""Of one command: the first also waits for the start of the JVM."""
 ATTEMPTS = 3
 """Runs of a command whose tool does not wait for a server as long as a busy machine needs."""
 TIMEOUTS = ("RemotingTimeoutException", "RemotingTooMuchRequestException", "TIMEOUT_CLEAN_QUEUE")
@@ -89,7 +90,7 @@ PATTERNS = (
     (r"\b[0-9A-F]{32,58}\b", "ID"),
     (r"\b\d{1,3}(\.\d{1,3}){3}(:\d+|@\d+#\d+)?", "ADDRESS"),
     (r"ADDRESS@[\w.-]+", "CLIENT"),
-    (r"(?<=commitLogDiskRatio_)\S+", "PATH"),
+    (r"(?<=commitLogDiskRatio_)\S+\s+[\d.]+", "PATH"),
     (r"(?<=TPS: )[\d.]+", "RATE"),
     (r"(?<=Timestamp=)\d+", "MILLIS"),
     (r"(?<=storeSize=)\d+", "SIZE"),
