@@ -32,7 +32,7 @@ INPUTS = (Partition("input", 0), Partition("input", 1))
 OUTPUTS = (Partition("output", 0), Partition("output", 1))
 COMPACTED = Partition("compacted", 0)
 END_SECONDS = 120
-"""Time in which producers end, which may wait for the timeouts of requests and of transactions."""
+"""Time in which producers end. One that was fenced may pause for 60 s before."""
 TOPIC_SECONDS = 15
 """Time in which all members of a set learn of a topic."""
 READ_BYTES = 1 << 24
