@@ -17,9 +17,10 @@ from compat_tests.support.overlap import Overlap, kind_of
 from compat_tests.support.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
 from compat_tests.support.runtime import choose
 from compat_tests.support.selection import Selection, is_core
+from compat_tests.support.transcripts import Transcripts
 from compat_tests.support.workers import Workers
 
-TEST_SECONDS = 300
+TEST_SECONDS = 600
 PEERS = pytest.StashKey[Peers]()
 OFFICIAL = pytest.StashKey[Results]()
 SELECTION = pytest.StashKey[Selection]()
@@ -134,7 +135,11 @@ def peers(request: pytest.FixtureRequest, work: Path) -> Iterator[Peers]:
     """The servers and client JVMs of the run."""
     runtime = choose(request.config.getoption("--runtime"), work)
     request.config.stash[WORKERS].report(f"\nofficial clients run in: {runtime.title}; logs in {work}")
-    peers = request.config.stash[PEERS] = Peers(runtime, work)
+    option = request.config.getoption
+    transcripts = Transcripts(
+        is_apache_asked=option("--apache") == "all", is_recording=option("--record-apache")
+    )
+    peers = request.config.stash[PEERS] = Peers(runtime, work, transcripts)
     try:
         yield peers
     finally:

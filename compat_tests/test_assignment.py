@@ -103,7 +103,7 @@ def queues_of(producer: Any, topic: str) -> Sequence[Any]:
 @pytest.mark.both_servers
 def test_assignments_are_equal(peers: Peers) -> None:
     """Both strategies, both models, members and strangers, pulled and popped with every number of sharers."""
-    apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
+    apache, ours = peers.transcripts.both(__name__, "assignments", lambda kind: transcript(peers, kind))
     assert ours == apache
     shares = [one for one in ours if isinstance(one, list) and len(one) < QUEUES]
     assert len(shares) > len(MEMBERS)

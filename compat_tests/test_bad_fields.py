@@ -352,6 +352,15 @@ Answers = dict[Spoiled, Answer | None]
 
 
 def answers(peers: Peers, kind: str) -> Answers:
+    """Return the answers of a server."""
+    rows = peers.transcripts.of(__name__, "answers", kind, lambda kind: list(asked(peers, kind).items()))
+    return {
+        Spoiled(RequestCode(code), field, value): None if answer is None else Answer(*answer)
+        for (code, field, value), answer in rows
+    }
+
+
+def asked(peers: Peers, kind: str) -> Answers:
     """Return the answers of a server of its own."""
     found: Answers = {}
     with peers.fresh(kind) as server:

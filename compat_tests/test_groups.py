@@ -12,7 +12,7 @@ import pytest
 from compat_tests.support.artifacts import CLIENT_VERSIONS
 from compat_tests.support.driver import PATIENCE_SECONDS, PushConsumer, message
 from compat_tests.support.mqadmin import Mqadmin, normalised
-from compat_tests.support.peers import KINDS, Peer, Peers
+from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import Server
@@ -150,7 +150,7 @@ def test_cold_data_commands_print_the_same(peers: Peers) -> None:
             "\n".join(sorted(normalised(one.out + one.err).replace(",", "").splitlines())) for one in outputs
         ]
 
-    apache, ours = map(transcript, KINDS)
+    apache, ours = peers.transcripts.both(__name__, "cold data", transcript)
     assert ours == apache
     assert '"ColdReaders"' in ours[1] and '"ColdReaders"' not in ours[3]
     assert "success" in ours[4]
@@ -163,8 +163,9 @@ def test_retry_policies_are_kept(peers: Peers) -> None:
         {"type": "EXPONENTIAL", "exponentialRetryPolicy": {"initial": 10000, "max": 600000, "multiplier": 3}},
         {"type": "CUSTOMIZED", "customizedRetryPolicy": {"next": [1000, 5000, 9000]}},
     )
-    answers: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    for kind in KINDS:
+
+    def transcript(kind: str) -> list[Any]:
+        answers = []
         with RawConnection(peers.server(kind).broker_address) as connection:
             for policy in policies:
                 config = {"groupName": "PolicyReaders", "groupRetryPolicy": policy, "retryMaxTimes": 5}
@@ -174,6 +175,9 @@ def test_retry_policies_are_kept(peers: Peers) -> None:
                 code = RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG
                 shown = connection.ask(code, {"group": "PolicyReaders"})
                 assert shown is not None
-                answers[kind].append(json.loads(shown.body))
-    assert answers["ours"] == answers["apache"]
-    assert [one["groupRetryPolicy"] for one in answers["ours"]] == list(policies)
+                answers.append(json.loads(shown.body))
+        return answers
+
+    apache, ours = peers.transcripts.both(__name__, "retry policies", transcript)
+    assert ours == apache
+    assert [one["groupRetryPolicy"] for one in ours] == list(policies)

@@ -132,20 +132,24 @@ def binary_headers() -> dict[str, bytes]:
     return headers | {"bytes behind the fields": header() + b"more", "a short header": header()[:13]}
 
 
-def different(peers: Peers, headers: dict[str, bytes], form: int) -> dict[str, tuple[Outcome, Outcome]]:
+def different(peers: Peers, title: str, headers: dict[str, bytes], form: int) -> dict[str, tuple[Any, Any]]:
     """Headers that Apache's server answers, and ours otherwise."""
-    addresses = [peers.server(kind).namesrv_address for kind in ("apache", "ours")]
-    found = {name: [outcome(one, header, form) for one in addresses] for name, header in headers.items()}
-    assert found["good"][0] == (ResponseCode.SUCCESS, 7, 1)
-    return {name: (theirs, ours) for name, (theirs, ours) in found.items() if theirs and theirs != ours}
+
+    def outcomes(kind: str) -> dict[str, Outcome]:
+        address = peers.server(kind).namesrv_address
+        return {name: outcome(address, header, form) for name, header in headers.items()}
+
+    apaches, ours = peers.transcripts.both(__name__, title, outcomes)
+    assert apaches["good"] == [ResponseCode.SUCCESS, 7, 1]
+    return {name: (one, ours[name]) for name, one in apaches.items() if one and one != ours[name]}
 
 
 def test_json_headers_of_any_form_are_answered_as_apaches_server_answers_them(peers: Peers) -> None:
-    assert not different(peers, json_headers(), JSON)
+    assert not different(peers, "JSON headers", json_headers(), JSON)
 
 
 def test_binary_headers_of_any_form_are_answered_as_apaches_server_answers_them(peers: Peers) -> None:
-    assert not different(peers, binary_headers(), ROCKETMQ)
+    assert not different(peers, "binary headers", binary_headers(), ROCKETMQ)
 
 
 def element(
@@ -200,5 +204,7 @@ def stored(address: str) -> dict[str, int]:
 def test_batches_are_split_by_their_lengths(peers: Peers) -> None:
     """Apache's broker looks at no size: an Erlang client writes wrong ones."""
     expected = {name: count for name, (_, count) in BATCHES.items()}
-    for kind in ("apache", "ours"):
-        assert stored(peers.server(kind).broker_address) == expected, kind
+    found = peers.transcripts.both(
+        __name__, "batches", lambda kind: stored(peers.server(kind).broker_address)
+    )
+    assert found == (expected, expected)

@@ -25,7 +25,8 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 
 LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 PARENT, GROUP, CLIENT = "LiteRooms", "LiteReaders", "client-1"
-INVISIBLE = 60_000
+INVISIBLE = 10_000
+"""Of messages that are not acknowledged, and are popped a second time."""
 PATIENCE = 60.0
 """Seconds to wait for messages."""
 
@@ -225,8 +226,8 @@ def seen_by_operators(proxy: Proxy, admin: Mqadmin, namesrv: str, broker: str) -
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
     """Return the transcript of a server."""
-    server = peers.tuned(kind, LIGHT)
     with ExitStack() as stack:
+        server = stack.enter_context(peers.fresh(kind, LIGHT))
         proxy = Proxy(stack.enter_context(RawConnection(server.broker_address)))
         admin = Mqadmin(peers.runtime)
         stack.callback(admin.close)
@@ -243,5 +244,5 @@ def transcript(peers: Peers, kind: str) -> list[Any]:
 @pytest.mark.both_servers
 def test_lite_topics_and_light_queues_are_the_same(peers: Peers) -> None:
     """The transcripts of both servers are equal."""
-    apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
+    apache, ours = peers.transcripts.both(__name__, "lite topics", lambda kind: transcript(peers, kind))
     assert ours == apache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from difflib import unified_diff
 from threading import Lock
@@ -202,9 +201,12 @@ def test_commands_do_their_work(kind: str, peers: Peers) -> None:
 @pytest.mark.both_servers
 def test_commands_print_the_same_on_both(peers: Peers) -> None:
     """The output of mqadmin is equal on both servers."""
-    with ThreadPoolExecutor(len(KINDS)) as threads:
-        made = threads.map(lambda kind: transcript(kind, peers), KINDS)
-        apache, ours = ({step.name: comparable(step, one[step.name]) for step in STEPS} for one in made)
+
+    def lines(kind: str) -> dict[str, list[str]]:
+        made = transcript(kind, peers)
+        return {step.name: comparable(step, made[step.name]) for step in STEPS}
+
+    apache, ours = peers.transcripts.both(__name__, "commands", lines)
     differing = [name for name in apache if apache[name] != ours[name]]
     if differing:
         _made.clear()  # a second run of this test makes new transcripts

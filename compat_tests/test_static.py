@@ -292,5 +292,5 @@ def _transcript(peers: Peers, kind: str) -> list[Any]:
 @pytest.mark.timeout(600)
 def test_queues_that_move_are_the_same(peers: Peers) -> None:
     """The transcripts of both kinds are equal."""
-    apache, ours = (transcript(peers, kind) for kind in ("apache", "ours"))
+    apache, ours = peers.transcripts.both(__name__, "queues that move", lambda kind: transcript(peers, kind))
     assert ours == apache

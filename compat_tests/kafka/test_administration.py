@@ -12,6 +12,7 @@ from compat_tests.kafka.support.commands import Commands, check_printed
 from compat_tests.kafka.support.scripts import Script
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection, create_topic
+from compat_tests.support.peers import Peers
 
 if TYPE_CHECKING:
     from compat_tests.kafka.conftest import Servers
@@ -208,6 +209,8 @@ def settings(topic: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
     yield "AlterConfigs", 2, {"resources": replaced, "validate_only": False}
 
 
+COMPARED = "administrators-of-both"
+"""The topic of the requests to both servers."""
 MAY_DIFFER = ("error_message", "documentation", "throttle_time_ms")
 
 
@@ -221,16 +224,17 @@ def comparable(answer: Any) -> Any:
 
 
 @pytest.mark.both_servers
-def test_both_servers_answer_administrators_alike(servers: Servers, name: str) -> None:
-    addresses = [servers.get(kind).address for kind in ("apache", "ours")]
-    for address in addresses:
-        create_topic(address, name)
-    differing = []
-    for api, version, fields in requests(name):
-        answers = []
-        for address in addresses:
+def test_both_servers_answer_administrators_alike(servers: Servers, peers: Peers) -> None:
+    asked = list(requests(COMPARED))
+
+    def answers(kind: str) -> list[Any]:
+        address = servers.get(kind).address
+        create_topic(address, COMPARED)
+        given = []
+        for api, version, fields in asked:
             with Connection(address) as connection:
-                answers.append(comparable(connection.ask(api, version, **fields)))
-        if answers[0] != answers[1]:
-            differing.append((api, version, fields, *answers))
-    assert not differing
+                given.append(comparable(connection.ask(api, version, **fields)))
+        return given
+
+    apaches, ours = peers.transcripts.both(__name__, "administrators", answers)
+    assert [one for one in zip(asked, apaches, ours, strict=True) if one[1] != one[2]] == []

@@ -11,6 +11,7 @@ import pytest
 from compat_tests.kafka.support.odd_requests import CLOSED, SILENT, Odd, contents, frames, outcome, versions
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection, create_topic
+from compat_tests.support.peers import Peers
 
 if TYPE_CHECKING:
     from compat_tests.kafka.conftest import Servers
@@ -49,14 +50,14 @@ def comparable(answer: Any) -> Any:
 
 @pytest.mark.both_servers
 @pytest.mark.parametrize("group", GROUPS)
-def test_both_servers_answer_alike(servers: Servers, name: str, group: str) -> None:
+def test_both_servers_answer_alike(servers: Servers, peers: Peers, group: str) -> None:
     requests: Callable[[str], Iterator[Odd]] = GROUPS[group]
-    addresses = [servers.get(kind).address for kind in ("apache", "ours")]
-    for address in addresses:
-        create_topic(address, name)
-    differing = {}
-    for odd in requests(name):
-        apaches, ours = (comparable(outcome(address, odd)) for address in addresses)
-        if apaches != ours:
-            differing[odd.title] = (apaches, ours)
-    assert not differing
+    topic = f"odd-{group}"
+
+    def answers(kind: str) -> dict[str, Any]:
+        address = servers.get(kind).address
+        create_topic(address, topic)
+        return {odd.title: comparable(outcome(address, odd)) for odd in requests(topic)}
+
+    apaches, ours = peers.transcripts.both(__name__, group, answers)
+    assert {title: (one, ours[title]) for title, one in apaches.items() if one != ours[title]} == {}

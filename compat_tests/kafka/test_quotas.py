@@ -21,6 +21,7 @@ from compat_tests.kafka.support.wire import (
     create_topic,
     framed,
 )
+from compat_tests.support.peers import Peers
 from mqgateway.gateway.kafka.codec.headers import RequestHeader, write_request_header
 from mqgateway.gateway.kafka.codec.plans import encode
 
@@ -192,7 +193,8 @@ def comparable(value: Any) -> Any:
 
 
 @pytest.mark.both_servers
-def test_both_servers_answer_requests_about_quotas_alike(servers: Servers, name: str) -> None:
+def test_both_servers_answer_requests_about_quotas_alike(servers: Servers, peers: Peers) -> None:
+    name = "quotas-of-both"
     asked: list[tuple[str, int, dict[str, Any]]] = [
         ("AlterClientQuotas", version, {"entries": [change], "validate_only": only_check})
         for change in changes(name)
@@ -204,13 +206,16 @@ def test_both_servers_answer_requests_about_quotas_alike(servers: Servers, name:
     for components in filters(name):
         asked += [("DescribeClientQuotas", 1, {"components": components, "strict": True})]
         asked += [("DescribeClientQuotas", 0, {"components": components, "strict": False})]
-    answers = []
-    for kind in ("apache", "ours"):
+
+    def answers(kind: str) -> list[Any]:
         with Connection(servers.get(kind).address) as connection:
-            answers.append([comparable(connection.ask(*one[:2], **one[2])) for one in asked])
+            given = [comparable(connection.ask(*one[:2], **one[2])) for one in asked]
             removed = entry({"ip": "192.0.2.8"}, connection_creation_rate=None)
             connection.ask("AlterClientQuotas", 1, entries=[removed])
-    assert [one for one in zip(asked, *answers, strict=True) if one[1] != one[2]] == []
+        return given
+
+    apaches, ours = peers.transcripts.both(__name__, "requests about quotas", answers)
+    assert [one for one in zip(asked, apaches, ours, strict=True) if one[1] != one[2]] == []
 
 
 class NamedConnection(Connection):

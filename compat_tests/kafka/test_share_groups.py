@@ -184,7 +184,7 @@ def test_aborted_records_come_unless_only_committed_ones_are_read(
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_restart_of_the_broker_keeps_acknowledgements(
     kind: str, work: Path, program: ShareProgram, name: str
 ) -> None:

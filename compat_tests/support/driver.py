@@ -19,7 +19,7 @@ from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
 
 MAIN = "compat.Driver"
-ANSWER_SECONDS = 60
+ANSWER_SECONDS = 120
 
 PATIENCE_SECONDS = 75
 """Longest time until a consumer receives the stored messages.

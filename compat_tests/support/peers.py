@@ -29,6 +29,7 @@ from compat_tests.support.driver import (
 from compat_tests.support.processes import wait_until
 from compat_tests.support.runtime import Runtime
 from compat_tests.support.servers import MixedCluster, Server, Settings
+from compat_tests.support.transcripts import Transcripts
 
 
 class Variant(NamedTuple):
@@ -168,9 +169,10 @@ class Peer:
 class Peers:
     """All servers and client programs of a run, started at the first request, ended by ``close``."""
 
-    def __init__(self, runtime: Runtime, work: Path) -> None:
+    def __init__(self, runtime: Runtime, work: Path, transcripts: Transcripts | None = None) -> None:
         self.runtime = runtime
         self.work = work
+        self.transcripts = transcripts or Transcripts()
         self._lock = threading.RLock()
         self._servers: dict[tuple[str, str], Server] = {}
         self._drivers: dict[str, Driver] = {}

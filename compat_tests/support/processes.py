@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 PORTS = (15_000, 32_000)
+SLOWEST = 5.0
 _GIVEN: set[int] = set()
 """Ports that `free_ports` returned: a server may take seconds until it listens on its port."""
 _GIVING = threading.Lock()
@@ -71,11 +73,21 @@ def start_logged(
         )
 
 
+def slowness() -> float:
+    """Return how many times longer work takes than on idle cores, at most `SLOWEST`; by the load average."""
+    return min(SLOWEST, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+
+
 def wait_until(met: Callable[[], object], timeout: float, what: str, interval: float = 0.1) -> None:
-    """Wait until a condition holds; ``what`` names it in the failure."""
-    end = time.monotonic() + timeout
+    """Wait until a condition holds; ``what`` names it in the failure.
+
+    `timeout` is in seconds of idle cores: on a busy machine they pass more slowly.
+    """
+    left, before = timeout, time.monotonic()
     while not met():
-        if time.monotonic() > end:
+        now = time.monotonic()
+        left, before = left - (now - before) / slowness(), now
+        if left < 0:
             raise TimeoutError(f"not within {timeout} s: {what}")
         time.sleep(interval)
 
