@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.common.MQVersion;
@@ -26,6 +27,8 @@ public final class Driver {
     interface Op {
         Object run(JSONObject request) throws Exception;
     }
+
+    private static final int API_MILLIS = 15_000;
 
     private final Map<String, Op> ops = new LinkedHashMap<>();
     private final PrintStream answers;
@@ -72,6 +75,12 @@ public final class Driver {
         synchronized (answers) {
             answers.println(line);
         }
+    }
+
+    /** Names a client, and lets it wait for routes longer than its own 3 seconds, as the machine may be busy. */
+    static void configure(ClientConfig client, String name) {
+        client.setInstanceName(name);
+        client.setMqClientApiTimeout(API_MILLIS);
     }
 
     static Map<String, Object> describe(Throwable failure) {

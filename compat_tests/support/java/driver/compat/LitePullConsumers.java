@@ -37,7 +37,7 @@ final class LitePullConsumers {
     private Object start(JSONObject request) throws Exception {
         DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        consumer.setInstanceName(request.getString("name"));
+        Driver.configure(consumer, request.getString("name"));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setAutoCommit(request.getBooleanValue("autoCommit"));
         JSONObject subscriptions = request.getJSONObject("subscriptions");

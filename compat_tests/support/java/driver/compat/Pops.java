@@ -39,7 +39,7 @@ final class Pops {
 
     private Object start(JSONObject request) throws Exception {
         ClientConfig config = new ClientConfig();
-        config.setInstanceName(request.getString("name"));
+        Driver.configure(config, request.getString("name"));
         Class<?> requests = Class.forName("org.apache.rocketmq.client.impl.ClientRemotingProcessor");
         Object listener = requests.getConstructors()[0].newInstance(new Object[] {null});
         for (Constructor<?> constructor : Class.forName(API).getConstructors()) {

@@ -53,7 +53,7 @@ final class Producers {
         DefaultMQProducer producer =
             new DefaultMQProducer(request.getString("group"), request.getBooleanValue("trace"), null);
         producer.setNamesrvAddr(request.getString("namesrv"));
-        producer.setInstanceName(request.getString("name"));
+        Driver.configure(producer, request.getString("name"));
         producer.setSendMsgTimeout(SEND_MILLIS);
         if (request.containsKey("retries")) {
             producer.setRetryTimesWhenSendFailed(request.getIntValue("retries"));

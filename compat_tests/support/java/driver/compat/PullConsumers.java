@@ -37,7 +37,7 @@ final class PullConsumers {
     private Object start(JSONObject request) throws Exception {
         DefaultMQPullConsumer consumer = new DefaultMQPullConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        consumer.setInstanceName(request.getString("name"));
+        Driver.configure(consumer, request.getString("name"));
         consumer.start();
         consumers.put(request.getString("name"), consumer);
         return consumer.buildMQClientId();

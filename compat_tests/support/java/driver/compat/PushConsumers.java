@@ -31,7 +31,7 @@ final class PushConsumers {
         String name = request.getString("name");
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        consumer.setInstanceName(name);
+        Driver.configure(consumer, name);
         consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(request.getString("from")));
         consumer.setAwaitTerminationMillisWhenShutdown(SETTLE_MILLIS);
         consumer.setConsumeThreadMin(4);

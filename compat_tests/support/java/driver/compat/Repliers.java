@@ -31,7 +31,7 @@ final class Repliers {
     private Object start(JSONObject request) throws Exception {
         DefaultMQProducer producer = new DefaultMQProducer(request.getString("group"));
         producer.setNamesrvAddr(request.getString("namesrv"));
-        producer.setInstanceName(request.getString("name"));
+        Driver.configure(producer, request.getString("name"));
         producer.setRetryTimesWhenSendFailed(0);
         producer.start();
         producers.put(request.getString("name"), producer);
@@ -61,7 +61,7 @@ final class Repliers {
         DefaultMQProducer producer = producers.get(request.getString("name"));
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(request.getString("group"));
         consumer.setNamesrvAddr(request.getString("namesrv"));
-        consumer.setInstanceName(request.getString("name"));
+        Driver.configure(consumer, request.getString("name"));
         consumer.subscribe(request.getString("topic"), "*");
         Inbox inbox = new Inbox(0);
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {

@@ -89,7 +89,7 @@ final class Transactions {
     private Object start(JSONObject request) throws Exception {
         TransactionMQProducer producer = new TransactionMQProducer(request.getString("group"));
         producer.setNamesrvAddr(request.getString("namesrv"));
-        producer.setInstanceName(request.getString("name"));
+        Driver.configure(producer, request.getString("name"));
         Decider decider = new Decider(producer);
         producer.setTransactionListener(decider);
         producer.start();
