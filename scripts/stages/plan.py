@@ -12,6 +12,8 @@ PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
 WORKERS = ("-n", "4")
 """Processes for scenarios with official clients, which wait most of the time, so more than processors."""
+DURATIONS = ("--durations", "20")
+"""The slowest scenarios are listed: a stage that took longer than usual shows where."""
 ONCE = ("--reruns", "0")
 """No second run of a failed scenario."""
 QUICK = ("--hypothesis-profile", "quick", PATIENCE)
@@ -111,7 +113,12 @@ SECOND = Plan(
         Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage(
-            "compatibility", "compat", "not core and not long", ("compat_tests",), WORKERS, (PEERS, SERVERS)
+            "compatibility",
+            "compat",
+            "not core and not long",
+            ("compat_tests",),
+            (*WORKERS, *DURATIONS),
+            (PEERS, SERVERS),
         ),
         Stage("site", "docs", is_beside=True),
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
