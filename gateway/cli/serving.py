@@ -80,13 +80,13 @@ def reread(service: Any, given: Mapping[str, Any], brokers: list[NumberedBroker]
     """Apply the name server's file, and restart the brokers one by one. Errors in a file change nothing."""
     cluster: ServedBrokers = service
     try:
-        read_all(given, brokers)
+        settings = read_all(given, brokers)
         if cluster.namesrv is not None:
             cluster.namesrv.namesrv.configuration.reread(from_file(given.get("namesrv_config")))
     except EngineError as error:
         log.error("no broker is restarted: %s", error)
     else:
-        cluster.roll()
+        cluster.roll(settings[0].broker.rolling_restart_pause_millis / 1000)
 
 
 def _checked(
