@@ -92,13 +92,15 @@ def reread(service: Any, given: Mapping[str, Any], brokers: list[NumberedBroker]
 def _checked(
     namesrv: NamesrvSettings, broker: BrokerSettings, count: int, given: Mapping[str, Any]
 ) -> list[NumberedBroker]:
-    """Return the brokers if all of them can start. Errors end the process."""
+    """Return the brokers if all of them can start; added ones have tables then. Errors end the process."""
+    from mqgateway.gateway.cli.added_brokers import copy_tables
     from mqgateway.gateway.cli.preconditions import check_starts
 
     try:
         brokers = numbered(broker, count)
         settings = read_all(given, brokers)
         check_starts(namesrv, {one.name: each for one, each in zip(brokers, settings, strict=True)})
-    except EngineError as error:
+        copy_tables(settings, RealDisk(), SystemClock())
+    except (EngineError, OSError) as error:
         fail(str(error).splitlines(), given["output"])
     return brokers
