@@ -68,3 +68,28 @@ def test_clients_use_both_brokers_and_continue_while_they_are_restarted(peers: P
             time.sleep(0.5)
         wait_until(lambda: send(peer, topic, "probe")[1] == NAMES, RECEIVE_SECONDS, "both are used again")
         wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come")
+
+
+@pytest.mark.overlap
+@pytest.mark.timeout(600)
+def test_added_broker_takes_its_share_of_topics_that_exist(peers: Peers, tmp_path: Path) -> None:
+    """A start with three instead of two brokers loses no message, and clients use the third."""
+    namesrv, port = free_ports(), free_ports((*PORTS, 18, 20, 21))
+    two = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
+    three = our_brokers(tmp_path / "serve", namesrv, port, 3, {})
+    with ExitStack() as stack:
+        stack.callback(two.stop)
+        two.start()
+        peer = Peer(f"{HOST}:{namesrv}", peers.driver(CURRENT), CURRENT)
+        stack.callback(peer.close)
+        topic = peer.topic("grown", 2, brokers=2)
+        consumer = stack.enter_context(peer.push(peer.name("readers"), {topic: "*"}))
+        sent = send(peer, topic, "before")[0]
+        two.stop()
+        stack.callback(three.stop)
+        three.start()
+        wait_until(lambda: peer.knows(topic, 6), RECEIVE_SECONDS, "the route has three brokers")
+        more, brokers = send(peer, topic, "after")
+        assert brokers == {*NAMES, "broker-a-2"}
+        sent |= more
+        wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come")
