@@ -99,6 +99,7 @@ class IdentityOptions(Options):
         "refresh routes every 30 s; a client that has not seen a broker come back has no other to turn to.",
         unit="ms",
         ours=True,
+        effect=Effect.RESTART,
     )
 
 

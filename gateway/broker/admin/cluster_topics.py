@@ -24,7 +24,8 @@ async def repeat_update(broker: Broker, config: TopicConfig) -> dict[str, str]:
     known = broker.tables.topics.get(config.topic_name)
     if config.topic_name in broker.tables.mappings or (known is not None and known.keeps_kafka_batches):
         return {}
-    directory, options, reasons = broker.cluster.broker_directory, broker.options, {}
+    directory, options = broker.cluster.broker_directory, broker.options
+    reasons: dict[str, str] = {}
     for group in await directory.groups():
         name = group.broker_name
         is_other = name != options.broker_name and group.cluster == options.broker_cluster_name
