@@ -15,7 +15,7 @@ from mqgateway.engine.options import Option, Setting
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import broker as settings
-from mqgateway.gateway.broker.admin import cluster_topics, groups, progress, topics
+from mqgateway.gateway.broker.admin import groups, progress, topics
 from mqgateway.gateway.broker.admin.health import Health, broker_health
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
@@ -76,7 +76,7 @@ class BrokerAdministration:
         The outcome has the reasons of those that refused it, by name.
         """
         self._gate.enter(permit, Use.ADMINISTER)
-        return Deferred.fromCoroutine(cluster_topics.repeat_update(self._broker, config))
+        return topics.repeat_update(self._broker, config)
 
     def delete_topic(self, permit: Permit, name: str) -> None:
         """Delete a topic with its messages and offsets. Raises `OperationError`."""

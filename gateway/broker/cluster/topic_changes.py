@@ -1,4 +1,4 @@
-"""Topics at all brokers of a cluster: a change at this broker is repeated at the masters of the other groups.
+"""Changes of topics at a whole cluster: one at this broker is repeated at the masters of the other groups.
 
 RocketMQ: `mqadmin updateTopic -c`, which sends the same request to each master.
 """
@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.message import DEFAULT_TOPIC
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import CreateTopicRequestHeader
 from mqgateway.gateway.remoting.call import RequestError
 
 
-async def repeat_update(broker: Broker, config: TopicConfig) -> dict[str, str]:
-    """Repeat `update_topic` at the other brokers; return the reasons of those that refused it, by name.
+async def repeat_change(
+    directory: BrokerDirectory, options: BrokerOptions, config: TopicConfig
+) -> dict[str, str]:
+    """Create or change a topic at the other brokers; keys of its attributes are changes, `+name` or `-name`.
 
-    Not repeated are topics of Kafka, which one broker serves, and static topics, whose mappings are changed
-    by a request of their own.
+    Return the reasons of the brokers that refused it, by name.
     """
-    known = broker.tables.topics.get(config.topic_name)
-    if config.topic_name in broker.tables.mappings or (known is not None and known.keeps_kafka_batches):
-        return {}
-    directory, options = broker.cluster.broker_directory, broker.options
     reasons: dict[str, str] = {}
     for group in await directory.groups():
         name = group.broker_name

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.static_topics.mappings import Mappings, TopicQueueMappingDetail
-from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
-from mqgateway.engine.tables.topics import TopicConfig, TopicTable
-from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.broker.admin.cluster_topics import repeat_update
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
+from mqgateway.gateway.broker.cluster.topic_changes import repeat_change
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -36,18 +31,11 @@ class World:
     """Broker `a` of the cluster `c`; `sent` has the requests to others."""
 
     def __init__(self) -> None:
-        options = BrokerOptions(broker_name="a", broker_cluster_name="c", namesrv_addr="n:1")
-        clock, disk = ManualClock(), CrashDisk()
+        self.options = BrokerOptions(broker_name="a", broker_cluster_name="c", namesrv_addr="n:1")
         self.answer: Deferred[RemotingCommand] = succeed(RemotingCommand.response(0))
         self.sent: list[tuple[str, int, dict[str, str]]] = []
-        self.topics = TopicTable(options, disk, "/topics.json", clock)
-        self.mappings = Mappings(options, disk, "/topicQueueMapping.json", clock)
-        directory = BrokerDirectory(options, clock, self._ask, NameServers(options, self._ask))
-        self.broker = SimpleNamespace(
-            options=options,
-            tables=SimpleNamespace(topics=self.topics, mappings=self.mappings),
-            cluster=SimpleNamespace(broker_directory=directory),
-        )
+        name_servers = NameServers(self.options, self._ask)
+        self.directory = BrokerDirectory(self.options, ManualClock(), self._ask, name_servers)
 
     def _ask(self, address: str, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
         if command.code == RequestCode.GET_BROKER_CLUSTER_INFO:
@@ -58,7 +46,7 @@ class World:
     def repeat(self, config: TopicConfig) -> dict[str, str]:
         """Repeat a change; return the reasons of refusals."""
         found: list[Any] = []
-        Deferred.fromCoroutine(repeat_update(cast(Broker, self.broker), config)).addBoth(found.append)
+        Deferred.fromCoroutine(repeat_change(self.directory, self.options, config)).addBoth(found.append)
         (reasons,) = found
         return cast(dict[str, str], reasons)
 
@@ -80,11 +68,3 @@ def test_refusals_and_missing_answers_are_named() -> None:
     assert world.repeat(TopicConfig("T")) == {"b": "no"}
     world.answer = fail(PeerGone("it is away"))
     assert world.repeat(TopicConfig("T")) == {"b": "broker b does not answer: it is away"}
-
-
-def test_topics_with_fixed_brokers_are_not_repeated() -> None:
-    world = World()
-    world.topics.put(TopicConfig("Kafka", attributes={MESSAGE_FORMAT: KAFKA_FORMAT}), TopicConfig("Static"))
-    world.mappings.put(TopicQueueMappingDetail("Static", "a", 8, 1))
-    assert world.repeat(TopicConfig("Kafka")) == world.repeat(TopicConfig("Static")) == {}
-    assert world.sent == []
