@@ -130,11 +130,10 @@ def test_invalid_bindings_are_refused(guarded: KafkaServer, name: str) -> None:
         described(admin, ANY, None, 0, None, None, ANY, ANY)
 
 
-@pytest.mark.long
 def test_commands_show_and_change_lists(
-    request: pytest.FixtureRequest, acl_commands: AclCommands, guarded: KafkaServer, name: str, tmp_path: Path
+    request: pytest.FixtureRequest, acl_commands: AclCommands, guarded: KafkaServer, name: str, work: Path
 ) -> None:
-    config = client_file(tmp_path, ADMIN)
+    config = client_file(work, ADMIN)
     printed = []
 
     def run(*arguments: str, user_file: str = config) -> None:
@@ -143,9 +142,9 @@ def test_commands_show_and_change_lists(
         # The order of bindings is not defined.
         printed.append(f"{' '.join(arguments)}: {output.exit}\n" + "\n".join(sorted(lines)))
 
-    alice, topic = f"User:{name}", f"{name}.topic"
+    alice, topic, group = f"User:{name}", f"{name}.topic", f"{name}.group"
     run("--add", "--allow-principal", alice, "--producer", "--topic", topic)
-    run("--add", "--allow-principal", alice, "--consumer", "--topic", topic, "--group", "*")
+    run("--add", "--allow-principal", alice, "--consumer", "--topic", topic, "--group", group)
     prefixed = ("--topic", name, "--resource-pattern-type", "prefixed")
     run("--add", "--deny-principal", alice, "--deny-host", "10.0.0.1", "--operation", "Write", *prefixed)
     run("--list", "--principal", alice)
@@ -153,7 +152,7 @@ def test_commands_show_and_change_lists(
     run("--remove", "--force", "--allow-principal", alice, "--operation", "Write", "--topic", topic)
     run("--list", "--topic", topic)
     run("--remove", "--force", "--topic", topic, "--resource-pattern-type", "match")
-    run("--remove", "--force", "--group", "*")
+    run("--remove", "--force", "--group", group)
     run("--list", "--principal", alice)
     run("--add", "--allow-principal", name, "--operation", "Read", "--topic", topic)
     writes = guarded.kind == "apache" and request.config.getoption("--record-apache")

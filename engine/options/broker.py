@@ -93,6 +93,14 @@ class IdentityOptions(Options):
         unit="ms",
         ours=True,
     )
+    rolling_restart_pause_millis: int = option(
+        40_000,
+        "Time that all brokers of `serve --brokers` have been up before the next one is restarted. Clients "
+        "refresh routes every 30 s; a client that has not seen a broker come back has no other to turn to.",
+        unit="ms",
+        ours=True,
+        effect=Effect.RESTART,
+    )
 
 
 class RegistrationOptions(Options):

@@ -165,8 +165,11 @@ class ServedBrokers(Service):
         self.fleet.stop().addBoth(stopped)
         return drained
 
-    def roll(self) -> None:
-        """Restart the brokers one after the other, in the background, unless that is in progress."""
+    def roll(self, pause: float) -> None:
+        """Restart the brokers one after the other, in the background, unless that is in progress.
+
+        All brokers have been up for `pause` seconds before the next one is stopped.
+        """
         if self._rolling is not None or self.is_ending:
             log.warning("the brokers are being restarted or stopped already")
             return
@@ -179,7 +182,7 @@ class ServedBrokers(Service):
                 log.info("all brokers have been restarted")
 
         log.info("the brokers are restarted one after the other")
-        self._rolling = Deferred.fromCoroutine(self.fleet.restart_each())
+        self._rolling = Deferred.fromCoroutine(self.fleet.restart_each(pause, self._schedule.pause))
         self._rolling.addBoth(ended)
 
     @property

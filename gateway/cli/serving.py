@@ -80,25 +80,27 @@ def reread(service: Any, given: Mapping[str, Any], brokers: list[NumberedBroker]
     """Apply the name server's file, and restart the brokers one by one. Errors in a file change nothing."""
     cluster: ServedBrokers = service
     try:
-        read_all(given, brokers)
+        settings = read_all(given, brokers)
         if cluster.namesrv is not None:
             cluster.namesrv.namesrv.configuration.reread(from_file(given.get("namesrv_config")))
     except EngineError as error:
         log.error("no broker is restarted: %s", error)
     else:
-        cluster.roll()
+        cluster.roll(settings[0].broker.rolling_restart_pause_millis / 1000)
 
 
 def _checked(
     namesrv: NamesrvSettings, broker: BrokerSettings, count: int, given: Mapping[str, Any]
 ) -> list[NumberedBroker]:
-    """Return the brokers if all of them can start. Errors end the process."""
+    """Return the brokers if all of them can start; added ones have tables then. Errors end the process."""
+    from mqgateway.gateway.cli.added_brokers import copy_tables
     from mqgateway.gateway.cli.preconditions import check_starts
 
     try:
         brokers = numbered(broker, count)
         settings = read_all(given, brokers)
         check_starts(namesrv, {one.name: each for one, each in zip(brokers, settings, strict=True)})
-    except EngineError as error:
+        copy_tables(settings, RealDisk(), SystemClock())
+    except (EngineError, OSError) as error:
         fail(str(error).splitlines(), given["output"])
     return brokers

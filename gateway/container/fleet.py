@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 FirstMessage = Callable[[BrokerPlan], Message]
 """Function that returns the first message to a broker's process: its settings."""
 
+Pause = Callable[[float], Deferred[None]]
+"""Function whose Deferred fires after some seconds."""
+
 
 class Fleet:
     """The processes of brokers under one parent.
@@ -88,12 +91,15 @@ class Fleet:
         self._when_due_changes()
         return restarted
 
-    async def restart_each(self) -> None:
-        """Restart all brokers one after the other; the next one once the last serves clients.
+    async def restart_each(self, seconds: float, pause: Pause) -> None:
+        """Restart all brokers one after the other; the next one once all have been up for `seconds`.
 
-        Raises `BrokerRejected` if one does not; the brokers after it are not restarted then.
+        `pause` waits. Raises `BrokerRejected` if a broker is not up; the brokers after it are not restarted
+        then.
         """
         for charge in self.supervision:
+            while wait := self.supervision.until_settled(seconds):
+                await pause(wait)
             await self.restart(charge.plan.identity)
 
     def stop(self) -> Deferred[Any]:

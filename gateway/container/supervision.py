@@ -160,6 +160,17 @@ class Supervision:
         self._stop(charge, ChildState.RESTARTING)
         return True
 
+    def until_settled(self, seconds: float) -> float:
+        """Return the seconds until all brokers have been up for `seconds`; 0 if they have.
+
+        Raises `BrokerRejected` if one is not up.
+        """
+        for charge in self:
+            if charge.state is not ChildState.UP:
+                raise BrokerRejected(f"{charge.plan.identity.canonical_name} is not up")
+        latest = max((charge.since for charge in self), default=0.0)
+        return max(0.0, latest + seconds - self._clock.monotonic())
+
     def _stop(self, charge: Charge, state: ChildState) -> None:
         now = self._clock.monotonic()
         charge.state, charge.since = state, now

@@ -74,7 +74,11 @@ def signed_in(address: str, user: str) -> Connection:
 
 
 def client_file(folder: Path, user: str) -> str:
-    """Return the path of a file with the settings of a client of Java."""
+    """Return the path of a file with the settings of a client of Java.
+
+    Args:
+        folder: A folder that clients see: in Docker they see the folder of the run only.
+    """
     settings: Mapping[str, str] = {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",

@@ -6,7 +6,7 @@ RocketMQ: `AdminBrokerProcessor`.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.names import SYSTEM_TOPICS
 from mqgateway.engine.pop import retry_topic
@@ -15,6 +15,7 @@ from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import AttributeRefused
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cluster.topic_changes import repeat_change
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import MessageQueue, QueueTimeSpan, TopicOffset, TopicStatsTable
 
@@ -34,6 +35,19 @@ def update_topic(broker: Broker, config: TopicConfig) -> Deferred[None]:
     """
     run(_update(broker, [config]))
     return broker.cluster.registration.heard()
+
+
+def repeat_update(broker: Broker, config: TopicConfig) -> Deferred[dict[str, str]]:
+    """Repeat `update_topic` at the other brokers of the cluster.
+
+    Return a Deferred of the reasons of those that refused it, by name. Not repeated are topics of Kafka,
+    which one broker serves, and static topics, whose mappings are changed by a request of their own.
+    """
+    known = broker.tables.topics.get(config.topic_name)
+    if config.topic_name in broker.tables.mappings or (known is not None and known.keeps_kafka_batches):
+        return succeed({})
+    directory = broker.cluster.broker_directory
+    return Deferred.fromCoroutine(repeat_change(directory, broker.options, config))
 
 
 def update_topics(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[Deferred[None]]:

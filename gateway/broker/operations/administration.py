@@ -70,6 +70,14 @@ class BrokerAdministration:
         self._gate.enter(permit, Use.ADMINISTER)
         return topics.update_topic(self._broker, config)
 
+    def repeat_topic(self, permit: Permit, config: TopicConfig) -> Deferred[dict[str, str]]:
+        """Repeat `put_topic` at the other brokers of the cluster.
+
+        The outcome has the reasons of those that refused it, by name.
+        """
+        self._gate.enter(permit, Use.ADMINISTER)
+        return topics.repeat_update(self._broker, config)
+
     def delete_topic(self, permit: Permit, name: str) -> None:
         """Delete a topic with its messages and offsets. Raises `OperationError`."""
         self._gate.enter(permit, Use.ADMINISTER)

@@ -163,14 +163,14 @@ def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
 
 
 async def create_topic(console: Console, call: WebCall) -> dict[str, Any]:
-    """Create a topic; refused where there is one of this name."""
+    """Create a topic at all brokers of the cluster; refused where there is one of this name."""
     if call.body["topic"] in console.operations.topics:
         raise ApiError(409, f"there is a topic {call.body['topic']} already")
     return await _put_topic(console, call, call.body["topic"], None)
 
 
 async def change_topic(console: Console, call: WebCall) -> dict[str, Any]:
-    """Change a topic: what is not given stays."""
+    """Change a topic at all brokers of the cluster: what is not given stays."""
     name = call.path["topic"]
     return await _put_topic(console, call, name, console.operations.topics.known(name))
 
@@ -193,6 +193,9 @@ async def _put_topic(console: Console, call: WebCall, name: str, known: TopicCon
     call.before = None if known is None else known.to_json()
     await settled(console.operations.administration.put_topic(permit, config))
     call.after = console.operations.topics.known(name).to_json()
+    if refusals := await settled(console.operations.administration.repeat_topic(permit, config)):
+        elsewhere = "; ".join(f"{broker}: {reason}" for broker, reason in sorted(refusals.items()))
+        raise ApiError(502, f"the topic is saved at this broker, but not at {elsewhere}; save it again later")
     return {"topic": name}
 
 

@@ -186,15 +186,15 @@ def test_rolling_restart_runs_once_and_reports_its_end(
     caplog.set_level(logging.INFO)
     world = World(tmp_path)
     world.up()
-    world.service.roll()
-    world.service.roll()
+    world.service.roll(0)
+    world.service.roll(0)
     assert "are being restarted or stopped already" in caplog.text
     for number in (0, 1):
         world.launch.children[number].end("exit code 0")
         world.loop.settle()
         say_up(world.launch.children[-1], number)
     assert "all brokers have been restarted" in caplog.text
-    world.service.roll()
+    world.service.roll(0)
     world.launch.children[2].end("exit code 0")
     world.loop.settle()
     world.launch.children[-1].end("exit code 1")

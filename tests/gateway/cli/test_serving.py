@@ -31,6 +31,7 @@ SMALL = (
     "maxHashSlotNum=100",
     "maxIndexNum=400",
     "flushDiskType=ASYNC_FLUSH",
+    "rollingRestartPauseMillis=0",
 )
 
 
@@ -59,14 +60,14 @@ class Cluster:
     """A parent that notes what it is asked to do."""
 
     def __init__(self) -> None:
-        self.rolls = 0
+        self.rolls: list[float] = []
         self.read: list[Any] = []
         self.namesrv = SimpleNamespace(
             namesrv=SimpleNamespace(configuration=SimpleNamespace(reread=self.read.append))
         )
 
-    def roll(self) -> None:
-        self.rolls += 1
+    def roll(self, pause: float) -> None:
+        self.rolls.append(pause)
 
 
 def test_files_are_read_again_before_a_rolling_restart(
@@ -78,10 +79,10 @@ def test_files_are_read_again_before_a_rolling_restart(
     brokers = numbered(read_numbered(flags, [])[0], 2)
     cluster = Cluster()
     reread(cluster, flags, brokers)
-    assert (cluster.rolls, cluster.read) == (1, [[]])
+    assert (cluster.rolls, cluster.read) == ([40.0], [[]])
     file.write_text("brokerName=n\nfileReservedTime=many\n")
     reread(cluster, flags, brokers)
-    assert cluster.rolls == 1
+    assert len(cluster.rolls) == 1
     assert "no broker is restarted: n-0: " in caplog.text
 
 

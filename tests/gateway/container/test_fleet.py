@@ -25,6 +25,7 @@ class World:
         self.clock = ManualClock()
         self.launch = FakeLaunch()
         self.messages: list[tuple[str, Message]] = []
+        self.pauses: list[tuple[float, Deferred[None]]] = []
         self.fleet = Fleet(
             SupervisionOptions(),
             clock=self.clock,
@@ -42,8 +43,19 @@ class World:
         """The child that was started last."""
         return self.launch.children[-1]
 
-    def roll(self) -> list[Any]:
-        return results(Deferred.fromCoroutine(self.fleet.restart_each()))
+    def roll(self, seconds: float = 0) -> list[Any]:
+        return results(Deferred.fromCoroutine(self.fleet.restart_each(seconds, self._pause)))
+
+    def _pause(self, seconds: float) -> Deferred[None]:
+        self.pauses.append((seconds, Deferred()))
+        return self.pauses[-1][1]
+
+    def end_pause(self) -> float:
+        """End the pause that is in progress; return its length in seconds."""
+        seconds, pause = self.pauses.pop()
+        self.clock.advance(round(seconds * 1000))
+        pause.callback(None)
+        return seconds
 
     def names(self) -> list[str]:
         """Return the names of the brokers in the order in which their processes were started."""
@@ -77,6 +89,28 @@ def test_brokers_are_restarted_one_after_the_other(world: World) -> None:
         world.newest.say({"up": f"{name}:1"})
     assert rolled == [None]
     assert {charge.state for charge in world.fleet.supervision} == {ChildState.UP}
+
+
+def test_next_broker_is_restarted_when_all_have_been_up_for_a_while(world: World) -> None:
+    world.clock.advance(10_000)
+    rolled = world.roll(40)
+    assert world.end_pause() == 30, "the last start of a broker counts"
+    world.launch.children[0].end("exit code 0")
+    world.fleet.tick()
+    assert not world.pauses
+    world.newest.say({"up": "a:1"})
+    assert [child.stops for child in world.launch.children] == [1, 0, 0, 0]
+    assert world.end_pause() == 40
+    assert [child.stops for child in world.launch.children] == [1, 1, 0, 0]
+    assert rolled == []
+
+
+def test_broker_that_ends_during_the_pause_ends_the_rolling_restart(world: World) -> None:
+    rolled = world.roll(40)
+    world.launch.children[2].end("killed by SIGKILL")
+    world.end_pause()
+    assert str(rolled[0]) == "c_c_0 is not up"
+    assert [child.stops for child in world.launch.children] == [0, 0, 0]
 
 
 def test_broker_that_does_not_come_up_again_ends_the_rolling_restart(world: World) -> None:

@@ -3,7 +3,9 @@
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.steps import run
+from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import topics
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -28,6 +30,24 @@ def test_topic_update_waits_for_name_servers(memory: AdminBroker) -> None:
     assert found.mapping is None
     known.callback(None)
     assert done.called
+
+
+def test_topics_with_fixed_brokers_are_not_repeated(
+    memory: AdminBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repeated: list[str] = []
+
+    async def repeat(_directory: object, _options: object, config: TopicConfig) -> dict[str, str]:
+        repeated.append(config.topic_name)
+        return {}
+
+    monkeypatch.setattr(topics, "repeat_change", repeat)
+    tables = memory.broker.tables
+    tables.topics.put(TopicConfig("Kafka", attributes={MESSAGE_FORMAT: KAFKA_FORMAT}), TopicConfig("Static"))
+    tables.mappings.put(TopicQueueMappingDetail("Static", "a", 8, 1))
+    for name in ("Kafka", "Static", "Plain"):
+        assert topics.repeat_update(memory.broker, TopicConfig(name)).result == {}
+    assert repeated == ["Plain"]
 
 
 def test_list_of_topics_is_created_whole_or_not_at_all(memory: AdminBroker) -> None:

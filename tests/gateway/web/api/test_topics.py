@@ -1,5 +1,7 @@
 import pytest
+from twisted.internet.defer import succeed
 
+from mqgateway.gateway.broker.operations.administration import BrokerAdministration
 from tests.support.gateway.console import ConsoleBrowser, console
 
 
@@ -75,6 +77,17 @@ def test_made_changed_and_deleted(browser: ConsoleBrowser) -> None:
 )
 def test_invalid_topic_is_refused(browser: ConsoleBrowser, given: dict[str, object], code: int) -> None:
     assert browser.refused("POST", "/topics", given)[0] == code
+
+
+def test_brokers_that_refuse_a_topic_are_named(
+    browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BrokerAdministration, "repeat_topic", lambda *_: succeed({"n-1": "it is away"}))
+    assert browser.refused("POST", "/topics", {"topic": "New"}) == (
+        502,
+        "the topic is saved at this broker, but not at n-1: it is away; save it again later",
+    )
+    assert browser.get("/topics/New")["perm"] == 6
 
 
 def test_system_topics_stay(browser: ConsoleBrowser) -> None:
