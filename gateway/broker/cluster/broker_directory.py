@@ -66,6 +66,10 @@ class BrokerDirectory:
         command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         return self.name_servers.read(command, _groups).addErrback(_no_groups)
 
+    def expire(self) -> None:
+        """Look the addresses up again before the next request: a master may have moved."""
+        self._looked_up = None
+
     def __len__(self) -> int:
         return len(self._addresses)
 
