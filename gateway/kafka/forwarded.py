@@ -59,6 +59,5 @@ class ForeignChanges:
 
 def after(outcomes: Sequence[Deferred[None]], answer: Message) -> Answer:
     """Return the answer, but not before all outcomes have come."""
-    if all(each.called for each in outcomes):
-        return answer
-    return cast("Deferred[Message]", DeferredList(outcomes).addCallback(lambda _: answer))
+    done = DeferredList(outcomes)  # one that waits for another Deferred counts as called itself
+    return answer if done.called else cast("Deferred[Message]", done.addCallback(lambda _: answer))

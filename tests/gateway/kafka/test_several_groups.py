@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
@@ -126,9 +125,7 @@ def test_refusal_names_the_leader_of_the_topics_group(cluster: KafkaCluster) -> 
     answer = cluster.client("a").ask(produce_request(topic, data), HINTED_PRODUCE)
     [[partition]] = [each.partition_responses for each in answer.responses]
     assert partition.current_leader.leader_id == 1001
-    assert [(one.node_id, one.host, one.port) for one in answer.node_endpoints] == [
-        (1001, "broker-b", 9192)
-    ]
+    assert [(one.node_id, one.host, one.port) for one in answer.node_endpoints] == [(1001, "broker-b", 9192)]
     request = fetch_request("", 0, topic_id=found.topic_id)
     answer = cluster.client("a").ask(request, HINTED_FETCH)
     [[read]] = [each.partitions for each in answer.responses]
@@ -139,7 +136,9 @@ def test_first_group_coordinates(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     for at in cluster.names:
         for kind in (0, 1):
-            [found] = cluster.client(at).ask(FindCoordinatorRequest(kind, coordinator_keys=["g"])).coordinators
+            [found] = (
+                cluster.client(at).ask(FindCoordinatorRequest(kind, coordinator_keys=["g"])).coordinators
+            )
             assert (found.error_code, found.node_id) == (0, 1)
     assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
     assert commit(cluster, "a", topic, 3) == 0
@@ -219,13 +218,13 @@ def test_topic_of_another_group_is_changed_and_deleted(cluster: KafkaCluster) ->
 def test_change_that_the_other_group_does_not_answer_is_reported(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     cluster.stop("b")
-    [grown] = cluster.client("a").ask(CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, None)])).results
+    [grown] = (
+        cluster.client("a").ask(CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, None)])).results
+    )
     assert grown.error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
 def test_settings_of_groups_are_changed_at_the_controller_only(cluster: KafkaCluster) -> None:
-    request = AlterConfigsRequest([])
-    assert cluster.client("b").ask(request).responses == []
     config = AlterableConfig("consumer.session.timeout.ms", 0, "50000")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "g", [config])])
     [refused] = cluster.client("b").ask(request).responses

@@ -46,6 +46,7 @@ class KafkaCluster:
         self.world = Group()
         self._settings = settings
         self._members: dict[str, Member] = {}
+        self._servers: dict[str, Any] = {}
         for name in names if started is None else started:
             self.start(name)
         self.wait(3)
@@ -72,6 +73,7 @@ class KafkaCluster:
 
     def stop(self, name: str) -> None:
         """Stop the master of a group."""
+        self._servers.pop(name).stop()
         self._members[name].stop()
 
     def listen(self, name: str) -> None:
@@ -87,7 +89,7 @@ class KafkaCluster:
             advertised=f"broker-{name}",
             meter=FrontEndMeter(has_latency=False),
         )
-        KAFKA.start(environment)
+        self._servers[name] = KAFKA.start(environment)
 
     def _offset(self, name: str) -> int:
         return self.names.index(name) * APART
@@ -125,7 +127,7 @@ class KafkaCluster:
         name = self.name_in(group, word)
         request = CreateTopicsRequest([CreatableTopic(name, partitions, -1)])
         [result] = self.client(at or self.names[0]).ask(request).topics
-        assert (result.error_code, result.error_message) == (0, None)
+        assert result.error_code == 0
         self.wait(2)
         return name
 
