@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine import json_members, lenient_json
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.ha.group_nodes import parse_view
+from mqgateway.engine.ha.group_nodes import NO_VIEW, parse_view
 from mqgateway.engine.ha.peer_groups import PeerGroups, group_names
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
@@ -42,10 +42,16 @@ Serve = Callable[[Fields], "Fields | Deferred[Fields]"]
 
 
 class PeerExchange:
-    """The other groups of one broker's cluster. Raises `ConfigError` if the setting lacks its own group."""
+    """The other groups of one broker's cluster. Raises `ConfigError` for settings that do not allow them.
+
+    Accounts of RocketMQ 4 do not: all of them may send request 906.
+    """
 
     def __init__(self, broker: Broker) -> None:
         options = broker.options
+        if options.acl_enable:
+            text = "kafkaClusterGroups needs users and policies of RocketMQ 5, and aclEnable is set"
+            raise ConfigError(text)
         self._broker = broker
         self._directory = broker.cluster.broker_directory
         self.groups = PeerGroups(
@@ -94,10 +100,14 @@ class PeerExchange:
                 raise RequestError(ResponseCode.SYSTEM_ERROR, answer.remark or str(answer.code))
             self.groups.note_topics(group, _topics(answer.body), version)
         self.groups.note(group, view, self._now())
+        own = NO_VIEW if self._broker.nodes is None else self._broker.nodes.view()
+        clash = self.groups.clash(group, own)
+        if clash is not None:
+            raise ConfigError(f"node {clash} has the id of a node of another group (kafkaNodeId)")
 
     def _failed(self, failure: Failure, group: str) -> None:
-        failure.trap(RequestError, ConfigError, ValueError)
-        self._directory.expire()
+        if failure.trap(RequestError, ConfigError, ValueError) is RequestError:
+            self._directory.expire()
         self._complain(group, failure.getErrorMessage())
 
     def _complain(self, group: str, problem: str) -> None:

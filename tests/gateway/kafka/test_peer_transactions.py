@@ -42,11 +42,8 @@ class Producer:
         """Add partition 0 of topics to the transaction; return the codes."""
         wanted = [AddPartitionsToTxnTopic(topic, (0,)) for topic in topics]
         request = AddPartitionsToTxnRequest((), "t", self.id, self.epoch, wanted)
-        answer = self._coordinator.ask(request, 3)
-        return [
-            topic.results_by_partition[0].partition_error_code
-            for topic in answer.results_by_topic_v3_and_below
-        ]
+        results = self._coordinator.ask(request, 3).results_by_topic_v3_and_below
+        return [topic.results_by_partition[0].partition_error_code for topic in results]
 
     def send(self, at: str, topic: str, value: bytes, sequence: int = 0) -> int:
         """Send a batch of the transaction; return the code."""
