@@ -111,7 +111,7 @@ class PeerGroups:
         return peer.view if now - peer.heard < LOST_MILLIS else peer.view._replace(leader=NO_NODE)
 
     def clash(self, group: str, own: NodesView) -> int | None:
-        """Return the id of a node of a group that another one has too, None for none; `own` has this one's."""
+        """Return the id of a node of a group that another one has too, None for none."""
         ids = {each.node.id for each in self._peers[group].view.nodes}
         views = [own, *(peer.view for name, peer in self._peers.items() if name != group)]
         return next((each.node.id for one in views for each in one.nodes if each.node.id in ids), None)

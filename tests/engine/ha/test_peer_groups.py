@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.ha.group_nodes import LOST_MILLIS, NO_VIEW, GroupNode, NodesView, NodeState
+from mqgateway.engine.ha.group_nodes import LOST_MILLIS, NO_VIEW, GroupNode, NodeState, NodesView
 from mqgateway.engine.ha.peer_groups import BLOCK, PeerGroups, first_node_id, group_names
 from mqgateway.engine.tables.attributes import KAFKA_TOPIC_ID
 from mqgateway.engine.tables.peer_topics import PeerTopicTable
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.clock import ManualClock
 
 NAMES = ("a", "b", "c")
 VIEW = NodesView(3, 1001, (NodeState(GroupNode(1, 1001, "h", 9092), True, True),))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.tables.peer_topics import PeerTopic, PeerTopicTable, peer_key
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.clock import ManualClock
 
 
 def test_table_is_read_back() -> None:

@@ -123,7 +123,7 @@ class KafkaCluster:
         raise AssertionError("no name belongs to the group")
 
     def make_topic(self, group: str, word: str = "topic", partitions: int = 2, *, at: str = "") -> str:
-        """Make a topic that belongs to a group, by a request to the controller or to `at`; return its name."""
+        """Make a topic that belongs to a group, by a request to `at`, else the first group."""
         name = self.name_in(group, word)
         request = CreateTopicsRequest([CreatableTopic(name, partitions, -1)])
         [result] = self.client(at or self.names[0]).ask(request).topics
