@@ -71,10 +71,10 @@ def name_in(group: str, prefix: str) -> str:
     return next(name for name in names if GROUPS[crc32(name.encode()) % len(GROUPS)] == group)
 
 
-def leaders(commands: Commands, address: str, topic: str) -> list[int]:
-    """Return the leaders that `kafka-topics --describe` shows of a topic's partitions."""
+def shows_leader(commands: Commands, address: str, topic: str, node: int) -> bool:
+    """Return True if `kafka-topics --describe` shows a node as leader of all partitions of a topic."""
     out = commands.run(address, "topics", "--describe", "--topic", topic).out
-    return [int(number) for number in re.findall(r"Leader: (\d+)", out)]
+    return re.findall(r"Leader: (\d+)", out) == [str(node)] * PARTITIONS
 
 
 @pytest.mark.long
@@ -91,14 +91,8 @@ def test_java_client_uses_topics_of_both_groups(
             assert made.exit == 0, made
         for address in addresses.values():
             for group, topic in topics.items():
-                wanted = [NODES[group]] * PARTITIONS
-                wait_until(
-                    lambda address=address, topic=topic, wanted=wanted: (
-                        leaders(commands, address, topic) == wanted
-                    ),
-                    SECONDS,
-                    f"{address} shows the leaders of {topic}",
-                )
+                is_shown = partial(shows_leader, commands, address, topic, NODES[group])
+                wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
         client = KafkaClient(CLIENT, programs.get(CLIENT), addresses["two"])
         for topic in topics.values():
             values = [f"{topic}-{number}" for number in range(10)]

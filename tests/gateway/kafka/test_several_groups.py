@@ -137,7 +137,9 @@ def test_first_group_coordinates(cluster: KafkaCluster) -> None:
     for at in cluster.names:
         for kind in (0, 1):
             [found] = (
-                cluster.client(at).ask(FindCoordinatorRequest(kind, coordinator_keys=["g"])).coordinators
+                cluster.client(at)
+                .ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"]))
+                .coordinators
             )
             assert (found.error_code, found.node_id) == (0, 1)
     assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
