@@ -136,17 +136,14 @@ def test_first_group_coordinates(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     for at in cluster.names:
         for kind in (0, 1):
-            [found] = (
-                cluster.client(at)
-                .ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"]))
-                .coordinators
-            )
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
+            [found] = cluster.client(at).ask(request).coordinators
             assert (found.error_code, found.node_id) == (0, 1)
     assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
     assert commit(cluster, "a", topic, 3) == 0
     assert committed(cluster, topic) == 3
     assert [one.group_id for one in cluster.client("a").ask(ListGroupsRequest()).groups] == ["g"]
-    assert cluster.client("b").ask(ListGroupsRequest()).groups == []
+    assert not cluster.client("b").ask(ListGroupsRequest()).groups
 
 
 def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: KafkaCluster) -> None:
