@@ -22,7 +22,7 @@ BLOCK: Final = 1000
 
 
 class _Peer:
-    """What is known of another group: its nodes, and when they were reported last; its topics."""
+    """Nodes and topics of another group, and when the nodes were reported last."""
 
     def __init__(self) -> None:
         self.view = NO_VIEW

@@ -60,7 +60,7 @@ class BrokerMarkers:
         written: Deferred[Any] = maybeDeferred(self._write, topic, partition.partition, marker)
         return written.addCallbacks(lambda _: None, _not_written, errbackArgs=(partition, producer))
 
-    def _write(self, topic: Topic, queue_id: int, marker: Marker) -> Deferred[int] | Deferred[None]:
+    def _write(self, topic: Topic, queue_id: int, marker: Marker) -> Deferred[Any]:
         peers = self._operations.peers
         if peers is not None and topic.group:
             return peers.write_marker(topic.group, topic.store_name, queue_id, marker)
