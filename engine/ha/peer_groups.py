@@ -78,6 +78,10 @@ class PeerGroups:
         """True if the topics of every other group are known. Each has some, its system's."""
         return all(peer.topics for peer in self._peers.values())
 
+    def agrees(self, names: Sequence[str]) -> bool:
+        """Return True if another broker's setting is this one's, but for groups that one lacks yet."""
+        return all(own == other for own, other in zip(self.names, names, strict=False))
+
     def version_of(self, group: str) -> str:
         """Return the version of a group's topics, empty before they were reported."""
         return self._peers[group].version

@@ -30,7 +30,8 @@ def explained(outcome: Deferred[None], result: Result) -> Deferred[None]:
     """
 
     def failed(failure: Failure) -> None:
-        failure.trap(OperationError)
+        if not isinstance(failure.value, OperationError):
+            failure.raiseException()
         is_there = isinstance(failure.value, TopicExists)
         result.error_code = ErrorCode.TOPIC_ALREADY_EXISTS if is_there else ErrorCode.REQUEST_TIMED_OUT
         result.error_message = failure.getErrorMessage()

@@ -64,8 +64,9 @@ def _answered(verify: Verify, fields: Fields) -> Deferred[Fields]:
     """Return this coordinator's answer to another group. Raises `ConfigError`."""
 
     def refused(failure: Failure) -> Fields:
-        failure.trap(NotVerified)
-        error: Any = failure.value
+        error = failure.value
+        if not isinstance(error, NotVerified):
+            failure.raiseException()
         return {CODE: int(error.code), MESSAGE: str(error)}
 
     verified = verify(
@@ -86,5 +87,6 @@ def _verified(answer: Fields) -> None:
 
 
 def _not_asked(failure: Failure) -> None:
-    failure.trap(OperationError)
+    if not isinstance(failure.value, OperationError):
+        failure.raiseException()
     raise NotVerified(ErrorCode.COORDINATOR_NOT_AVAILABLE, failure.getErrorMessage())

@@ -120,12 +120,13 @@ class PeerOperations:
         """Delete a topic in all other groups that have it. Fails with `OperationError`."""
         self._gate.enter(permit, Use.ADMINISTER)
         deleted = [
-            self.ask(group, DELETE_TOPIC, {TOPIC: name}).addCallback(
-                lambda _, group=group: self._peers.refresh(group)
-            )
+            self.ask(group, DELETE_TOPIC, {TOPIC: name}).addCallback(self._changed, group)
             for group in self._groups.holders(name)
         ]
         return gatherResults(deleted, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
+
+    def _changed(self, _: Fields, group: str) -> Deferred[None]:
+        return self._peers.refresh(group)
 
     def write_marker(self, group: str, topic: str, queue_id: int, marker: Marker) -> Deferred[None]:
         """Write a marker in a queue of another group; see `BatchOperations.write_marker`.

@@ -116,6 +116,10 @@ class Peers(Protocol):
         """Do the work that is due."""
         ...
 
+    def check_names(self, setting: str) -> None:
+        """Raise `OperationError` if another broker's setting has other groups than this one's."""
+        ...
+
     def refresh(self, group: str) -> Deferred[None]:
         """Request the nodes and topics of a group now; never fails."""
         ...

@@ -35,6 +35,8 @@ GROUP_FIELD: Final = "frontEndGroup"
 """Field of request 906: the group that is asked, which the broker must belong to."""
 KIND_FIELD: Final = "frontEndKind"
 """Field of request 906: the kind of a front end's request, whose body is JSON."""
+NAMES_FIELD: Final = "frontEndGroups"
+"""Field of request 906: the names of all groups, as the sender has them."""
 PERIOD_MILLIS: Final = 1000
 
 Fields = Mapping[str, Any]
@@ -76,7 +78,10 @@ class PeerExchange:
                 continue
             self._is_asking.add(group)
             self._next[group] = now + PERIOD_MILLIS
-            self.refresh(group).addBoth(lambda _, group=group: self._is_asking.discard(group))
+            self.refresh(group).addBoth(self._asked, group)
+
+    def _asked(self, _: object, group: str) -> None:
+        self._is_asking.discard(group)
 
     def refresh(self, group: str) -> Deferred[None]:
         """See `Peers`."""
@@ -86,7 +91,7 @@ class PeerExchange:
 
     @inlineCallbacks
     def _poll(self, group: str) -> Generator[Deferred[RemotingCommand], RemotingCommand, None]:
-        answer = yield self._directory.ask(group, _request(group))
+        answer = yield self._directory.ask(group, self._request(group))
         text = answer.ext_fields.get(ANSWER_FIELD)
         if answer.code != ResponseCode.SUCCESS or not text:
             remark = answer.remark or "it is no master with Kafka's port and kafkaClusterGroups"
@@ -106,19 +111,22 @@ class PeerExchange:
             raise ConfigError(f"node {clash} has the id of a node of another group (kafkaNodeId)")
 
     def _failed(self, failure: Failure, group: str) -> None:
-        if failure.trap(RequestError, ConfigError, ValueError) is RequestError:
+        if isinstance(failure.value, RequestError):
             self._directory.expire()
+        elif not isinstance(failure.value, ConfigError | ValueError):
+            failure.raiseException()
         self._complain(group, failure.getErrorMessage())
 
     def _complain(self, group: str, problem: str) -> None:
         """Log a problem once, until it changes."""
         if problem != self._complaints.get(group, ""):
             self._complaints[group] = problem
-            log.info("broker group %s: %s", group, problem or "its master answers")
+            level = logging.WARNING if problem else logging.INFO
+            log.log(level, "broker group %s: %s", group, problem or "its master answers")
 
     def ask(self, group: str, kind: str, fields: Fields) -> Deferred[Fields]:
         """See `Peers`."""
-        command = _request(group, kind, lenient_json.dumps(fields))
+        command = self._request(group, kind, lenient_json.dumps(fields))
 
         def read(answer: RemotingCommand) -> Fields:
             if answer.code != ResponseCode.SUCCESS or not answer.body:
@@ -127,11 +135,25 @@ class PeerExchange:
             return _members(answer.body)
 
         def failed(failure: Failure) -> Fields:
-            failure.trap(RequestError, ConfigError, ValueError)
+            if not isinstance(failure.value, RequestError | ConfigError | ValueError):
+                failure.raiseException()
             self._directory.expire()
             raise OperationError(Reason.SYSTEM_ERROR, failure.getErrorMessage())
 
         return self._directory.ask(group, command).addCallback(read).addErrback(failed)
+
+    def _request(self, group: str, kind: str = "", body: bytes = b"") -> RemotingCommand:
+        ext = {GROUP_FIELD: group, NAMES_FIELD: ",".join(self.groups.names)}
+        ext |= {KIND_FIELD: kind} if kind else {}
+        header = ExchangeHAInfoRequestHeader()
+        return RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, header, body, ext=ext)
+
+    def check_names(self, setting: str) -> None:
+        """See `Peers`."""
+        if not self.groups.agrees(group_names(setting)):
+            own = ",".join(self.groups.names)
+            text = f"kafkaClusterGroups is {own} here, and {setting} at the broker that asks"
+            raise OperationError(Reason.INVALID_PARAMETER, text)
 
     def serve(self, kind: str, serve: Serve) -> None:
         """See `Peers`."""
@@ -144,18 +166,13 @@ class PeerExchange:
             raise OperationError(Reason.SERVICE_NOT_AVAILABLE, f"{kind} is not served yet")
 
         def invalid(failure: Failure) -> bytes:
-            failure.trap(ConfigError, ValueError)
+            if not isinstance(failure.value, ConfigError | ValueError):
+                failure.raiseException()
             raise OperationError(Reason.INVALID_PARAMETER, f"{kind}: {failure.value}")
 
         return (
             maybeDeferred(lambda: serve(_members(body))).addCallback(lenient_json.dumps).addErrback(invalid)
         )
-
-
-def _request(group: str, kind: str = "", body: bytes = b"") -> RemotingCommand:
-    ext = {GROUP_FIELD: group, KIND_FIELD: kind} if kind else {GROUP_FIELD: group}
-    header = ExchangeHAInfoRequestHeader()
-    return RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, header, body, ext=ext)
 
 
 def _topics(body: bytes) -> dict[str, TopicConfig]:

@@ -12,7 +12,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication import status
 from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD, FIELD, TOPICS_FIELD
-from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND_FIELD
+from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND_FIELD, NAMES_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
@@ -66,6 +66,7 @@ def _of_other_group(broker: Broker, call: Call, group: str) -> Reply | Deferred[
     view = "" if broker.nodes is None or broker.peers is None else broker.nodes.reported()
     if broker.peers is None or not view or group != broker.options.broker_name:
         return Reply()
+    broker.peers.check_names(call.command.ext_fields.get(NAMES_FIELD, ""))
     kind = call.command.ext_fields.get(KIND_FIELD)
     if kind is None:
         return _view(broker, view)

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.broker.errors import OperationError
 from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD
-from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND_FIELD
+from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND_FIELD, NAMES_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader
@@ -45,6 +45,16 @@ def test_broker_answers_for_its_own_group_only() -> None:
     cluster = KafkaCluster()
     assert ANSWER_FIELD in ask(cluster, "a", **{GROUP_FIELD: "a"}).ext_fields
     assert ANSWER_FIELD not in ask(cluster, "a", **{GROUP_FIELD: "b"}).ext_fields
+
+
+@pytest.mark.parametrize(
+    ("names", "is_right"), [("a,b", True), ("a", True), ("a,b,c", True), ("b,a", False), ("a,c", False)]
+)
+def test_brokers_with_other_settings_are_refused(names: str, is_right: bool) -> None:
+    answer = ask(KafkaCluster(), "a", **{GROUP_FIELD: "a", NAMES_FIELD: names})
+    assert (ANSWER_FIELD in answer.ext_fields) == is_right
+    assert answer.code == (ResponseCode.SUCCESS if is_right else ResponseCode.INVALID_PARAMETER)
+    assert is_right or f"a,b here, and {names}" in (answer.remark or "")
 
 
 def test_request_of_a_kind_is_served_by_its_function() -> None:
