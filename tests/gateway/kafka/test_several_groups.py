@@ -258,3 +258,25 @@ def test_nothing_is_made_while_a_group_has_never_answered() -> None:
     cluster.start("b")
     cluster.wait(3)
     assert cluster.make_topic("a") and cluster.make_topic("b")
+
+
+def test_slave_shows_the_whole_cluster_and_follows(cluster: KafkaCluster) -> None:
+    in_a, in_b = cluster.make_topic("a"), cluster.make_topic("b")
+    slave = cluster.start_slave("b")
+    cluster.wait(60)
+    for at in ("a", "b", slave):
+        answer = cluster.metadata(at)
+        assert [one.node_id for one in answer.brokers] == [1, 1001, 1002] and answer.controller_id == 1
+        assert cluster.leaders(at, in_a) == [1, 1] and cluster.leaders(at, in_b) == [1001, 1001]
+    [found] = cluster.metadata("a", in_b).topics
+    assert {tuple(one.replica_nodes) for one in found.partitions} == {(1001, 1002)}
+    for topic, leader in ((in_a, 1), (in_b, 1001)):
+        data = batch_of_values(b"x", now=cluster.world.clock.millis())
+        answer = cluster.client(slave).ask(produce_request(topic, data), HINTED_PRODUCE)
+        [[partition]] = [each.partition_responses for each in answer.responses]
+        assert (partition.error_code, partition.current_leader.leader_id) == (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            leader,
+        )
+    [result] = cluster.client(slave).ask(CreateTopicsRequest([CreatableTopic("new", 1, -1)])).topics
+    assert result.error_code == ErrorCode.NOT_CONTROLLER

@@ -23,6 +23,8 @@ KAFKA_PORT = 9092
 REMOTING_PORT = 10911
 APART = 100
 """Difference of the ports of one group and the next."""
+BEHIND = 50
+"""Difference of the ports of a master and its slave."""
 
 
 class _Loop:
@@ -53,17 +55,25 @@ class KafkaCluster:
 
     def start(self, name: str) -> Member:
         """Start the master of a group, with an empty store."""
+        return self._add(name, name, BrokerRole.ASYNC_MASTER, 0)
+
+    def start_slave(self, name: str) -> str:
+        """Start a slave of a group; return what it is called here."""
+        self._add(f"{name}-slave", name, BrokerRole.SLAVE, 1)
+        return f"{name}-slave"
+
+    def _add(self, called: str, group: str, role: BrokerRole, number: int) -> Member:
         member = Member(
             self.world,
-            REMOTING_PORT + self._offset(name),
-            BrokerRole.ASYNC_MASTER,
-            0,
-            broker_name=name,
+            REMOTING_PORT + self._offset(called),
+            role,
+            number,
+            broker_name=group,
             kafka_cluster_groups=",".join(self.names),
             **self._settings,
         )
-        self._members[name] = member
-        self.listen(name)
+        self._members[called] = member
+        self.listen(called)
         return member
 
     def restart(self, name: str) -> None:
@@ -92,7 +102,8 @@ class KafkaCluster:
         self._servers[name] = KAFKA.start(environment)
 
     def _offset(self, name: str) -> int:
-        return self.names.index(name) * APART
+        group, _, slave = name.partition("-")
+        return self.names.index(group) * APART + (BEHIND if slave else 0)
 
     def member(self, name: str) -> Member:
         """Return the master of a group."""
