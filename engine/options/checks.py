@@ -69,6 +69,16 @@ def name(text: str) -> None:
         raise BadValue("a name must not contain blanks or slashes", re.sub(r"[^\w.%|-]+", "-", text))
 
 
+def distinct_names(text: str) -> None:
+    """Accept different names, separated by commas, or an empty text."""
+    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    for word in words:
+        name(word)
+    if "" in words or len(set(words)) < len(words):
+        right = ",".join(dict.fromkeys(filter(None, words)))
+        raise BadValue("a name is empty or occurs twice", right)
+
+
 def delays(text: str) -> None:
     """Accept delays by level, separated by blanks."""
     words = text.split()

@@ -31,12 +31,22 @@ class KafkaOptions(Options):
     )
     kafka_node_id: int = option(
         -1,
-        "Id of this broker for Kafka clients (`node.id`), another one for each member of its group. -1: its "
-        "number in the group, from 1 on.",
+        "Id of this broker for Kafka clients (`node.id`), another one for each broker of a Kafka "
+        "cluster. -1: its number in the group, from 1 on; 1000 more for each group before its own in "
+        "kafkaClusterGroups.",
         low=-1,
         high=INT_MAX,
         ours=True,
         effect=Effect.RESTART,
+    )
+    kafka_cluster_groups: str = option(
+        "",
+        "Names of the broker groups (brokerName) that form one Kafka cluster, separated by commas, the same "
+        "at all their brokers. The first one coordinates. New ones are appended; none is moved or removed. "
+        "Empty: each group is a Kafka cluster of its own.",
+        ours=True,
+        effect=Effect.RESTART,
+        check=checks.distinct_names,
     )
     kafka_rack: str = option(
         "",

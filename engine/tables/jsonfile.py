@@ -45,6 +45,7 @@ _MEANINGS = {
     "kvConfig.json": "Values must be put again, among them which topics are ordered",
     "kafkaClientMetrics.json": "Client-metrics resources must be created again",
     "kafkaClientQuotas.json": "Kafka clients have no quotas until these are set again",
+    "kafkaPeerTopics.json": "Topics of other broker groups are unknown until these answer",
     "messageRequestMode.json": "Groups consume in the default mode until it is set again",
 }
 """Consequences of an empty table, for the log."""

@@ -23,6 +23,7 @@ TABLES = {
     "consumerOrderInfo.json": ("table",),
     "kafkaClientMetrics.json": ("clientMetricsTable",),
     "kafkaClientQuotas.json": ("clientQuotasTable",),
+    "kafkaPeerTopics.json": ("peerTopicTable",),
     "messageRequestMode.json": ("messageRequestModeMap",),
     "timermetrics": ("timingCount",),
     "transactionMetrics": ("transactionCount",),

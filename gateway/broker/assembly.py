@@ -43,6 +43,7 @@ from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
 from mqgateway.gateway.broker.replication.membership import BrokerMembership
 from mqgateway.gateway.broker.replication.node_exchange import NodeExchange
+from mqgateway.gateway.broker.replication.peer_exchange import PeerExchange
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, ReplicationStream
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
@@ -310,6 +311,8 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
         _number_of(broker, controlled, ledger),
         lambda: replicas.in_sync_set.ids if isinstance(replicas, AgreedReplicas) else None,
     )
+    if options.kafka_cluster_groups:
+        broker.peers = PeerExchange(broker)
     return GroupParticipation(replication, services, membership, escape, controlled, ledger)
 
 

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.state import LiteState
     from mqgateway.gateway.broker.pop.state import PopState
     from mqgateway.gateway.broker.produce.state import ProduceState
-    from mqgateway.gateway.broker.replication.group import Controlled, GroupView, LogReplication, Nodes
+    from mqgateway.gateway.broker.replication.group import (
+        Controlled,
+        GroupView,
+        LogReplication,
+        Nodes,
+        Peers,
+    )
     from mqgateway.gateway.broker.stats import BrokerStats
     from mqgateway.gateway.broker.tables import Tables
 
@@ -66,6 +72,8 @@ class Broker:
     """The broker as a replica of a controller; None without one."""
     nodes: Nodes | None = None
     """The nodes of the group that clients of a front end see, once the broker has joined."""
+    peers: Peers | None = None
+    """The other groups of the cluster that these clients see; None if there are none."""
     epochs: Epochs | None = None
     """The epochs of the log, once the broker has joined its group; of a DLedger group's there are none."""
     term: Callable[[], int] | None = None

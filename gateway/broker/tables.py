@@ -12,6 +12,7 @@ from mqgateway.engine.tables.client_metrics import ClientMetricsTable
 from mqgateway.engine.tables.client_quotas import ClientQuotasTable
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.tables.peer_topics import PeerTopicTable
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.broker.environment import BrokerEnvironment
 
@@ -19,7 +20,7 @@ from mqgateway.gateway.broker.environment import BrokerEnvironment
 class Tables:
     """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics.
 
-    Client-metrics resources and quotas of clients are Kafka's.
+    Client-metrics resources, quotas of clients and topics of other groups are Kafka's.
     """
 
     def __init__(self, environment: BrokerEnvironment) -> None:
@@ -36,6 +37,7 @@ class Tables:
         self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
         self.client_metrics = ClientMetricsTable(disk, path("kafkaClientMetrics.json"), clock, worker)
         self.client_quotas = ClientQuotasTable(disk, path("kafkaClientQuotas.json"), clock, worker)
+        self.peer_topics = PeerTopicTable(disk, path("kafkaPeerTopics.json"), clock, worker)
 
     def load_topics(self) -> None:
         """Load topics and mappings, before the store: its recovery depends on the topics' types.
@@ -51,6 +53,7 @@ class Tables:
             table.load()
         self.client_metrics.load()
         self.client_quotas.load()
+        self.peer_topics.load()
 
     def forget_deleted(self) -> None:
         """Drop offsets in deleted topics: a process may have ended before that was written."""
@@ -64,6 +67,7 @@ class Tables:
             table.retry()
         self.client_metrics.retry()
         self.client_quotas.retry()
+        self.peer_topics.retry()
         self.filters.persist()
 
     def persist(self) -> None:
@@ -77,6 +81,7 @@ class Tables:
             table.close()
         self.client_metrics.close()
         self.client_quotas.close()
+        self.peer_topics.close()
 
 
 def _offsets(environment: BrokerEnvironment) -> ConsumerOffsets:

@@ -1,13 +1,17 @@
-"""The cluster as Kafka clients see it: the members of this broker's group, their leader, and its epoch.
+"""The cluster as Kafka clients see it: the members of broker groups, their leaders, and the epochs of these.
 
-The master of the group leads all partitions, and is the controller. Its members are the replicas. A slave
-knows them from its master; it leads nothing and refuses what only a leader does, with the leader's address.
+The master of a group leads all partitions of the group's topics; its members are the replicas. A slave knows
+them from its master. A broker refuses what only a leader does, with the leader's address. The master of the
+first group is the controller, and coordinates all consumer groups and transactions. `""` stands for this
+broker's group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from mqgateway.engine.ha.group_nodes import GroupNode, NodesView
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -27,7 +31,7 @@ class ClusterNode(NamedTuple):
 
 
 class PartitionReplicas(NamedTuple):
-    """The replicas of every partition: the ids of the leader, of all nodes, and of some of them.
+    """The replicas of every partition of a group's topics: ids of the leader, of all nodes, of some of them.
 
     `leader` is -1 if there is none, and `epoch` is the leader's.
     """
@@ -49,22 +53,40 @@ class ClusterView:
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self._replicas = operations.replicas
+        self._peers = operations.peers
         self.node = node
 
     @property
     def leads(self) -> bool:
-        """True if this broker leads all partitions."""
+        """True if this broker leads all partitions of its group's topics."""
         return self._replicas.leads
+
+    @property
+    def controls(self) -> bool:
+        """True if this broker is the controller."""
+        return self._replicas.leads and self._controlling == ""
+
+    @property
+    def _controlling(self) -> str:
+        """The group whose master is the controller."""
+        if self._peers is None or self._peers.names[0] == self._peers.own:
+            return ""
+        return self._peers.names[0]
+
+    @property
+    def has_all_topics(self) -> bool:
+        """True if the topics of all groups are known, so that an unknown one does not exist."""
+        return self._peers is None or self._peers.is_complete
 
     @property
     def epoch(self) -> int:
         """The epoch of this broker, if it leads."""
         return self._replicas.epoch
 
-    def replicas(self) -> PartitionReplicas:
-        """Return the replicas of every partition."""
-        view = self._replicas.nodes()
-        if not view.nodes:
+    def replicas(self, group: str = "") -> PartitionReplicas:
+        """Return the replicas of every partition of a group's topics."""
+        view = self._view(group)
+        if not view.nodes and not group:
             own = self.node.id
             nodes = () if own < 0 else (own,)
             return PartitionReplicas(own if self.leads else NO_LEADER, self.epoch, nodes, nodes, ())
@@ -73,28 +95,50 @@ class ClusterView:
         offline = [each.node.id for each in view.nodes if not each.is_online]
         return PartitionReplicas(view.leader, view.epoch, tuple(ids), tuple(in_sync), tuple(offline))
 
+    def _view(self, group: str) -> NodesView:
+        return self._peers.nodes(group) if self._peers is not None and group else self._replicas.nodes()
+
     def nodes(self, call: KafkaCall) -> list[ClusterNode]:
         """Return the nodes that are online, and this one, by their ids; none while it has no id."""
         own = self._own(call)
         if own.id < 0:
             return []
-        others = [
-            ClusterNode(node.id, node.host, node.port, node.rack or None)
-            for node, is_online, _ in self._replicas.nodes().nodes
+        others = {
+            node.id: _shown(node)
+            for group in ("", *(() if self._peers is None else self._peers.others))
+            for node, is_online, _ in self._view(group).nodes
             if is_online and node.id != own.id
-        ]
-        return sorted([own, *others])
+        }
+        return sorted([own, *others.values()])
 
-    def leader(self, call: KafkaCall) -> ClusterNode | None:
-        """Return the node that leads all partitions and groups, None if none does."""
+    def leader(self, call: KafkaCall, group: str = "") -> ClusterNode | None:
+        """Return the node that leads all partitions of a group's topics, None if none does."""
         own = self._own(call)
-        if self.leads:
+        if not group and self.leads:
             return None if own.id < 0 else own
-        view = self._replicas.nodes()
+        view = self._view(group)
         node = view.find(view.leader)
-        if node is None or node.id == own.id:
-            return None
-        return ClusterNode(node.id, node.host, node.port, node.rack or None)
+        return None if node is None or node.id == own.id else _shown(node)
+
+    def controller(self, call: KafkaCall) -> ClusterNode | None:
+        """Return the controller, which coordinates consumer groups and transactions; None for none."""
+        return self.leader(call, self._controlling)
+
+    @property
+    def controller_id(self) -> int:
+        """The id of the controller, -1 for none."""
+        return self.replicas(self._controlling).leader
+
+    @property
+    def controller_epoch(self) -> int:
+        """The epoch of the controller."""
+        return self.replicas(self._controlling).epoch
+
+    def group_of(self, node_ids: Iterable[int]) -> str | None:
+        """Return the group that has all these nodes, None for none."""
+        wanted = set(node_ids)
+        groups = ("", *(() if self._peers is None else self._peers.others))
+        return next((group for group in groups if wanted <= set(self.replicas(group).nodes)), None)
 
     def _own(self, call: KafkaCall) -> ClusterNode:
         return ClusterNode(self.node.id, *self.node.address(call), self.node.rack)
@@ -108,3 +152,22 @@ class ClusterView:
         if epoch in (NO_EPOCH, current):
             return ErrorCode.NONE
         return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > current else ErrorCode.FENCED_LEADER_EPOCH
+
+
+class ReplicasByGroup:
+    """The replicas of partitions of topics, by group, for one answer."""
+
+    def __init__(self, cluster: ClusterView) -> None:
+        self._cluster = cluster
+        self._known: dict[str, PartitionReplicas] = {}
+
+    def of(self, group: str) -> PartitionReplicas:
+        """Return the replicas of every partition of a group's topics."""
+        known = self._known.get(group)
+        if known is None:
+            known = self._known[group] = self._cluster.replicas(group)
+        return known
+
+
+def _shown(node: GroupNode) -> ClusterNode:
+    return ClusterNode(node.id, node.host, node.port, node.rack or None)

@@ -53,7 +53,7 @@ class Coordinated:
         if self._coordinator.is_loaded:
             self._coordinator.tick()
             return
-        if not self._gate.allows(Use.SEND):
+        if not self._gate.allows(Use.COORDINATE):
             return
         end = self._clock.monotonic() + LOAD_SECONDS
         for has_to_wait in self._loading:

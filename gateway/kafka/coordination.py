@@ -44,8 +44,9 @@ class Coordination:
             coordinator_log(operations, KAFKA_OFFSETS_TOPIC, "groups and offsets")
             if records is None
             else records,
-            BrokerOffsets(operations, topics),
-            GroupTopics(operations, topics),
+            BrokerOffsets(operations, topics.everywhere),
+            GroupTopics(topics.everywhere),
+            GroupTopics(topics),
             new_id=lambda: str(uuid.uuid4()),
             retention=log_retention(operations),
             run_steps=lambda steps: operations.runner.run("offsets of Kafka groups", steps),

@@ -5,8 +5,10 @@ Standard: `ReplicationControlManager.createTopic`, `Topic.validate`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import NamedTuple
+from zlib import crc32
 
 from twisted.internet.defer import Deferred
 
@@ -21,6 +23,8 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
+
+log = logging.getLogger(__name__)
 
 
 class CreationRejected(Exception):
@@ -39,7 +43,10 @@ class Limit(NamedTuple):
 
 
 class Creation:
-    """Makes topics in one broker."""
+    """Makes topics, each in one group of brokers. `topics` are those of all groups.
+
+    The name of a topic says in which group it is made, so that brokers that make it at the same time agree.
+    """
 
     def __init__(self, operations: Operations, topics: Topics) -> None:
         self._operations = operations
@@ -50,7 +57,13 @@ class Creation:
         problem = name_problem(name)
         if problem is not None:
             raise CreationRejected(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-        if self._operations.topics.get(store_name(name)) is not None:
+        peers = self._operations.peers
+        if peers is not None and not peers.is_complete:
+            text = "The topics of other broker groups are not known yet (kafkaClusterGroups)."
+            raise CreationRejected(ErrorCode.REQUEST_TIMED_OUT, text)
+        stored = store_name(name)
+        is_foreign = peers is not None and peers.foreign(stored) is not None
+        if is_foreign or self._operations.topics.get(stored) is not None:
             raise CreationRejected(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         other = self._topics.colliding(name)
         if other is not None:
@@ -70,28 +83,48 @@ class Creation:
         needs = on_topic(store_name(name), create), on_cluster(self._operations, create)
         return admit_one(call, Use.ADMINISTER, *needs)
 
+    def group_of(self, name: str) -> str:
+        """Return the group in which a topic is made; empty for this broker's."""
+        peers = self._operations.peers
+        if peers is None:
+            return ""
+        group = peers.names[crc32(name.encode()) % len(peers.names)]
+        return "" if group == peers.own else group
+
     def create(
-        self, permit: Permit, name: str, partitions: int, configs: Mapping[str, str | None]
+        self, permit: Permit, name: str, partitions: int, configs: Mapping[str, str | None], group: str
     ) -> Deferred[None]:
-        """Make a topic; the outcome fires once the name servers know it. Raises `OperationError`."""
-        return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
+        """Make a topic in a group; the outcome fires once the name servers know it, and this broker.
+
+        Raises `OperationError`, or fails with it.
+        """
+        config, peers = new_topic(name, partitions, configs), self._operations.peers
+        if peers is not None and group:
+            return peers.put_topic(permit, group, config, is_new=True)
+        return self._operations.administration.put_topic(permit, config)
 
     def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:
-        """Make a topic that a client uses before it exists, and return the error if that is not possible."""
+        """Make a topic that a client uses before it exists, and return the error if that is not possible.
+
+        While another group makes it, it has no leader.
+        """
         options = self._operations.options
         if not options.auto_create_topic_enable:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         try:
             permit = self.admit(call, name)
             self.check(name, options.kafka_num_partitions, {})
-            self.create(permit, name, options.kafka_num_partitions, {})
+            made = self.create(permit, name, options.kafka_num_partitions, {}, self.group_of(name))
         except CreationRejected as refusal:
-            return refusal.code
+            is_early = refusal.code is ErrorCode.REQUEST_TIMED_OUT
+            return ErrorCode.LEADER_NOT_AVAILABLE if is_early else refusal.code
         except NotAdmitted:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         except OperationError:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
-        return ErrorCode.NONE
+        made.addErrback(lambda failure: log.info("topic %s is not made: %s", name, failure.value))
+        is_there = self._topics.find(name) is not None
+        return ErrorCode.NONE if is_there else ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> TopicConfig:

@@ -85,7 +85,7 @@ class DeadLetterWriter:
         self._operations = operations
         self._topics = topics
         self._settings = settings
-        self._creation = Creation(operations, topics)
+        self._creation = Creation(operations, topics.everywhere)
         self._together = DeferredSemaphore(TOGETHER)
         self._pauses = Deadlines()
 

@@ -1,10 +1,9 @@
-"""The broker's topics, as consumer groups need them."""
+"""The topics of the cluster, as consumer groups need them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicInfo
 from mqgateway.gateway.kafka.topics import Topics
 
@@ -12,14 +11,13 @@ from mqgateway.gateway.kafka.topics import Topics
 class GroupTopics:
     """See `coordinator.topic_catalog.TopicCatalog`."""
 
-    def __init__(self, operations: Operations, topics: Topics) -> None:
-        self._table = operations.topics
+    def __init__(self, topics: Topics) -> None:
         self._topics = topics
 
     @property
     def version(self) -> bytes:
         """See `TopicCatalog`."""
-        return self._table.version
+        return self._topics.version
 
     def topic(self, name: str) -> TopicInfo | None:
         """See `TopicCatalog`."""
@@ -27,7 +25,7 @@ class GroupTopics:
         return None if topic is None else TopicInfo(topic.id, topic.partitions)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._topics)
 
     def names(self) -> Iterator[str]:
         """See `TopicCatalog`."""

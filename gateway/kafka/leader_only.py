@@ -1,8 +1,9 @@
-"""Changes of topics and settings, which only the leader of the group makes.
+"""Changes of topics and settings, which only the leader of a group makes.
 
-Its slaves copy them. A slave refuses them with NOT_CONTROLLER, as Apache Kafka's brokers did before they
-forwarded such requests: clients look for the controller again, which is the leader. Settings of a broker and
-of its loggers are its own.
+Its slaves copy them. Settings of consumer groups and of client metrics are the controller's; it leads the
+first of several broker groups. Another broker refuses them with NOT_CONTROLLER, as Apache Kafka's brokers did
+before they forwarded such requests: clients look for the controller again. Settings of a broker and of its
+loggers are its own.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 
 CODE: Final = ErrorCode.NOT_CONTROLLER
 TEXT: Final = "This is not the correct controller for this cluster."
-OWN_RESOURCES: Final = (4, 8)
+OWN_RESOURCES: Final = frozenset((4, 8))
 """Types of resources of one broker: its settings, and its loggers."""
+TOPIC_RESOURCE: Final = 2
 
 
 def led(handlers: Handlers, cluster: ClusterView) -> Handlers:
@@ -53,14 +55,19 @@ def led(handlers: Handlers, cluster: ClusterView) -> Handlers:
 
     def guarded(handler: Handler, refuse: Callable[[Any], Message]) -> Handler:
         def answer(call: KafkaCall, request: Any) -> Answer | Steps[Any]:
-            is_own = isinstance(request, AlterConfigsRequest | IncrementalAlterConfigsRequest) and all(
-                each.resource_type in OWN_RESOURCES for each in request.resources
-            )
-            return handler(call, request) if cluster.leads or is_own else refuse(request)
+            return handler(call, request) if _may_change(cluster, request) else refuse(request)
 
         return answer
 
     return {**handlers, **{key: guarded(handlers[key], refuse) for key, refuse in _REFUSALS.items()}}
+
+
+def _may_change(cluster: ClusterView, request: Message) -> bool:
+    """Return True if this broker may make the changes of a request."""
+    if not isinstance(request, AlterConfigsRequest | IncrementalAlterConfigsRequest):
+        return cluster.leads
+    kinds = {each.resource_type for each in request.resources} - OWN_RESOURCES
+    return not kinds or cluster.controls or (cluster.leads and kinds == {TOPIC_RESOURCE})
 
 
 def _refuse_creation(request: CreateTopicsRequest) -> CreateTopicsResponse:

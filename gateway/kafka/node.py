@@ -36,9 +36,9 @@ class Node:
 
     @property
     def id(self) -> int:
-        """The id of the node: the setting, or its number in the group; -1 while it has none."""
+        """The id of the node: the setting, or one by its number in the group; -1 while it has none."""
         configured = self._options.kafka_node_id
-        return self._replicas.own_number if configured < 0 else configured
+        return self._replicas.own_id if configured < 0 else configured
 
     @property
     def rack(self) -> str | None:

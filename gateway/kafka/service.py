@@ -42,6 +42,7 @@ from mqgateway.gateway.kafka.coordinator_view import KafkaView
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.leader_only import led
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.peer_transactions import verification
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_reads import ShareReads
@@ -53,22 +54,26 @@ class KafkaService:
     """The functions for Kafka clients. `handlers` are the functions by API key.
 
     `quotas` are those of its clients.
-    `repeated` is given Produce requests before their handler; None if each has to be checked by itself.
+    `repeated` is given Produce requests before their handler; None if each has to be checked by itself:
+    for its rights, or because its topic may become another group's.
     """
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
-        creation, cluster = Creation(operations, topics), ClusterView(operations, node)
+        everywhere = topics.everywhere
+        creation, cluster = Creation(operations, everywhere), ClusterView(operations, node)
         clock = operations.clock
         self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
         self._coordination = Coordination(operations, topics)
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
-        self._transactions = transactions = TransactionCoordination(operations, topics, coordinator)
+        self._transactions = transactions = TransactionCoordination(operations, everywhere, coordinator)
         self._shares = shares = ShareCoordination(operations, topics, coordinator)
-        operations.coordinated.attach(KafkaView(coordinator, shares, transactions.coordinator.table, topics))
+        operations.coordinated.attach(
+            KafkaView(coordinator, shares, transactions.coordinator.table, everywhere)
+        )
         sharing = ShareRequests(shares.table, shares.settings, access, topics)
-        requests = TransactionRequests(operations, transactions, access, topics)
+        requests = TransactionRequests(operations, transactions, access, everywhere)
         self._telemetry = TelemetryRequests(operations)
         handlers: dict[int, Handler] = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
@@ -76,33 +81,33 @@ class KafkaService:
             **AclRequests(operations).handlers(),
             **SaslRequests().handlers(),
             **UserCredentials(operations).handlers(),
-            **Metadata(operations, topics, cluster, creation).handlers(),
-            **TopicRequests(operations, topics, cluster, creation, quotas).handlers(),
+            **Metadata(operations, everywhere, cluster, creation).handlers(),
+            **TopicRequests(operations, everywhere, cluster, creation, quotas).handlers(),
             **ClientQuotaRequests(operations, quotas.refresh).handlers(),
             **ClusterRequests(operations, cluster).handlers(),
-            **ReplicaRequests(operations, topics).handlers(),
-            **ConfigResources(operations, topics, node).handlers(),
-            **Configs(operations, topics, node).handlers(),
+            **ReplicaRequests(operations, everywhere).handlers(),
+            **ConfigResources(operations, everywhere, node).handlers(),
+            **Configs(operations, everywhere, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
             **LogDirs(operations, topics).handlers(),
             **ProducerIds(operations, topics, requests.init).handlers(),
             **requests.handlers(),
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
-            **Produce(operations, topics, cluster, transactions.verify).handlers(),
+            **Produce(operations, topics, cluster, verification(operations, transactions.verify)).handlers(),
             **Fetch(operations, topics, cluster, quotas).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),
             **ListOffsets(operations, topics, cluster).handlers(),
             **Groups(operations, coordinator, access, cluster).handlers(),
-            **ConsumerGroupRequests(coordinator, access, topics).handlers(),
+            **ConsumerGroupRequests(coordinator, access, everywhere).handlers(),
             **ShareGroupRequests(coordinator, access, topics).handlers(),
             **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
-            **OffsetRequests(coordinator, access, topics).handlers(),
-            **TransactionalOffsets(coordinator, transactions, access, topics).handlers(),
+            **OffsetRequests(coordinator, access, everywhere).handlers(),
+            **TransactionalOffsets(coordinator, transactions, access, everywhere).handlers(),
         }
         self.handlers = led(handlers, cluster)
-        has_access_control = operations.gate.has_access_control
-        self.repeated = None if has_access_control else SingleProduce(operations, topics)
+        is_checked = operations.gate.has_access_control or operations.peers is not None
+        self.repeated = None if is_checked else SingleProduce(operations, topics)
 
     def telemetry(self) -> TelemetryFigures | None:
         """Return the figures of the metrics of clients; None if none are received."""

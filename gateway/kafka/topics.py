@@ -3,6 +3,8 @@
 RocketMQ's names have no dots and Kafka's no `|`, so that a dot of Kafka's is `|` in RocketMQ's name of a
 topic, and back. Topics that Kafka cannot name, such as retry topics, and those of the broker itself are not
 shown. Partition p is queue p.
+
+In a cluster of several broker groups each topic belongs to one of them, whose master leads it.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ _SEPARATOR: Final = re.compile(r"[._]")
 
 
 class Topic(NamedTuple):
-    """A topic as Kafka clients see it. `id` has 16 bytes."""
+    """A topic as Kafka clients see it. `id` has 16 bytes.
+
+    `group` is the broker group that has it, empty for this broker's.
+    """
 
     name: str
     store_name: str
     id: bytes
     config: TopicConfig
+    group: str = ""
 
     @property
     def partitions(self) -> int:
@@ -64,10 +70,16 @@ Admitted = tuple[Topic, Permit]
 
 
 class Topics:
-    """The topics that Kafka clients see."""
+    """The topics of this broker's group that Kafka clients see; with `shows_all`, those of all groups.
 
-    def __init__(self, operations: Operations) -> None:
+    `everywhere` are the topics of all groups.
+    """
+
+    def __init__(self, operations: Operations, *, shows_all: bool = False) -> None:
         self._topics = operations.topics
+        self._peers = peers = operations.peers
+        self._shows_all = shows_all
+        self.everywhere: Topics = self if shows_all or peers is None else Topics(operations, shows_all=True)
         self._cluster = operations.options.broker_cluster_name
         self._shown_as: dict[str, Topic] = {}  # by RocketMQ's name; as long as its configuration is the same
         self._names: dict[bytes, str] = {}
@@ -77,15 +89,32 @@ class Topics:
         """Return a topic by Kafka's name, None for an unknown one."""
         if name_problem(name) is not None:
             return None
-        config = self._topics.get(store_name(name))
+        stored = store_name(name)
+        if self._peers is not None:
+            foreign = self._peers.foreign(stored)
+            if foreign is not None:
+                return self._shown(foreign.config, foreign.group) if self._shows_all else None
+        config = self._topics.get(stored)
         return None if config is None else self._shown(config)
+
+    @property
+    def version(self) -> bytes:
+        """A value that changes with every change of a topic."""
+        if self._peers is None:
+            return self._topics.version
+        return self._topics.version + self._peers.changes.to_bytes(8, "big")
+
+    def group_of(self, name: str, topic_id: bytes) -> str:
+        """Return the group of a topic that a request names, or identifies; empty for this broker's."""
+        topic = self.everywhere.find(name) if name else self.everywhere.by_id(topic_id)
+        return "" if topic is None else topic.group
 
     def by_id(self, topic_id: bytes) -> Topic | None:
         """Return a topic by its id, None for an unknown one."""
         topic = self.find(self._names.get(topic_id, ""))
         if topic is not None and topic.id == topic_id:
             return topic
-        version = self._topics.version
+        version = self.version
         if version != self._names_version:  # else no topic has the id
             self._names = {topic.id: topic.name for topic in self}
             self._names_version = version
@@ -100,36 +129,52 @@ class Topics:
         one is reported first. `topic_id` is None if the request names topics by their names.
         """
         topic = self.find(name) if topic_id is None else self.by_id(topic_id)
-        if topic is None and topic_id is not None:
+        known = topic
+        if topic is None and self.everywhere is not self:
+            known = self.everywhere.find(name) if topic_id is None else self.everywhere.by_id(topic_id)
+        if known is None and topic_id is not None:
             return ErrorCode.UNKNOWN_TOPIC_ID
         try:
             permit = call.admit(
-                use, on_topic(store_name(name) if topic is None else topic.store_name, operation)
+                use, on_topic(store_name(name) if known is None else known.store_name, operation)
             )
         except NotAdmitted:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         except OperationError:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER  # this broker's role does not allow it
+        if topic is None and known is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it belongs to another group
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else (topic, permit)
 
     def __iter__(self) -> Iterator[Topic]:
         """Yield all topics."""
+        peers = self._peers
         for config in self._topics.all():
-            topic = self._shown(config)
-            if topic is not None:
-                yield topic
+            if peers is None or peers.foreign(config.topic_name) is None:
+                topic = self._shown(config)
+                if topic is not None:
+                    yield topic
+        if peers is not None and self._shows_all:
+            for foreign in peers.foreign_topics():
+                topic = self._shown(foreign.config, foreign.group)
+                if topic is not None:
+                    yield topic
+
+    def __len__(self) -> int:
+        """Return about how many topics there are."""
+        return len(self._topics) + (0 if self._peers is None else self._peers.foreign_count)
 
     def colliding(self, name: str) -> Topic | None:
         """Return a topic whose name differs only by dots and underscores, None if there is none."""
         parts = _SEPARATOR.split(name)
-        if 2 ** len(parts) <= 2 * len(self._topics):
+        if 2 ** len(parts) <= 2 * len(self):
             marks = product("._", repeat=len(parts) - 1)
             named = ("".join(map(add, parts, (*chosen, ""))) for chosen in marks)
             return next(filter(None, map(self.find, named)), None)
         folded = name.replace(".", "_")
         return next((topic for topic in self if topic.name.replace(".", "_") == folded), None)
 
-    def _shown(self, config: TopicConfig) -> Topic | None:
+    def _shown(self, config: TopicConfig, group: str = "") -> Topic | None:
         known = self._shown_as.get(config.topic_name)
         if known is not None and known.config is config:
             return known
@@ -138,9 +183,9 @@ class Topics:
             return None
         own = id_of_text(config.attributes.get(KAFKA_TOPIC_ID, ""))
         topic_id = named_id(f"topic {self._cluster} {config.topic_name}") if own is None else own
-        if len(self._shown_as) > 2 * len(self._topics):
+        if len(self._shown_as) > 2 * len(self):
             self._shown_as.clear()  # most are deleted
-        topic = self._shown_as[config.topic_name] = Topic(name, config.topic_name, topic_id, config)
+        topic = self._shown_as[config.topic_name] = Topic(name, config.topic_name, topic_id, config, group)
         return topic
 
 

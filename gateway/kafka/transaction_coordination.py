@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.python.failure import Failure
@@ -26,7 +26,7 @@ from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
 from mqgateway.gateway.kafka.coordinator_queue import QUEUE, coordinator_log, log_retention
 from mqgateway.gateway.kafka.ids import new_producer_id
-from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, TxnRefused
 from mqgateway.gateway.kafka.transactions.settings import TxnSettings
@@ -57,12 +57,15 @@ class BrokerMarkers:
         if topic is None or topic.is_internal:
             return succeed(None)
         marker = Marker(*producer, is_commit, COORDINATOR_EPOCH)
-        written: Deferred[int] = maybeDeferred(self._write, topic.store_name, partition.partition, marker)
+        written: Deferred[Any] = maybeDeferred(self._write, topic, partition.partition, marker)
         return written.addCallbacks(lambda _: None, _not_written, errbackArgs=(partition, producer))
 
-    def _write(self, store_topic: str, queue_id: int, marker: Marker) -> Deferred[int]:
+    def _write(self, topic: Topic, queue_id: int, marker: Marker) -> Deferred[Any]:
+        peers = self._operations.peers
+        if peers is not None and topic.group:
+            return peers.write_marker(topic.group, topic.store_name, queue_id, marker)
         permit = self._operations.gate.internal(Use.SEND)
-        return self._operations.batches.write_marker(permit, store_topic, queue_id, marker)
+        return self._operations.batches.write_marker(permit, topic.store_name, queue_id, marker)
 
 
 def _not_written(failure: Failure, partition: TopicPartition, producer: ProducerEpoch) -> None:

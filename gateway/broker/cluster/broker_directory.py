@@ -39,6 +39,7 @@ class BrokerDirectory:
         self._addresses: dict[str, str] = {}
         self._looked_up: float | None = None
         self._waiting: list[Deferred[None]] = []
+        self._problem = ""
 
     def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
         """Send a request to the master of a broker group. Fails with `RequestError`, also if it is late."""
@@ -64,7 +65,11 @@ class BrokerDirectory:
     def groups(self) -> Deferred[list[BrokerData]]:
         """Return all broker groups by name, as a name server knows them now; empty if none answers."""
         command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        return self.name_servers.read(command, _groups).addErrback(_no_groups)
+        return self.name_servers.read(command, _groups).addErrback(self._no_groups)
+
+    def expire(self) -> None:
+        """Look the addresses up again before the next request: a master may have moved."""
+        self._looked_up = None
 
     def __len__(self) -> int:
         return len(self._addresses)
@@ -79,12 +84,23 @@ class BrokerDirectory:
         if len(self._waiting) == 1:
             command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
             looked_up = self.name_servers.read(command, _masters)
-            looked_up.addCallback(self._take).addErrback(_unknown).addBoth(self._answer_waiting)
+            looked_up.addCallback(self._take).addErrback(self._unknown).addBoth(self._answer_waiting)
         return ready
 
     def _take(self, addresses: dict[str, str]) -> None:
+        self._problem = ""
         self._addresses = addresses
         self._looked_up = self._clock.monotonic()
+
+    def _no_groups(self, failure: Failure) -> list[BrokerData]:
+        self._unknown(failure)
+        return []
+
+    def _unknown(self, failure: Failure) -> None:
+        """Log a problem once, until it changes."""
+        if str(failure.value) != self._problem:
+            self._problem = str(failure.value)
+            log.warning("the brokers of the cluster cannot be looked up: %s", failure.value)
 
     def _answer_waiting(self, _: object) -> None:
         waiting, self._waiting = self._waiting, []
@@ -102,15 +118,6 @@ def _masters(answer: RemotingCommand) -> dict[str, str]:
 def _groups(answer: RemotingCommand) -> list[BrokerData]:
     table = ClusterInfo.decode(accepted(answer).body).broker_addr_table
     return [group for _, group in sorted(table.items())]
-
-
-def _no_groups(failure: Failure) -> list[BrokerData]:
-    _unknown(failure)
-    return []
-
-
-def _unknown(failure: Failure) -> None:
-    log.warning("the brokers of the cluster cannot be looked up: %s", failure.value)
 
 
 def _failed(why: str) -> RequestError:

@@ -59,8 +59,13 @@ def check_names(broker: Broker, group: str, topic: str) -> None:
     """Raise `OperationError` for a group or topic that does not exist."""
     if group not in broker.tables.groups:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
-    if broker.tables.topics.get(topic) is None:
+    if broker.tables.topics.get(topic) is None and not _is_foreign(broker, topic):
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+
+
+def _is_foreign(broker: Broker, topic: str) -> bool:
+    """Return True for a topic of another group of the Kafka cluster, whose offsets are committed here."""
+    return broker.peers is not None and broker.peers.groups.foreign(topic) is not None
 
 
 def clone_offset(

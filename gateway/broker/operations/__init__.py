@@ -16,6 +16,7 @@
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
     replicas        nodes of the group of replicas, its leader and its epochs
+    peers           other groups of the same Kafka cluster; None if there are none
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
 Deferred of one. It raises `OperationError`. A method that shows no message and changes nothing may do without
@@ -105,6 +106,7 @@ from mqgateway.gateway.broker.operations.lite import (
     LiteReader,
 )
 from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
+from mqgateway.gateway.broker.operations.peers import PeerOperations, TopicExists
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
 from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
@@ -190,6 +192,7 @@ __all__ = [
     "OutOfOrder",
     "Peek",
     "PeekOutcome",
+    "PeerOperations",
     "PendingTimers",
     "Permit",
     "PollingStatus",
@@ -230,6 +233,7 @@ __all__ = [
     "StoreState",
     "SubscriptionChange",
     "TimedOffset",
+    "TopicExists",
     "TopicOperations",
     "TransactionEnd",
     "TransactionOperations",
@@ -275,6 +279,9 @@ class Operations:
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)
         self.replicas = ReplicaOperations(broker)
+        self.peers = (
+            None if broker.peers is None else PeerOperations(broker, gate, self.batches, broker.peers)
+        )
         self.topics = TopicOperations(broker)
         self.groups = GroupOperations(broker)
         self._broker = broker

@@ -46,10 +46,10 @@ class ReplicaOperations:
         return self._broker.leader_epoch
 
     @property
-    def own_number(self) -> int:
-        """The number of this broker in its group, from 1 on; -1 while it has none."""
+    def own_id(self) -> int:
+        """The id of this broker by its number in the group, -1 while it has none."""
         nodes = self._broker.nodes
-        return self._broker.options.broker_id + 1 if nodes is None else nodes.own_number
+        return self._broker.options.broker_id + 1 if nodes is None else nodes.own_id
 
     def publish(self, node_id: int, host: str, port: int, rack: str) -> None:
         """Report this broker's node to the other members; a negative `node_id` stands for its number."""
@@ -60,6 +60,8 @@ class ReplicaOperations:
         """Do the work that is due; called several times a second once a node is published."""
         if self._broker.nodes is not None:
             self._broker.nodes.tick()
+        if self._broker.peers is not None:
+            self._broker.peers.tick()
 
     def nodes(self) -> NodesView:
         """Return the nodes of the group, as the master sees them; none before one is published."""

@@ -33,6 +33,7 @@ class Use(Enum):
     DELETE_RECORDS = "delete records", Needs.MASTER
     ADMINISTER = "administer", Needs.NOT_FENCED
     CONFIGURE = "configure", Needs.NOTHING
+    COORDINATE = "coordinate", Needs.MASTER
 
     def __init__(self, label: str, needs: Needs) -> None:
         self.label = label

@@ -6,11 +6,15 @@ module that the broker imports may import them.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.group_nodes import NodesView
 from mqgateway.engine.ha.member_group import MemberGroup
+from mqgateway.engine.ha.peer_groups import PeerGroups
 from mqgateway.gateway.codec.bodies import HARuntimeInfo
 from mqgateway.gateway.codec.headers import (
     ExchangeHAInfoResponseHeader,
@@ -78,8 +82,8 @@ class Nodes(Protocol):
     """The nodes of the group that clients of a front end see."""
 
     @property
-    def own_number(self) -> int:
-        """The number of this broker in its group, from 1 on; -1 while it has none."""
+    def own_id(self) -> int:
+        """The id of this broker by its number in the group; -1 while it has none."""
         ...
 
     def publish(self, node_id: int, host: str, port: int, rack: str) -> None:
@@ -96,4 +100,40 @@ class Nodes(Protocol):
 
     def received(self, report: str) -> str:
         """Apply the node in a slave's report; return the view for it, empty if this broker is no master."""
+        ...
+
+    def reported(self) -> str:
+        """Return the view for another group, empty if this broker is no master."""
+        ...
+
+
+class Peers(Protocol):
+    """The other groups of the cluster that clients of a front end see."""
+
+    groups: PeerGroups
+
+    def tick(self) -> None:
+        """Do the work that is due."""
+        ...
+
+    def check_names(self, setting: str) -> None:
+        """Raise `OperationError` if another broker's setting has other groups than this one's."""
+        ...
+
+    def refresh(self, group: str) -> Deferred[None]:
+        """Request the nodes and topics of a group now; never fails."""
+        ...
+
+    def ask(self, group: str, kind: str, fields: Mapping[str, Any]) -> Deferred[Mapping[str, Any]]:
+        """Return the answer of a group's master to a front end's request. Fails with `OperationError`."""
+        ...
+
+    def serve(
+        self, kind: str, serve: Callable[[Mapping[str, Any]], Mapping[str, Any] | Deferred[Mapping[str, Any]]]
+    ) -> None:
+        """Serve requests of a kind from other groups."""
+        ...
+
+    def received(self, kind: str, body: bytes) -> Deferred[bytes]:
+        """Return the answer to another group's request. Raises `OperationError`."""
         ...

@@ -27,6 +27,7 @@ from mqgateway.engine.ha.group_nodes import (
     parse_node,
     parse_view,
 )
+from mqgateway.engine.ha.peer_groups import first_node_id
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.replication.replication import Replication
@@ -68,6 +69,8 @@ class NodeExchange:
         self._ask = ask
         self._number = number
         self._in_sync = in_sync
+        options = broker.options
+        self._first_id = first_node_id(options.kafka_cluster_groups, options.broker_name)
         self._published: tuple[int, str, int, str] | None = None
         self._nodes = GroupNodes()
         self._reported = NO_VIEW
@@ -79,9 +82,10 @@ class NodeExchange:
         broker.role.on_change(self._role_changed)
 
     @property
-    def own_number(self) -> int:
+    def own_id(self) -> int:
         """See `Nodes`."""
-        return self._number()
+        number = self._number()
+        return number if number == UNKNOWN_NUMBER else self._first_id + number
 
     def publish(self, node_id: int, host: str, port: int, rack: str) -> None:
         """See `Nodes`."""
@@ -95,7 +99,8 @@ class NodeExchange:
         node_id, host, port, rack = self._published
         keeps_up = self._broker.role.is_master or self._replication.follows
         end = self._broker.store.max_physical_offset if keeps_up else NO_END
-        return GroupNode(number, number if node_id < 0 else node_id, host, port, rack, end)
+        own_id = self._first_id + number if node_id < 0 else node_id
+        return GroupNode(number, own_id, host, port, rack, end)
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
@@ -128,6 +133,10 @@ class NodeExchange:
                 f"node {node.id} at {node.host}:{node.port} has the id of another one (kafkaNodeId)"
             )
         return format_view(self.view())
+
+    def reported(self) -> str:
+        """See `Nodes`."""
+        return format_view(self.view()) if self._leads and self._own() is not None else ""
 
     def tick(self) -> None:
         """See `Nodes`."""

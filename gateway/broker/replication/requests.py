@@ -4,12 +4,15 @@ RocketMQ: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, 
 `getBrokerHaStatus`.
 """
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine.ha.admission import TICKET
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.replication import status
 from mqgateway.gateway.broker.replication.node_exchange import ANSWER_FIELD, FIELD, TOPICS_FIELD
+from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND_FIELD, NAMES_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
@@ -25,10 +28,16 @@ def min_id_changed(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-def exchange_ha_info(broker: Broker, call: Call) -> Reply:
-    """906 EXCHANGE_BROKER_HA_INFO: a master reports its replication address, or is queried for it."""
+def exchange_ha_info(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+    """906 EXCHANGE_BROKER_HA_INFO: a master reports its replication address, or is queried for it.
+
+    Brokers of Kafka clusters exchange their nodes with it too, and send requests to masters of other groups.
+    """
     header = call.header
     assert isinstance(header, ExchangeHAInfoRequestHeader)
+    group = call.command.ext_fields.get(GROUP_FIELD)
+    if group is not None:
+        return _of_other_group(broker, call, group)
     report = call.command.ext_fields.get(FIELD)
     if report is not None:
         return _nodes(broker, report)
@@ -49,6 +58,22 @@ def _nodes(broker: Broker, report: str) -> Reply:
         view = broker.nodes.received(report)
     except ValueError as error:
         raise OperationError(Reason.INVALID_PARAMETER, f"{FIELD}: {error}") from error
+    return _view(broker, view)
+
+
+def _of_other_group(broker: Broker, call: Call, group: str) -> Reply | Deferred[Reply]:
+    """Answer a broker of another group, if this one leads the group that is asked."""
+    view = "" if broker.nodes is None or broker.peers is None else broker.nodes.reported()
+    if broker.peers is None or not view or group != broker.options.broker_name:
+        return Reply()
+    broker.peers.check_names(call.command.ext_fields.get(NAMES_FIELD, ""))
+    kind = call.command.ext_fields.get(KIND_FIELD)
+    if kind is None:
+        return _view(broker, view)
+    return broker.peers.received(kind, call.body).addCallback(lambda body: Reply(body=body))
+
+
+def _view(broker: Broker, view: str) -> Reply:
     version = broker.tables.topics.data_version.encode().decode()
     return Reply(ext={ANSWER_FIELD: view, TOPICS_FIELD: version} if view else None)
 

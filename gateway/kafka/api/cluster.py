@@ -78,7 +78,7 @@ class ClusterRequests:
             return quorum.DescribeQuorumResponse(*refusal)
         if [(topic.topic_name, _numbers(topic)) for topic in request.topics] != [(METADATA_TOPIC, [0])]:
             return _unknown_partitions(request)
-        leader = self._cluster.leader(call)
+        leader = self._cluster.controller(call)
         if leader is None:
             return quorum.DescribeQuorumResponse(ErrorCode.NOT_CONTROLLER)
         voter = quorum.ReplicaState(
@@ -92,7 +92,7 @@ class ClusterRequests:
             ErrorCode.NONE,
             "",
             leader.id,
-            self._cluster.replicas().epoch,
+            self._cluster.controller_epoch,
             LOG_END,
             current_voters=[voter],
         )

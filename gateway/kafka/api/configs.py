@@ -23,7 +23,7 @@ from mqgateway.engine.tables.kafka_configs import (
 )
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
-from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.broker_loggers import BROKER_LOGGER_RESOURCE, BrokerLoggers
 from mqgateway.gateway.kafka.api.client_metrics import CLIENT_METRICS_RESOURCE, ClientMetricsConfigs
 from mqgateway.gateway.kafka.api.group_configs import GROUP_RESOURCE, GroupConfigs
@@ -51,6 +51,7 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     IncrementalAlterConfigsRequest,
 )
 from mqgateway.gateway.kafka.creation import CreationRejected, check_configs, limits_of
+from mqgateway.gateway.kafka.forwarded import ForeignChanges, after
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
@@ -63,7 +64,7 @@ TWICE = "Each resource must appear at most once."
 
 
 class Configs:
-    """Settings of one broker and its topics."""
+    """Settings of one broker, and of topics. `topics` are those of all broker groups."""
 
     def __init__(self, operations: Operations, topics: Topics, node: Node) -> None:
         self._operations = operations
@@ -176,9 +177,10 @@ class Configs:
                 config.meaning,
             )
 
-    def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
+    def alter(self, call: KafkaCall, request: AlterConfigsRequest) -> Steps[Answer]:
         """Answer AlterConfigs: what is not named gets its default."""
         results = []
+        foreign = ForeignChanges()
         times = _times(request.resources)
         for resource in request.resources:
             yield
@@ -186,15 +188,14 @@ class Configs:
             changes = {config.name: config.value for config in resource.configs}
             outcome: tuple[ErrorCode, str | None] = ErrorCode.INVALID_REQUEST, TWICE
             if times[kind, name] == 1:
-                outcome = self._try(call, kind, name, changes, request.validate_only, replaces=True)
-            results.append(altered.AlterConfigsResourceResponse(*outcome, kind, name))
-        return altered.AlterConfigsResponse(responses=results)
+                outcome = self._try(call, kind, name, changes, request.validate_only, foreign, replaces=True)
+            results.append(foreign.noted(altered.AlterConfigsResourceResponse(*outcome, kind, name)))
+        return after(foreign.outcomes, altered.AlterConfigsResponse(responses=results))
 
-    def alter_incrementally(
-        self, call: KafkaCall, request: IncrementalAlterConfigsRequest
-    ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
+    def alter_incrementally(self, call: KafkaCall, request: IncrementalAlterConfigsRequest) -> Steps[Answer]:
         """Answer IncrementalAlterConfigs: what is not named stays as it is."""
         results = []
+        foreign = ForeignChanges()
         times = _times(request.resources)
         for resource in request.resources:
             yield
@@ -207,11 +208,13 @@ class Configs:
                     code, text = ErrorCode.NONE, None
                 else:
                     changes = self._changes(kind, name, resource)
-                    code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
+                    code, text = self._try(
+                        call, kind, name, changes, request.validate_only, foreign, replaces=False
+                    )
             except CreationRejected as refusal:
                 code, text = refusal.code, str(refusal)
-            results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
-        return incremental.IncrementalAlterConfigsResponse(responses=results)
+            results.append(foreign.noted(incremental.AlterConfigsResourceResponse(code, text, kind, name)))
+        return after(foreign.outcomes, incremental.IncrementalAlterConfigsResponse(responses=results))
 
     def _changes(self, kind: int, name: str, resource: AlterConfigsResource) -> dict[str, str | None]:
         """Return the new values; None is the default. Raises `CreationRejected`."""
@@ -245,12 +248,13 @@ class Configs:
         name: str,
         changes: Mapping[str, str | None],
         only_check: bool,
+        foreign: ForeignChanges,
         *,
         replaces: bool,
     ) -> tuple[ErrorCode, str | None]:
         try:
             if kind == TOPIC_RESOURCE:
-                self._change_topic(call, name, changes, only_check, replaces)
+                self._change_topic(call, name, changes, only_check, foreign, replaces)
             elif kind == BROKER_RESOURCE:
                 self._change_broker(call, name, changes, only_check)
             elif kind == CLIENT_METRICS_RESOURCE:
@@ -266,7 +270,13 @@ class Configs:
         return ErrorCode.NONE, None
 
     def _change_topic(
-        self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
+        self,
+        call: KafkaCall,
+        name: str,
+        changes: Mapping[str, str | None],
+        only_check: bool,
+        foreign: ForeignChanges,
+        replaces: bool,
     ) -> None:
         topic = self._topic(call, name, Use.ADMINISTER, AclOperation.ALTER_CONFIGS)
         check_configs(changes, limits_of(self._operations.store_options))
@@ -282,7 +292,11 @@ class Configs:
             if value is None and PREFIX + key in attributes
         }
         config = replace(topic.config, attributes=wanted | gone)
-        self._operations.administration.put_topic(permit, config)
+        peers = self._operations.peers
+        if peers is not None and topic.group:
+            foreign.begun(peers.put_topic(permit, topic.group, config))
+        else:
+            self._operations.administration.put_topic(permit, config)
 
     def _change_broker(
         self, call: KafkaCall, name: str, changes: Mapping[str, str | None], only_check: bool

@@ -125,7 +125,7 @@ class Fetch:
     def _answer(self, call: KafkaCall, wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchResponse]:
         answer = yield from _answer(wanted, found)
         if wanted.refused or not self._cluster.leads:
-            return hint_in_fetch(self._cluster, call, answer)
+            return hint_in_fetch(self._cluster, self._topics, call, answer)
         return answer
 
     def _waited(self, found: Sequence[ReadBatches], wanted: _Sorted, call: KafkaCall) -> Answer:

@@ -82,7 +82,7 @@ class GroupAccess:
     def error(self, call: KafkaCall, group_id: str, operation: AclOperation) -> ErrorCode:
         """Return why a request about a group is refused: rights, role of the broker, groups not read yet."""
         try:
-            call.admit(Use.SEND, on_group(store_group(group_id), operation))
+            call.admit(Use.COORDINATE, on_group(store_group(group_id), operation))
         except NotAdmitted:
             return ErrorCode.GROUP_AUTHORIZATION_FAILED
         except OperationError:
@@ -135,7 +135,7 @@ class Groups:
     def find_coordinator(
         self, call: KafkaCall, request: FindCoordinatorRequest
     ) -> Steps[FindCoordinatorResponse]:
-        """Answer FindCoordinator: the leader, for every group and transaction."""
+        """Answer FindCoordinator: the leader of the first group of brokers, for every key."""
         if call.version >= BATCHED_SINCE:
             found = yield from mapped(
                 lambda key: self._find(call, request.key_type, key), request.coordinator_keys
@@ -154,7 +154,7 @@ class Groups:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
             error = id_error(call, key, SHOWING)
-        leader = self._cluster.leader(call)
+        leader = self._cluster.controller(call)
         if leader is None and error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if leader is None or error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
@@ -228,8 +228,9 @@ class Groups:
     # Administrators
 
     def list_groups(self, call: KafkaCall, request: ListGroupsRequest) -> ListGroupsResponse:
-        """Answer ListGroups; groups that only RocketMQ's clients use are among them. A slave has none."""
-        if not self._operations.gate.allows(Use.SEND):
+        """Answer ListGroups; groups that only RocketMQ's clients use are among them. A slave has none, and
+        neither has a group of brokers that does not coordinate."""
+        if not self._operations.gate.allows(Use.COORDINATE):
             return ListGroupsResponse()
         if not self._coordinator.is_loaded:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

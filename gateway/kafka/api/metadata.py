@@ -12,7 +12,7 @@ from mqgateway.engine.steps import Steps, in_parts, mapped
 from mqgateway.gateway.broker.operations import Operations, Use
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
-from mqgateway.gateway.kafka.cluster_view import ClusterView, PartitionReplicas
+from mqgateway.gateway.kafka.cluster_view import ClusterView, PartitionReplicas, ReplicasByGroup
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import describe_topic_partitions_response as pages
 from mqgateway.gateway.kafka.codec.messages.describe_cluster_request import DescribeClusterRequest
@@ -57,7 +57,7 @@ def _partitions_of(replicas: PartitionReplicas) -> Pattern:
 
 
 class Metadata:
-    """Metadata of one broker's topics."""
+    """Metadata of the cluster's topics. `topics` are those of all groups."""
 
     def __init__(
         self, operations: Operations, topics: Topics, cluster: ClusterView, creation: Creation
@@ -77,7 +77,7 @@ class Metadata:
 
     def metadata(self, call: KafkaCall, request: MetadataRequest) -> Steps[MetadataResponse]:
         """Answer Metadata; unknown topics are made if the client and the settings allow it."""
-        replicas = self._cluster.replicas()
+        replicas = ReplicasByGroup(self._cluster)
         wants_all = request.topics is None or (call.version == 0 and not request.topics)
         asks = request.include_topic_authorized_operations
         if wants_all:
@@ -97,7 +97,7 @@ class Metadata:
         return MetadataResponse(
             brokers=[MetadataResponseBroker(*each) for each in self._cluster.nodes(call)],
             cluster_id=self._cluster.node.cluster_id,
-            controller_id=replicas.leader,
+            controller_id=self._cluster.controller_id,
             topics=topics,
             cluster_authorized_operations=(
                 cluster_bits(call, self._operations) if asks_cluster else NOT_ASKED
@@ -108,7 +108,7 @@ class Metadata:
         self,
         call: KafkaCall,
         wanted: MetadataRequestTopic,
-        replicas: PartitionReplicas,
+        replicas: ReplicasByGroup,
         may_create: bool,
         asks: bool,
     ) -> MetadataResponseTopic:
@@ -126,19 +126,21 @@ class Metadata:
             if error:
                 return MetadataResponseTopic(error, name)
             place = self._topics.admitted(call, Use.QUERY, VISIBLE, name)
+        if place is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not self._cluster.has_all_topics:
+            place = ErrorCode.LEADER_NOT_AVAILABLE
         if isinstance(place, ErrorCode):
             return MetadataResponseTopic(place, name)
         return self._described(call, place[0], replicas, asks)
 
     def _described(
-        self, call: KafkaCall, topic: Topic, replicas: PartitionReplicas, asks: bool
+        self, call: KafkaCall, topic: Topic, replicas: ReplicasByGroup, asks: bool
     ) -> MetadataResponseTopic:
         return MetadataResponseTopic(
             ErrorCode.NONE,
             topic.name,
             topic.id,
             topic.is_internal,
-            Series(_partitions_of(replicas), range(topic.partitions)),
+            Series(_partitions_of(replicas.of(topic.group)), range(topic.partitions)),
             topic_bits(call, topic.store_name) if asks else NOT_ASKED,
         )
 
@@ -154,7 +156,7 @@ class Metadata:
         asks = request.include_cluster_authorized_operations
         return DescribeClusterResponse(
             cluster_id=self._cluster.node.cluster_id,
-            controller_id=self._cluster.replicas().leader,
+            controller_id=self._cluster.controller_id,
             brokers=[DescribeClusterBroker(*each) for each in self._cluster.nodes(call)],
             cluster_authorized_operations=cluster_bits(call, self._operations) if asks else NOT_ASKED,
         )
@@ -200,7 +202,7 @@ class Metadata:
     def _page(
         self, call: KafkaCall, topic: Topic, numbers: range
     ) -> pages.DescribeTopicPartitionsResponseTopic:
-        replicas = self._cluster.replicas()
+        replicas = self._cluster.replicas(topic.group)
         return pages.DescribeTopicPartitionsResponseTopic(
             ErrorCode.NONE,
             topic.name,

@@ -208,7 +208,11 @@ class Produce:
     def _answered(
         self, _: object, call: KafkaCall, request: ProduceRequest, answer: ProduceResponse
     ) -> ProduceResponse | None:
-        return hint_in_produce(self._cluster, call, answer) if _is_answered(call, request, answer) else None
+        return (
+            hint_in_produce(self._cluster, self._topics, call, answer)
+            if _is_answered(call, request, answer)
+            else None
+        )
 
 
 def _fill(

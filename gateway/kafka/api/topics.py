@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
 from mqgateway.gateway.access.operations import AclOperation
-from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.cluster_view import ClusterView
@@ -36,8 +36,9 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
     DeletableTopicResult,
     DeleteTopicsResponse,
 )
-from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
+from mqgateway.gateway.kafka.codec.schema import NO_UUID
 from mqgateway.gateway.kafka.creation import Creation, CreationRejected
+from mqgateway.gateway.kafka.forwarded import after, explained
 from mqgateway.gateway.kafka.quotas.enforcement import Mutations, MutationsThrottled, QuotaEnforcement
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
 from mqgateway.gateway.kafka.topics import Topics, store_name
@@ -51,7 +52,7 @@ NOT_AUTHORIZED: Final = "Topic authorization failed."
 
 
 class TopicRequests:
-    """Changes of topics."""
+    """Changes of topics. `topics` are those of all broker groups."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class TopicRequests:
                 results.append(CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.INVALID_REQUEST, message))
                 continue
             results.append(self._create(call, wanted, request.validate_only, known, mutations))
-        return _after(known, CreateTopicsResponse(mutations.throttle_time, topics=results))
+        return after(known, CreateTopicsResponse(mutations.throttle_time, topics=results))
 
     def _mutations(self, call: KafkaCall) -> Mutations:
         return self._quotas.mutations(call, STRICT_SINCE[call.header.key])
@@ -102,13 +103,15 @@ class TopicRequests:
         mutations: Mutations,
     ) -> CreatableTopicResult:
         configs = {config.name: config.value for config in wanted.configs}
+        made: Deferred[None] | None = None
         try:
             permit = self._creation.admit(call, wanted.name)
-            partitions = self._partitions_of(wanted)
+            group = self._group_for(wanted)
+            partitions = self._partitions_of(wanted, group)
             self._creation.check(wanted.name, partitions, configs)
             mutations.use(partitions)
             if not only_check:
-                known.append(self._creation.create(permit, wanted.name, partitions, configs))
+                made = self._creation.create(permit, wanted.name, partitions, configs, group)
         except MutationsThrottled:
             return CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
         except CreationRejected as refusal:
@@ -119,12 +122,10 @@ class TopicRequests:
         except OperationError as error:
             code = ErrorCode.INVALID_TOPIC_EXCEPTION
             return CreatableTopicResult(wanted.name, NO_UUID, code, error.message)
-        topic = self._topics.find(wanted.name)
-        return CreatableTopicResult(
+        result = CreatableTopicResult(
             wanted.name,
-            NO_UUID if topic is None else topic.id,
             num_partitions=partitions,
-            replication_factor=max(1, len(self._cluster.replicas().nodes)),
+            replication_factor=max(1, len(self._cluster.replicas(group).nodes)),
             configs=[
                 CreatableTopicConfigs(
                     name, configs.get(name) or config.default, False, _source(name, configs)
@@ -133,12 +134,29 @@ class TopicRequests:
             ],
         )
 
-    def _partitions_of(self, wanted: CreatableTopic) -> int:
-        """Return the number of partitions. Raises `CreationRejected` for replicas this broker cannot have."""
+        def identify(_: None) -> None:
+            topic = self._topics.find(result.name)
+            result.topic_id = NO_UUID if topic is None else topic.id
+
+        if made is not None and not group:
+            identify(None)  # whether or not the name servers know it
+            known.append(made)
+        elif made is not None:
+            known.append(explained(made.addCallback(identify), result))
+        return result
+
+    def _group_for(self, wanted: CreatableTopic) -> str:
+        """Return the group in which a topic is made: the one that has the replicas which are asked for."""
+        ids = {number for each in wanted.assignments for number in each.broker_ids}
+        group = self._cluster.group_of(ids) if ids else None
+        return self._creation.group_of(wanted.name) if group is None else group
+
+    def _partitions_of(self, wanted: CreatableTopic, group: str) -> int:
+        """Return the number of partitions. Raises `CreationRejected` for replicas the group cannot have."""
         if wanted.assignments:
-            self._check_assignments(wanted)
+            self._check_assignments(wanted, group)
             return len(wanted.assignments)
-        known = max(1, len(self._cluster.replicas().nodes))
+        known = max(1, len(self._cluster.replicas(group).nodes))
         if wanted.replication_factor != -1 and not 1 <= wanted.replication_factor <= known:
             text = (
                 "Replication factor must be larger than 0, or -1 to use the default value."
@@ -152,7 +170,7 @@ class TopicRequests:
             return self._operations.options.kafka_num_partitions
         return wanted.num_partitions
 
-    def _check_assignments(self, wanted: CreatableTopic) -> None:
+    def _check_assignments(self, wanted: CreatableTopic, group: str) -> None:
         if wanted.num_partitions != -1 or wanted.replication_factor != -1:
             text = "A manual partition assignment was specified, but partitions or replicas were given too."
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
@@ -161,17 +179,17 @@ class TopicRequests:
             text = "partitions should be a consecutive 0-based integer sequence"
             raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         for each in wanted.assignments:
-            if not self._can_have(each.broker_ids):
-                text = f"The manual partition assignment includes brokers other than {self._node_ids()}."
+            if not self._can_have(each.broker_ids, group):
+                text = f"The manual partition assignment includes brokers other than {self._node_ids(group)}."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
-    def _can_have(self, broker_ids: Sequence[int]) -> bool:
+    def _can_have(self, broker_ids: Sequence[int], group: str) -> bool:
         """Return True if a partition can have these replicas: it always has all members of the group."""
-        known = self._cluster.replicas().nodes
+        known = self._cluster.replicas(group).nodes
         return 0 < len(broker_ids) == len(set(broker_ids)) and set(broker_ids) <= set(known)
 
-    def _node_ids(self) -> str:
-        return ", ".join(map(str, self._cluster.replicas().nodes))
+    def _node_ids(self, group: str) -> str:
+        return ", ".join(map(str, self._cluster.replicas(group).nodes))
 
     def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
@@ -181,7 +199,7 @@ class TopicRequests:
             DeleteTopicState(name) for name in request.topic_names
         ]
         results = yield from mapped(lambda each: self._delete(call, each, withdrawn, mutations), wanted, 1)
-        return _after(withdrawn, DeleteTopicsResponse(mutations.throttle_time, results))
+        return after(withdrawn, DeleteTopicsResponse(mutations.throttle_time, results))
 
     def _delete(
         self,
@@ -213,8 +231,8 @@ class TopicRequests:
         try:
             permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.DELETE))
             mutations.use(topic.partitions)
-            self._operations.administration.delete_topic(permit, topic.store_name)
-            withdrawn.append(self._operations.administration.withdraw_topic(permit, topic.store_name))
+            result = DeletableTopicResult(topic.name, topic.id)
+            self._delete_everywhere(permit, topic.store_name, result, withdrawn)
         except MutationsThrottled:
             code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
             return DeletableTopicResult(topic.name, topic.id, code, None)
@@ -223,7 +241,18 @@ class TopicRequests:
             return DeletableTopicResult(topic.name, topic.id, code, str(error))
         except OperationError as error:
             return DeletableTopicResult(topic.name, topic.id, ErrorCode.INVALID_REQUEST, error.message)
-        return DeletableTopicResult(topic.name, topic.id)
+        return result
+
+    def _delete_everywhere(
+        self, permit: Permit, name: str, result: DeletableTopicResult, withdrawn: list[Deferred[None]]
+    ) -> None:
+        """Delete a topic in every group that has one of its name. Raises `OperationError`."""
+        administration, peers = self._operations.administration, self._operations.peers
+        if peers is None or name in self._operations.topics:
+            administration.delete_topic(permit, name)
+            withdrawn.append(administration.withdraw_topic(permit, name))
+        if peers is not None:
+            withdrawn.append(explained(peers.delete_topic(permit, name), result))
 
     def add_partitions(self, call: KafkaCall, request: CreatePartitionsRequest) -> Steps[Answer]:
         """Answer CreatePartitions, once the name servers know the topics."""
@@ -236,8 +265,9 @@ class TopicRequests:
             try:
                 if times[wanted.name] > 1:
                     raise CreationRejected(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-                self._add_partitions(call, wanted, request.validate_only, known, mutations)
-                results.append(CreatePartitionsTopicResult(wanted.name))
+                result = CreatePartitionsTopicResult(wanted.name)
+                self._add_partitions(call, wanted, request.validate_only, known, mutations, result)
+                results.append(result)
             except MutationsThrottled:
                 code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
                 results.append(CreatePartitionsTopicResult(wanted.name, code, None))
@@ -249,7 +279,7 @@ class TopicRequests:
             except OperationError as error:
                 code = ErrorCode.INVALID_PARTITIONS
                 results.append(CreatePartitionsTopicResult(wanted.name, code, error.message))
-        return _after(known, CreatePartitionsResponse(mutations.throttle_time, results))
+        return after(known, CreatePartitionsResponse(mutations.throttle_time, results))
 
     def _add_partitions(
         self,
@@ -258,6 +288,7 @@ class TopicRequests:
         only_check: bool,
         known: list[Deferred[None]],
         mutations: Mutations,
+        result: CreatePartitionsTopicResult,
     ) -> None:
         topic = self._topics.find(wanted.name)
         if topic is None:
@@ -275,23 +306,22 @@ class TopicRequests:
             raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
         if wanted.assignments is not None:
             is_whole = len(wanted.assignments) == wanted.count - topic.partitions
-            if not is_whole or not all(self._can_have(each.broker_ids) for each in wanted.assignments):
-                text = f"Each new partition needs an assignment to broker {self._node_ids()}."
+            if not is_whole or not all(
+                self._can_have(each.broker_ids, topic.group) for each in wanted.assignments
+            ):
+                text = f"Each new partition needs an assignment to broker {self._node_ids(topic.group)}."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         mutations.use(wanted.count - topic.partitions)
         if not only_check:
             config = replace(
                 topic.config, read_queue_nums=wanted.count, write_queue_nums=wanted.count, attributes={}
             )
-            known.append(self._operations.administration.put_topic(permit, config))
+            peers = self._operations.peers
+            if peers is not None and topic.group:
+                known.append(explained(peers.put_topic(permit, topic.group, config), result))
+            else:
+                known.append(self._operations.administration.put_topic(permit, config))
 
 
 def _source(name: str, configs: dict[str, str | None]) -> int:
     return DEFAULT if configs.get(name) is None else TOPIC
-
-
-def _after(known: list[Deferred[None]], answer: Message) -> Answer:
-    """Return the answer, but not before all name servers know."""
-    if all(each.called for each in known):
-        return answer
-    return cast("Deferred[Message]", DeferredList(known).addCallback(lambda _: answer))

@@ -17,7 +17,7 @@ SHOWING: Final = AclOperation.DESCRIBE
 def id_error(call: KafkaCall, transactional_id: str, operation: AclOperation) -> ErrorCode:
     """Return why a request about a transactional id is refused: rights, or the role of the broker."""
     try:
-        call.admit(Use.SEND, on_transactional_id(transactional_id, operation))
+        call.admit(Use.COORDINATE, on_transactional_id(transactional_id, operation))
     except NotAdmitted:
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     except OperationError:

@@ -166,7 +166,7 @@ class TransactionRequests:
                 lambda results: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
             )
         try:
-            call.admit(Use.SEND, on_cluster(self._operations, AclOperation.CLUSTER_ACTION))
+            call.admit(Use.COORDINATE, on_cluster(self._operations, AclOperation.CLUSTER_ACTION))
         except NotAdmitted:
             return AddPartitionsToTxnResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
         except OperationError:
@@ -284,7 +284,7 @@ class TransactionRequests:
         self, call: KafkaCall, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
         """Answer ListTransactions; a slave has none."""
-        if not self._operations.gate.allows(Use.SEND):
+        if not self._operations.gate.allows(Use.COORDINATE):
             return ListTransactionsResponse()
         if not self._coordinator.is_loaded:
             return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -51,6 +51,8 @@ FOLLOW_INTERVAL = 5000
 class Coordinator:
     """Groups and their offsets. `new_id` returns the random part of a member's id, `catalog` has the topics.
 
+    `share_catalog` has those that share groups can read, of this broker.
+
     `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
     after another. `consumer_settings` and `share_settings` return the settings of a group, by its id.
     """
@@ -62,6 +64,7 @@ class Coordinator:
         records: RecordsLog,
         shared: SharedOffsets,
         catalog: TopicCatalog,
+        share_catalog: TopicCatalog,
         *,
         new_id: Callable[[], str],
         retention: Callable[[], int],
@@ -99,7 +102,7 @@ class Coordinator:
             self.groups,
             self._deadlines,
             self._journal,
-            catalog,
+            share_catalog,
             run_steps,
         )
         self.membership = Membership(

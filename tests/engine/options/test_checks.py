@@ -33,6 +33,8 @@ def problem(key: str, value: str) -> str:
         ("storeType", "default"),
         ("haMasterAddress", "10.0.0.1:10912"),
         ("kafkaSaslMechanisms", "PLAIN"),
+        ("kafkaClusterGroups", "broker-a, broker-b"),
+        ("kafkaClusterGroups", ""),
         ("kafkaPrincipalMappingRules", "RULE:^CN=(.*?),.*$/$1/L, DEFAULT"),
     ],
 )
@@ -61,6 +63,9 @@ def test_value_that_works_is_taken(key: str, value: str) -> None:
         ("kafkaPrincipalMappingRules", "CN", "DEFAULT"),
         ("kafkaSaslMechanisms", "GSSAPI", "PLAIN"),
         ("kafkaSaslMechanisms", "", "PLAIN"),
+        ("kafkaClusterGroups", "a,b,a", "a,b"),
+        ("kafkaClusterGroups", "a,,b", "a,b"),
+        ("kafkaClusterGroups", "a/1", "a-1"),
         ("brokerIP1", "10.0.0.1:10911", "10.0.0.1"),
         ("brokerIP1", "http://h", "h"),
         ("brokerName", "a b", "a-b"),

@@ -20,13 +20,21 @@ class Cluster:
     def __init__(self, leader: ClusterNode | None) -> None:
         self._leader = leader
 
-    def leader(self, call: object) -> ClusterNode | None:
+    def leader(self, call: object, group: str) -> ClusterNode | None:
         """See `ClusterView`."""
         return self._leader
 
-    def replicas(self) -> PartitionReplicas:
+    def replicas(self, group: str) -> PartitionReplicas:
         """See `ClusterView`."""
         return PartitionReplicas(2, 5, (1, 2), (1, 2), ())
+
+
+class Topics:
+    """Topics of this broker's group."""
+
+    def group_of(self, name: str, topic_id: bytes) -> str:
+        """See `Topics`."""
+        return ""
 
 
 class Call:
@@ -41,8 +49,9 @@ def produced(version: int, code: int, leader: ClusterNode | None) -> tuple[int, 
     partition = produce_response.PartitionProduceResponse(0, code)
     answer = produce_response.ProduceResponse([produce_response.TopicProduceResponse("a", b"", [partition])])
     cluster: Any = Cluster(leader)
+    topics: Any = Topics()
     call: Any = Call(version)
-    hinted = hint_in_produce(cluster, call, answer)
+    hinted = hint_in_produce(cluster, topics, call, answer)
     return (
         partition.current_leader.leader_id,
         partition.current_leader.leader_epoch,
@@ -57,8 +66,9 @@ def fetched(version: int, code: int, leader: ClusterNode | None) -> tuple[int, i
         responses=[fetch_response.FetchableTopicResponse("a", b"", [partition])]
     )
     cluster: Any = Cluster(leader)
+    topics: Any = Topics()
     call: Any = Call(version)
-    hinted = hint_in_fetch(cluster, call, answer)
+    hinted = hint_in_fetch(cluster, topics, call, answer)
     return (
         partition.current_leader.leader_id,
         partition.current_leader.leader_epoch,

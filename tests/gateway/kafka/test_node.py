@@ -17,7 +17,7 @@ class Options:
     def __init__(self, **settings: Any) -> None:
         self.options = BrokerOptions(**settings)
         self.replicas = self
-        self.own_number = 4
+        self.own_id = 4
 
 
 def node(host: str = "", requires_tls: bool = False, **settings: Any) -> tuple[Node, Any]:

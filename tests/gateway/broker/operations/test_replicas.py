@@ -25,7 +25,7 @@ def test_broker_without_epochs_is_in_epoch_0() -> None:
     operated = OperatedBroker()
     operated.send(b"a")
     replicas = operated.operations.replicas
-    assert replicas.leads and replicas.epoch == 0 and replicas.own_number == 1
+    assert replicas.leads and replicas.epoch == 0 and replicas.own_id == 1
     assert replicas.nodes().nodes == ()
     assert replicas.epoch_end("T", 0, 0) == (0, 1)
     assert replicas.epoch_end("T", 0, 1) == replicas.epoch_end("T", 0, -1) == NO_EPOCH_OFFSET

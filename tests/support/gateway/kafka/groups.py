@@ -102,6 +102,7 @@ class Groups:
             self.log,
             self.shared,
             self.catalog,
+            self.catalog,
             new_id=lambda: str(next(numbers)),
             retention=lambda: 3 * DAY,
             run_steps=self._run_steps,

@@ -1,0 +1,167 @@
+"""Groups of replicas that form one cluster for clients of a front end.
+
+The setting names the groups in an order that does not change: new ones are appended. The place of a group in
+it gives the group a block of node ids. The first group coordinates. Each group knows the others' nodes and
+topics from their masters; the last answers are kept while a group is down. A topic belongs to one group,
+whatever others have of the same name. Times in ms of a monotonic clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.ha.group_nodes import LOST_MILLIS, NO_NODE, NO_VIEW, NodesView
+from mqgateway.engine.tables.attributes import KAFKA_TOPIC_ID
+from mqgateway.engine.tables.peer_topics import PeerTopic, PeerTopicTable, peer_key
+from mqgateway.engine.tables.topics import TopicConfig
+
+BLOCK: Final = 1000
+"""Node ids of a group."""
+
+
+class _Peer:
+    """Nodes and topics of another group, and when the nodes were reported last."""
+
+    def __init__(self) -> None:
+        self.view = NO_VIEW
+        self.heard = -LOST_MILLIS
+        self.topics: dict[str, PeerTopic] = {}
+        self.version = ""
+
+
+class PeerGroups:
+    """The groups of one cluster, as a member of the group `own` knows them.
+
+    `names` are all groups in their order. `find` returns a topic of the own group, None for an unknown one.
+    `table` keeps the topics of the others; it is loaded before the first use. Raises `ConfigError` if the own
+    group is not among the names.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        own: str,
+        find: Callable[[str], TopicConfig | None],
+        table: PeerTopicTable,
+    ) -> None:
+        if own not in names:
+            raise ConfigError(f"kafkaClusterGroups has no group {own}, which is this broker's (brokerName)")
+        self.names = tuple(names)
+        self.own = own
+        self.others = tuple(name for name in names if name != own)
+        self.changes = 0
+        """Number of changes of the other groups' topics."""
+        self._find = find
+        self._table = table
+        self._index = {name: index for index, name in enumerate(names)}
+        self._restored: dict[str, _Peer] = {}
+
+    @property
+    def _peers(self) -> dict[str, _Peer]:
+        """The other groups by name, in their order."""
+        if not self._restored:
+            self._restored = {name: _Peer() for name in self.others}
+            for topic in self._table.all():
+                if topic.group in self._restored:
+                    self._restored[topic.group].topics[topic.config.topic_name] = topic
+        return self._restored
+
+    @property
+    def is_first(self) -> bool:
+        """True if the own group coordinates."""
+        return self.names[0] == self.own
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the topics of every other group are known. Each has some, its system's."""
+        return all(peer.topics for peer in self._peers.values())
+
+    def agrees(self, names: Sequence[str]) -> bool:
+        """Return True if another broker's setting is this one's, but for groups that one lacks yet."""
+        return all(own == other for own, other in zip(self.names, names, strict=False))
+
+    def version_of(self, group: str) -> str:
+        """Return the version of a group's topics, empty before they were reported."""
+        return self._peers[group].version
+
+    def note(self, group: str, view: NodesView, now: int) -> None:
+        """Note the nodes that the master of a group reports."""
+        peer = self._peers[group]
+        peer.view, peer.heard = view, now
+
+    def note_topics(self, group: str, configs: Mapping[str, TopicConfig], version: str) -> None:
+        """Note all topics of a group."""
+        peer = self._peers[group]
+        peer.version = version
+        gone = [name for name in peer.topics if name not in configs]
+        changed = [
+            PeerTopic(group, config)
+            for name, config in configs.items()
+            if name not in peer.topics or peer.topics[name].config != config
+        ]
+        for name in gone:
+            del peer.topics[name]
+            self._table.delete(peer_key(group, name))
+        peer.topics |= {topic.config.topic_name: topic for topic in changed}
+        if changed:
+            self._table.put(*changed)
+        self.changes += bool(gone or changed)
+
+    def view(self, group: str, now: int) -> NodesView:
+        """Return the nodes of another group; without a leader if its master is silent."""
+        peer = self._peers[group]
+        return peer.view if now - peer.heard < LOST_MILLIS else peer.view._replace(leader=NO_NODE)
+
+    def clash(self, group: str, own: NodesView) -> int | None:
+        """Return the id of a node of a group that another one has too, None for none."""
+        ids = {each.node.id for each in self._peers[group].view.nodes}
+        views = [own, *(peer.view for name, peer in self._peers.items() if name != group)]
+        return next((each.node.id for one in views for each in one.nodes if each.node.id in ids), None)
+
+    def foreign(self, topic: str) -> PeerTopic | None:
+        """Return a topic that belongs to another group; None if it is the own group's, or unknown."""
+        own = self._find(topic)
+        best = None if own is None else self._rank(self.own, own)
+        found: PeerTopic | None = None
+        for name, peer in self._peers.items():
+            known = peer.topics.get(topic)
+            if known is not None and (best is None or self._rank(name, known.config) < best):
+                best, found = self._rank(name, known.config), known
+        return found
+
+    def foreign_topics(self) -> Iterator[PeerTopic]:
+        """Yield all topics that belong to other groups."""
+        for name, peer in self._peers.items():
+            for topic in list(peer.topics):
+                found = self.foreign(topic)
+                if found is not None and found.group == name:
+                    yield found
+
+    @property
+    def foreign_count(self) -> int:
+        """Number of topics that other groups have."""
+        return sum(len(peer.topics) for peer in self._peers.values())
+
+    def holders(self, topic: str) -> list[str]:
+        """Return the other groups that have a topic of a name, whichever it belongs to."""
+        return [name for name, peer in self._peers.items() if topic in peer.topics]
+
+    def _rank(self, group: str, config: TopicConfig) -> tuple[bool, int]:
+        """Return the rank of a group for a topic: the smallest has it.
+
+        A topic that Kafka clients made stays where it is when another group gets one of its name.
+        """
+        return KAFKA_TOPIC_ID not in config.attributes, self._index[group]
+
+
+def group_names(text: str) -> list[str]:
+    """Return the names in a setting, which commas separate."""
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
+def first_node_id(text: str, own: str) -> int:
+    """Return what is added to the numbers of a group's members for their ids; 0 without the setting."""
+    names = group_names(text)
+    return names.index(own) * BLOCK if own in names else 0

@@ -1,0 +1,190 @@
+"""Broker groups of the same Kafka cluster: their nodes, their topics, and requests to their masters.
+
+A request between groups takes no permit of the asked broker's: the asking one has admitted the client, and
+access control admits brokers alone to the request that carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine import json_members
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.ha.group_nodes import NodesView
+from mqgateway.engine.producers.markers import Marker
+from mqgateway.engine.tables.peer_topics import PeerTopic
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.admin import topics
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.operations.batch_producers import NotInTransaction, OldCoordinator, OldEpoch
+from mqgateway.gateway.broker.operations.batches import BatchOperations
+from mqgateway.gateway.broker.operations.gate import Gate, Permit
+from mqgateway.gateway.broker.operations.uses import Use
+from mqgateway.gateway.broker.replication.group import Peers
+
+Fields = Mapping[str, Any]
+
+PUT_TOPIC: Final = "putTopic"
+DELETE_TOPIC: Final = "deleteTopic"
+WRITE_MARKER: Final = "writeMarker"
+PRODUCER, EPOCH, COMMITS, COORDINATOR, QUEUE = "producer", "epoch", "commits", "coordinator", "queue"
+NEW, CONFIG, TOPIC, EXISTS, REFUSED = "isNew", "config", "topic", "exists", "refused"
+
+
+class TopicExists(OperationError):
+    """A topic that was to be made and is there."""
+
+
+class PeerOperations:
+    """The other groups of one broker's cluster."""
+
+    def __init__(self, broker: Broker, gate: Gate, batches: BatchOperations, peers: Peers) -> None:
+        self._broker = broker
+        self._gate = gate
+        self._batches = batches
+        self._peers = peers
+        self._groups = peers.groups
+        self.names = peers.groups.names
+        """All groups of the cluster, in their order."""
+        self.own = peers.groups.own
+        """The group of this broker."""
+        peers.serve(PUT_TOPIC, self._put_received)
+        peers.serve(DELETE_TOPIC, self._delete_received)
+        peers.serve(WRITE_MARKER, self._marker_received)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the topics of all groups are known."""
+        return self._groups.is_complete
+
+    @property
+    def others(self) -> Sequence[str]:
+        """Names of the other groups."""
+        return self._groups.others
+
+    @property
+    def changes(self) -> int:
+        """The number of changes of the other groups' topics."""
+        return self._groups.changes
+
+    def nodes(self, group: str) -> NodesView:
+        """Return the nodes of another group, as its master reported them last."""
+        return self._groups.view(group, elapsed_millis(self._broker.clock))
+
+    def foreign(self, topic: str) -> PeerTopic | None:
+        """Return a topic that belongs to another group; None if it is this one's, or unknown."""
+        return self._groups.foreign(topic)
+
+    def foreign_topics(self) -> Iterator[PeerTopic]:
+        """Yield all topics that belong to other groups."""
+        return self._groups.foreign_topics()
+
+    @property
+    def foreign_count(self) -> int:
+        """The number of topics that other groups have."""
+        return self._groups.foreign_count
+
+    # Requests to masters of other groups
+
+    def ask(self, group: str, kind: str, fields: Fields) -> Deferred[Fields]:
+        """Return the answer of a group's master. Fails with `OperationError`."""
+        return self._peers.ask(group, kind, fields)
+
+    def serve(self, kind: str, serve: Callable[[Fields], Fields | Deferred[Fields]]) -> None:
+        """Serve requests of a kind that other groups send to this broker."""
+        self._peers.serve(kind, serve)
+
+    def put_topic(
+        self, permit: Permit, group: str, config: TopicConfig, *, is_new: bool = False
+    ) -> Deferred[None]:
+        """Create or change a topic of another group; see `BrokerAdministration.put_topic`.
+
+        The outcome fires once this broker knows the topic too. Fails with `OperationError`; it is
+        `TopicExists` if the topic is to be new and is not.
+        """
+        self._gate.enter(permit, Use.ADMINISTER)
+
+        def put(answer: Fields) -> Deferred[None]:
+            if json_members.read(answer, EXISTS, False):
+                raise TopicExists(Reason.INVALID_PARAMETER, f"Topic '{config.topic_name}' already exists.")
+            return self._peers.refresh(group)
+
+        return self.ask(group, PUT_TOPIC, {CONFIG: config.to_json(), NEW: is_new}).addCallback(put)
+
+    def delete_topic(self, permit: Permit, name: str) -> Deferred[None]:
+        """Delete a topic in all other groups that have it. Fails with `OperationError`."""
+        self._gate.enter(permit, Use.ADMINISTER)
+        deleted = [
+            self.ask(group, DELETE_TOPIC, {TOPIC: name}).addCallback(self._changed, group)
+            for group in self._groups.holders(name)
+        ]
+        return gatherResults(deleted, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
+
+    def _changed(self, _: Fields, group: str) -> Deferred[None]:
+        return self._peers.refresh(group)
+
+    def write_marker(self, group: str, topic: str, queue_id: int, marker: Marker) -> Deferred[None]:
+        """Write a marker in a queue of another group; see `BatchOperations.write_marker`.
+
+        Fails with `NotInTransaction` if it has no place there, as with an old epoch or a topic that is gone.
+        """
+        fields = {
+            TOPIC: topic,
+            QUEUE: queue_id,
+            PRODUCER: marker.producer_id,
+            EPOCH: marker.producer_epoch,
+            COMMITS: marker.commit,
+            COORDINATOR: marker.coordinator_epoch,
+        }
+
+        def read(answer: Fields) -> None:
+            why = json_members.read(answer, REFUSED, "")
+            if why:
+                raise NotInTransaction(Reason.ILLEGAL_OPERATION, why)
+
+        return self.ask(group, WRITE_MARKER, fields).addCallback(read)
+
+    def _marker_received(self, fields: Fields) -> Deferred[Fields]:
+        marker = Marker(
+            json_members.read(fields, PRODUCER, 0, json_members.LONG_BITS),
+            json_members.read(fields, EPOCH, 0),
+            json_members.read(fields, COMMITS, False),
+            json_members.read(fields, COORDINATOR, 0),
+        )
+        topic, queue_id = json_members.read(fields, TOPIC, ""), json_members.read(fields, QUEUE, 0)
+        permit = self._gate.internal(Use.SEND)
+        written: Deferred[int] = maybeDeferred(self._batches.write_marker, permit, topic, queue_id, marker)
+        return written.addCallbacks(lambda _: {}, _refused)
+
+    def _put_received(self, fields: Fields) -> Fields | Deferred[Fields]:
+        config = TopicConfig.from_json(json_members.read(fields, CONFIG, dict[str, Any]()))
+        self._gate.enter(self._gate.internal(Use.ADMINISTER), Use.ADMINISTER)
+        if json_members.read(fields, NEW, False) and config.topic_name in self._broker.tables.topics:
+            return {EXISTS: True}
+        return topics.update_topic(self._broker, config).addCallback(lambda _: {EXISTS: False})
+
+    def _delete_received(self, fields: Fields) -> Fields | Deferred[Fields]:
+        name = json_members.read(fields, TOPIC, "")
+        self._gate.enter(self._gate.internal(Use.ADMINISTER), Use.ADMINISTER)
+        if name not in self._broker.tables.topics:
+            return {}
+        topics.delete_topic(self._broker, name)
+        return self._broker.cluster.registration.withdraw(name).addCallback(lambda _: {})
+
+
+def _refused(failure: Failure) -> Fields:
+    """Return the answer for a marker that has no place in its queue."""
+    error = failure.value
+    is_gone = isinstance(error, OperationError) and error.reason is Reason.TOPIC_NOT_EXIST
+    if not is_gone and not isinstance(error, (NotInTransaction, OldEpoch, OldCoordinator)):
+        failure.raiseException()
+    return {REFUSED: str(error)}
+
+
+def _first_error(failure: Any) -> None:
+    raise failure.value.subFailure.value

@@ -1,0 +1,64 @@
+"""Outcomes of changes that the masters of other broker groups make, in answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar, cast
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
+
+from mqgateway.gateway.broker.operations import OperationError, TopicExists
+from mqgateway.gateway.kafka.api import Answer
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.schema import Message
+
+R = TypeVar("R", bound="Result")
+
+
+class Result(Protocol):
+    """A part of an answer with an error."""
+
+    error_code: int
+    error_message: str | None
+
+
+def explained(outcome: Deferred[None], result: Result) -> Deferred[None]:
+    """Return the outcome, which does not fail any more: its error is in the result.
+
+    A group that does not answer may have made the change all the same, as with a request that timed out.
+    """
+
+    def failed(failure: Failure) -> None:
+        if not isinstance(failure.value, OperationError):
+            failure.raiseException()
+        is_there = isinstance(failure.value, TopicExists)
+        result.error_code = ErrorCode.TOPIC_ALREADY_EXISTS if is_there else ErrorCode.REQUEST_TIMED_OUT
+        result.error_message = failure.getErrorMessage()
+
+    return outcome.addErrback(failed)
+
+
+class ForeignChanges:
+    """Changes of one request that other groups make. `outcomes` do not fail: errors are in the results."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Deferred[None]] = []
+        self._begun: Deferred[None] | None = None
+
+    def begun(self, outcome: Deferred[None]) -> None:
+        """Add a change, whose result is noted next."""
+        self._begun = outcome
+
+    def noted(self, result: R) -> R:
+        """Return a result, which gets the error of the change that was begun before it, if any."""
+        if self._begun is not None:
+            self.outcomes.append(explained(self._begun, result))
+            self._begun = None
+        return result
+
+
+def after(outcomes: Sequence[Deferred[None]], answer: Message) -> Answer:
+    """Return the answer, but not before all outcomes have come."""
+    done = DeferredList(outcomes)  # one that waits for another Deferred counts as called itself
+    return answer if done.called else cast("Deferred[Message]", done.addCallback(lambda _: answer))

@@ -1,0 +1,127 @@
+"""Transactions over two broker groups: real bytes between clients and brokers."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.end_txn_request import EndTxnRequest
+from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
+from tests.support.gateway.kafka.cluster import KafkaCluster
+from tests.support.gateway.kafka.requests import (
+    batch_of_values,
+    fetch_request,
+    fetched,
+    produce_request,
+    produced,
+)
+
+TIMEOUT = 60_000
+COMMITTED = 1
+OLD_PRODUCE, NEW_PRODUCE = 11, 12
+"""Versions of Produce whose batches need AddPartitionsToTxn, and whose batches do not."""
+
+
+class Producer:
+    """A transactional producer, which sends batches to the leaders of topics."""
+
+    def __init__(self, cluster: KafkaCluster, version: int) -> None:
+        self._cluster = cluster
+        self._version = version
+        self._coordinator = cluster.client("a")
+        answer = self._coordinator.ask(InitProducerIdRequest("t", TIMEOUT, -1, -1))
+        assert answer.error_code == 0
+        self.id, self.epoch = answer.producer_id, answer.producer_epoch
+
+    def add(self, *topics: str) -> list[int]:
+        """Add partition 0 of topics to the transaction; return the codes."""
+        wanted = [AddPartitionsToTxnTopic(topic, (0,)) for topic in topics]
+        request = AddPartitionsToTxnRequest((), "t", self.id, self.epoch, wanted)
+        results = self._coordinator.ask(request, 3).results_by_topic_v3_and_below
+        return [topic.results_by_partition[0].partition_error_code for topic in results]
+
+    def send(self, at: str, topic: str, value: bytes, sequence: int = 0) -> int:
+        """Send a batch of the transaction; return the code."""
+        data = batch_of_values(
+            value,
+            now=self._cluster.world.clock.millis(),
+            flags=TRANSACTIONAL,
+            producer_id=self.id,
+            producer_epoch=self.epoch,
+            base_sequence=sequence,
+        )
+        request = produce_request(topic, data, transactional_id="t")
+        return int(produced(self._cluster.client(at), request, self._version).error_code)
+
+    def end(self, *, commits: bool) -> int:
+        """End the transaction; return the code."""
+        version = 5 if self._version >= NEW_PRODUCE else 4
+        answer = self._coordinator.ask(EndTxnRequest("t", self.id, self.epoch, commits), version)
+        if version == 5 and not answer.error_code:
+            self.id, self.epoch = answer.producer_id, answer.producer_epoch
+        return int(answer.error_code)
+
+
+def values(cluster: KafkaCluster, at: str, topic: str) -> tuple[int, int]:
+    """Return the last stable offset and the number of aborted transactions that a reader sees."""
+    found = fetched(cluster.client(at), fetch_request(topic, 0, isolation_level=COMMITTED))
+    assert found.error_code == 0
+    return found.last_stable_offset, len(found.aborted_transactions or ())
+
+
+@pytest.mark.parametrize(("commits", "aborted"), [(True, 0), (False, 1)])
+def test_transaction_ends_in_the_partitions_of_both_groups(commits: bool, aborted: int) -> None:
+    cluster = KafkaCluster()
+    topics = {group: cluster.make_topic(group) for group in cluster.names}
+    producer = Producer(cluster, OLD_PRODUCE)
+    assert producer.add(*topics.values()) == [0, 0]
+    for group, topic in topics.items():
+        assert producer.send(group, topic, b"x") == 0
+        assert values(cluster, group, topic) == (0, 0)
+    assert producer.end(commits=commits) == 0
+    cluster.wait(2)
+    for group, topic in topics.items():
+        assert values(cluster, group, topic) == (2, aborted)
+
+
+def test_batch_adds_its_partition_in_another_group() -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_topic("b")
+    producer = Producer(cluster, NEW_PRODUCE)
+    for _ in range(2):
+        assert producer.send("b", topic, b"x") == 0
+        assert producer.end(commits=True) == 0
+        cluster.wait(2)
+    assert values(cluster, "b", topic) == (4, 0)
+
+
+def test_batch_outside_of_a_transaction_is_refused() -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_topic("b")
+    producer = Producer(cluster, OLD_PRODUCE)
+    assert producer.send("b", topic, b"x") == ErrorCode.TRANSACTION_ABORTABLE
+
+
+def test_batch_waits_for_a_coordinator_that_is_down() -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_topic("b")
+    producer = Producer(cluster, NEW_PRODUCE)
+    cluster.stop("a")
+    assert producer.send("b", topic, b"x") == ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_marker_is_written_once_the_group_is_back() -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_topic("b")
+    producer = Producer(cluster, NEW_PRODUCE)
+    assert producer.send("b", topic, b"x") == 0
+    cluster.stop("b")
+    assert producer.end(commits=True) == 0
+    cluster.restart("b")
+    cluster.wait(30)
+    assert values(cluster, "b", topic) == (2, 0)

@@ -1,0 +1,282 @@
+"""Two broker groups as one Kafka cluster: real bytes between clients, brokers and name server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.delete_topics_request import (
+    DeleteTopicsRequest,
+    DeleteTopicState,
+)
+from mqgateway.gateway.kafka.codec.messages.describe_cluster_request import DescribeClusterRequest
+from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import FindCoordinatorRequest
+from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
+from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from tests.support.gateway.kafka.cluster import KafkaCluster
+from tests.support.gateway.kafka.requests import (
+    batch_of_values,
+    fetch_request,
+    fetched,
+    produce_request,
+    produced,
+    values_in,
+)
+
+TOPIC = 2
+"""The type of resource of a topic."""
+HINTED_PRODUCE, HINTED_FETCH = 12, 16
+
+
+@pytest.fixture
+def cluster() -> KafkaCluster:
+    """Return a cluster of two groups."""
+    return KafkaCluster()
+
+
+def send(cluster: KafkaCluster, at: str, topic: str, *values: bytes, partition: int = 0) -> Any:
+    """Return the answer to a batch."""
+    data = batch_of_values(*values, now=cluster.world.clock.millis())
+    return produced(cluster.client(at), produce_request(topic, data, partition=partition))
+
+
+def commit(cluster: KafkaCluster, at: str, topic: str, offset: int) -> int:
+    """Commit an offset of group `g` in partition 0; return the code."""
+    wanted = OffsetCommitRequestTopic(topic, partitions=[OffsetCommitRequestPartition(0, offset)])
+    answer = cluster.client(at).ask(OffsetCommitRequest("g", topics=[wanted]), 8)
+    return int(answer.topics[0].partitions[0].error_code)
+
+
+def committed(cluster: KafkaCluster, topic: str) -> int:
+    """Return the offset of group `g` in partition 0."""
+    wanted = OffsetFetchRequestTopics(topic, partition_indexes=(0,))
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[wanted])])
+    [group] = cluster.client("a").ask(request, 9).groups
+    return int(group.topics[0].partitions[0].committed_offset)
+
+
+def test_every_broker_shows_all_nodes_and_the_same_controller(cluster: KafkaCluster) -> None:
+    for at in cluster.names:
+        answer = cluster.metadata(at)
+        assert [(one.node_id, one.host) for one in answer.brokers] == [(1, "broker-a"), (1001, "broker-b")]
+        assert answer.controller_id == 1
+        described = cluster.client(at).ask(DescribeClusterRequest())
+        assert [one.broker_id for one in described.brokers] == [1, 1001] and described.controller_id == 1
+
+
+def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster) -> None:
+    in_a, in_b = cluster.make_topic("a"), cluster.make_topic("b")
+    for at in cluster.names:
+        assert cluster.leaders(at, in_a) == [1, 1] and cluster.leaders(at, in_b) == [1001, 1001]
+        shown = {topic.name for topic in cluster.metadata(at).topics}
+        assert {in_a, in_b} <= shown
+    assert in_b not in cluster.operations("a").topics and in_a not in cluster.operations("b").topics
+
+
+def test_records_are_written_and_read_at_the_leader_only(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    assert send(cluster, "b", topic, b"one", b"two").error_code == 0
+    assert values_in(fetched(cluster.client("b"), fetch_request(topic, 0))) == [(0, b"one"), (1, b"two")]
+    assert send(cluster, "a", topic, b"three").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    refused = fetched(cluster.client("a"), fetch_request(topic, 0))
+    assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    wanted = ListOffsetsTopic(topic, [ListOffsetsPartition(0, -1, -1)])
+    for at, expected in (("a", (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)), ("b", (0, 2))):
+        [[one]] = [
+            each.partitions for each in cluster.client(at).ask(ListOffsetsRequest(-1, 0, [wanted])).topics
+        ]
+        assert (one.error_code, one.offset) == expected
+
+
+def test_refusal_names_the_leader_of_the_topics_group(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    [found] = cluster.metadata("a", topic).topics
+    data = batch_of_values(b"x", now=cluster.world.clock.millis())
+    answer = cluster.client("a").ask(produce_request(topic, data), HINTED_PRODUCE)
+    [[partition]] = [each.partition_responses for each in answer.responses]
+    assert partition.current_leader.leader_id == 1001
+    assert [(one.node_id, one.host, one.port) for one in answer.node_endpoints] == [(1001, "broker-b", 9192)]
+    request = fetch_request("", 0, topic_id=found.topic_id)
+    answer = cluster.client("a").ask(request, HINTED_FETCH)
+    [[read]] = [each.partitions for each in answer.responses]
+    assert (read.error_code, read.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1001)
+
+
+def test_first_group_coordinates(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    for at in cluster.names:
+        for kind in (0, 1):
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
+            [found] = cluster.client(at).ask(request).coordinators
+            assert (found.error_code, found.node_id) == (0, 1)
+    assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
+    assert commit(cluster, "a", topic, 3) == 0
+    assert committed(cluster, topic) == 3
+    assert [one.group_id for one in cluster.client("a").ask(ListGroupsRequest()).groups] == ["g"]
+    assert not cluster.client("b").ask(ListGroupsRequest()).groups
+
+
+def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    assert commit(cluster, "a", topic, 3) == 0
+    cluster.stop("b")
+    cluster.stop("a")
+    cluster.restart("a")
+    cluster.wait(90)
+    [found] = cluster.metadata("a", topic).topics
+    assert [one.error_code for one in found.partitions] == [ErrorCode.LEADER_NOT_AVAILABLE] * 2
+    assert committed(cluster, topic) == 3
+    cluster.restart("b")
+    cluster.wait(5)
+    assert cluster.leaders("a", topic) == [1001, 1001] and committed(cluster, topic) == 3
+
+
+def test_name_of_a_topic_is_unique_in_the_cluster(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    for at in cluster.names:
+        [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic(topic, 1, -1)])).topics
+        assert result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_topic_is_made_at_another_broker_and_its_id_is_answered(cluster: KafkaCluster) -> None:
+    for at, group in (("a", "b"), ("b", "a")):
+        name = cluster.name_in(group, f"made-at-{at}-")
+        [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic(name, 3, -1)])).topics
+        assert (result.error_code, result.num_partitions) == (0, 3)
+        cluster.wait(2)
+        [found] = cluster.metadata(group, name).topics
+        assert found.topic_id == result.topic_id != bytes(16)
+
+
+def test_replicas_that_are_asked_for_say_in_which_group_a_topic_is_made(cluster: KafkaCluster) -> None:
+    name = cluster.name_in("a", "assigned")
+    wanted = CreatableTopic(name, -1, -1, [CreatableReplicaAssignment(0, [1001])])
+    [result] = cluster.client("a").ask(CreateTopicsRequest([wanted])).topics
+    assert result.error_code == 0 and cluster.leaders("a", name) == [1001]
+    across = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(1, [1001])]
+    wanted = CreatableTopic("across", -1, -1, across)
+    [result] = cluster.client("a").ask(CreateTopicsRequest([wanted])).topics
+    assert result.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_topic_of_another_group_is_made_on_use(cluster: KafkaCluster) -> None:
+    name = cluster.name_in("b", "used")
+    [first] = cluster.metadata("a", name, creates=True).topics
+    assert first.error_code == ErrorCode.LEADER_NOT_AVAILABLE
+    cluster.wait(2)
+    assert cluster.leaders("a", name) == [1001]
+
+
+def test_topic_of_another_group_is_changed_and_deleted(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    client = cluster.client("a")
+    [grown] = client.ask(CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, None)])).results
+    assert grown.error_code == 0 and cluster.leaders("a", topic) == [1001] * 3
+    config = AlterableConfig("retention.ms", 0, "1000")
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(TOPIC, topic, [config])])
+    [changed] = client.ask(request).responses
+    kept = cluster.operations("b").topics.get(topic)
+    assert changed.error_code == 0 and kept is not None and "1000" in kept.attributes.values()
+    [deleted] = client.ask(DeleteTopicsRequest([DeleteTopicState(topic)])).responses
+    assert deleted.error_code == 0
+    for at in cluster.names:
+        [found] = cluster.metadata(at, topic).topics
+        assert found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_change_that_the_other_group_does_not_answer_is_reported(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    cluster.stop("b")
+    [grown] = (
+        cluster.client("a").ask(CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, None)])).results
+    )
+    assert grown.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_settings_of_groups_are_changed_at_the_controller_only(cluster: KafkaCluster) -> None:
+    config = AlterableConfig("consumer.session.timeout.ms", 0, "50000")
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "g", [config])])
+    [refused] = cluster.client("b").ask(request).responses
+    [changed] = cluster.client("a").ask(request).responses
+    assert (refused.error_code, changed.error_code) == (ErrorCode.NOT_CONTROLLER, 0)
+
+
+def test_topic_of_one_name_in_two_groups_belongs_to_the_first(cluster: KafkaCluster) -> None:
+    for name in cluster.names:
+        cluster.member(name).create("both")
+    cluster.wait(3)
+    for at in cluster.names:
+        assert cluster.leaders(at, "both") == [1]
+    assert send(cluster, "b", "both", b"x").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert send(cluster, "a", "both", b"x").error_code == 0
+
+
+def test_topic_that_kafka_made_stays_where_it_is(cluster: KafkaCluster) -> None:
+    topic = cluster.make_topic("b")
+    cluster.member("a").create(topic)
+    cluster.wait(3)
+    for at in cluster.names:
+        assert cluster.leaders(at, topic) == [1001, 1001]
+
+
+def test_nothing_is_made_while_a_group_has_never_answered() -> None:
+    cluster = KafkaCluster(("a", "b"), started=("a",))
+    [found] = cluster.metadata("a", "new", creates=True).topics
+    assert found.error_code == ErrorCode.LEADER_NOT_AVAILABLE
+    [result] = cluster.client("a").ask(CreateTopicsRequest([CreatableTopic("new", 1, -1)])).topics
+    assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
+    cluster.start("b")
+    cluster.wait(3)
+    assert cluster.make_topic("a") and cluster.make_topic("b")
+
+
+def test_slave_shows_the_whole_cluster_and_follows(cluster: KafkaCluster) -> None:
+    in_a, in_b = cluster.make_topic("a"), cluster.make_topic("b")
+    slave = cluster.start_slave("b")
+    cluster.wait(60)
+    for at in ("a", "b", slave):
+        answer = cluster.metadata(at)
+        assert [one.node_id for one in answer.brokers] == [1, 1001, 1002] and answer.controller_id == 1
+        assert cluster.leaders(at, in_a) == [1, 1] and cluster.leaders(at, in_b) == [1001, 1001]
+    [found] = cluster.metadata("a", in_b).topics
+    assert {tuple(one.replica_nodes) for one in found.partitions} == {(1001, 1002)}
+    for topic, leader in ((in_a, 1), (in_b, 1001)):
+        data = batch_of_values(b"x", now=cluster.world.clock.millis())
+        answer = cluster.client(slave).ask(produce_request(topic, data), HINTED_PRODUCE)
+        [[partition]] = [each.partition_responses for each in answer.responses]
+        assert (partition.error_code, partition.current_leader.leader_id) == (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            leader,
+        )
+    [result] = cluster.client(slave).ask(CreateTopicsRequest([CreatableTopic("new", 1, -1)])).topics
+    assert result.error_code == ErrorCode.NOT_CONTROLLER
