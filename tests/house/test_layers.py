@@ -227,6 +227,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.topics",
         *RESOURCE_COMMANDS,
     ),
+    "gateway.migration.kafka": (
+        "gateway.migration",
+        "gateway.kafka.codec",
+        "gateway.mqadmin.connection",
+        "gateway.client.errors",
+        "gateway.runtime.name_servers",
+        "engine.record_batches",
+    ),
     "gateway.migration": (
         "gateway.migration",
         "gateway.front_ends",

@@ -1,9 +1,9 @@
-"""Migration from a running Kafka cluster ([decision 120](../../../docs/decisions/0120-migration-from-kafka.md)).
+"""Migration from a running Kafka cluster (docs/decisions/0120-migration-from-kafka.md).
 
 Topics are made at the target, records are copied, and committed offsets of groups are translated, until the
 clients are moved.
 
-- `connection`, `cluster`: a client of Kafka's protocol over blocking sockets, as that of `gateway.mqadmin` is.
+- `connection`, `cluster`: a client of Kafka's protocol over blocking sockets, as in `gateway.mqadmin`.
 - `topics`, `reading`, `groups`, `access`: what is read of a cluster, and made in another one.
 - `records`, `offset_map`: batches as they are copied, and offsets of the source as those of the target; pure.
 - `plan`: the files of a migration. `survey` makes the plan.

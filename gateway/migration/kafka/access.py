@@ -26,7 +26,7 @@ WITHOUT: Final = (
 def read_acls(cluster: KafkaCluster) -> list[dict[str, Any]]:
     """Return the entries of the access control lists as rows, empty without an authorizer.
 
-    A row has `type`, `name`, `pattern`, `principal`, `host`, `operation` and `permission`, with Kafka's codes.
+    A row has `type`, `name`, `pattern`, `principal`, `host`, `operation` and `permission`, as Kafka's codes.
     Raises `ClientError`.
     """
     answer = cluster.ask_any(DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY))

@@ -74,7 +74,11 @@ class Copier:
     """Copies partitions from one cluster to another. `begin` is called first, and again after each error."""
 
     def __init__(
-        self, source: KafkaCluster, target: KafkaCluster, partitions: Sequence[Partition], progress: KafkaProgress
+        self,
+        source: KafkaCluster,
+        target: KafkaCluster,
+        partitions: Sequence[Partition],
+        progress: KafkaProgress,
     ) -> None:
         self._source = source
         self._target = target

@@ -54,7 +54,9 @@ def committed_offsets(cluster: KafkaCluster, group: str) -> dict[Partition, Comm
     """Return what a group has committed, without what open transactions may change. Raises `ClientError`."""
     address = cluster.coordinator(group)
     if cluster.connection(address).version(OffsetFetchRequest.KEY) >= GROUPS_SINCE:
-        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=None)], require_stable=True)
+        request = OffsetFetchRequest(
+            groups=[OffsetFetchRequestGroup(group, topics=None)], require_stable=True
+        )
         [answer] = cluster.ask_at(address, request).groups
     else:
         answer = cluster.ask_at(address, OffsetFetchRequest(group, None))

@@ -21,8 +21,8 @@ KIND: Final = "kafka"
 class KafkaPlan:
     """Addresses of both clusters, and what is moved.
 
-    `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with SCRAM
-    credentials, which cannot be read from Kafka.
+    `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with
+    SCRAM credentials, which cannot be read from Kafka.
     """
 
     source: list[str]

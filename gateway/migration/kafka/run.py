@@ -37,7 +37,11 @@ GROUPS_SECONDS: Final = 5.0
 """Interval of the copy of committed offsets, of the progress file, and of reports."""
 PAUSES: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before an attempt after as many failures; the last one for all later ones."""
-WITH_MEMBERS: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS)
+WITH_MEMBERS: Final = (
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+)
 
 
 class MigrationEnvironment(Protocol):
@@ -143,7 +147,9 @@ class Migration:
             held = ", ".join(f"{group} ({why})" for group, why in sorted(self._held.items()))
             raise MigrationError(f"offsets of these groups were not moved: {held}")
         for topic in self._plan.kafka_topics():
-            if (configs := late(topic.configs)) and (refusal := set_configs(self._target, topic.name, configs)):
+            if (configs := late(topic.configs)) and (
+                refusal := set_configs(self._target, topic.name, configs)
+            ):
                 self._environment.report(topic.name, refusal)
         self._progress.is_finished = True
         self._environment.keep()
@@ -155,7 +161,9 @@ class Migration:
         planned = {topic.name: topic.partitions for topic in self._plan.kafka_topics()}
         for name, count in planned.items():
             if name in present and present[name].partitions > count:
-                raise MigrationError(f"{name} has {present[name].partitions} partitions now: make the plan again")
+                raise MigrationError(
+                    f"{name} has {present[name].partitions} partitions now: make the plan again"
+                )
         if others := sorted(set(present) - set(planned)):
             self._environment.report("left out", f"topics that the plan does not have: {', '.join(others)}")
         groups = {one.name for one in read_groups(self._source) if one.kind in OFFSET_KINDS}

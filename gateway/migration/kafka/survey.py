@@ -51,7 +51,9 @@ def _topic_problems(source: KafkaCluster, target: KafkaCluster, topics: Sequence
         elif here.partitions > topic.partitions:
             problems.append(f"{topic.name} has {here.partitions} partitions at the target already")
         elif any(offsets(target, _partitions(here), LATEST).values()):
-            problems.append(f"{topic.name} has records at the target already: other offsets than the source's")
+            problems.append(
+                f"{topic.name} has records at the target already: other offsets than the source's"
+            )
     return problems + _deleted_problems(source, topics)
 
 

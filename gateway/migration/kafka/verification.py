@@ -90,7 +90,9 @@ def compare(
     is_same = result.checksum == ours.hexadecimal()
     result.source_records, result.target_records = theirs.count, ours.count
     if not is_same:
-        result.problem = "the records differ" if ours.count == theirs.count else "the numbers of records differ"
+        result.problem = (
+            "the records differ" if ours.count == theirs.count else "the numbers of records differ"
+        )
     return result
 
 

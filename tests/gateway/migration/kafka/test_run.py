@@ -23,7 +23,9 @@ def test_records_keep_their_offsets_in_an_empty_target() -> None:
         two.source.produce("orders.v1", b"d", partition=1)
         plan = two.migrate()
         assert plan.problems == []
-        assert plan.topics == [{"name": "orders.v1", "partitions": 2, "configs": {"retention.ms": "86400000"}}]
+        assert plan.topics == [
+            {"name": "orders.v1", "partitions": 2, "configs": {"retention.ms": "86400000"}}
+        ]
         assert two.target.values("orders.v1") == [b"a", b"b", b"c"]
         assert two.target.values("orders.v1", 1) == [b"d"]
         assert all(one.offsets.is_identity for one in two.progress.partitions.values())
