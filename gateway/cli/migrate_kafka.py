@@ -108,7 +108,7 @@ def run(path: str, once: bool, finish: bool, as_json: bool) -> None:
 
     with errors_reported():
         made, progress = _load(path), _progress(path)
-        terminal = Terminal(path, progress, as_json)
+        terminal = KafkaTerminal(path, progress, as_json)
         with _clusters(made.source, made.target) as (old, new):
             migration = Migration(terminal, old, new, made, progress)
             migration.prepare()
@@ -163,7 +163,7 @@ def _show(row: dict[str, Any], as_json: bool) -> None:
         click.echo(escaped(f"{row['partition']}  {state}"))
 
 
-class Terminal:
+class KafkaTerminal:
     """Environment of a run: this process's output, and the progress file beside the plan."""
 
     def __init__(self, path: str, progress: KafkaProgress, as_json: bool) -> None:

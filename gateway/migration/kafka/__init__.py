@@ -5,7 +5,7 @@ clients are moved.
 
 - `connection`, `cluster`: a client of Kafka's protocol over blocking sockets, as in `gateway.mqadmin`.
 - `topics`, `reading`, `groups`, `access`: what is read of a cluster, and made in another one.
-- `records`, `offset_map`: batches as they are copied, and offsets of the source as those of the target; pure.
+- `records`, `offset_translation`: batches as they are copied, and their offsets at both sides; pure.
 - `plan`: the files of a migration. `survey` makes the plan.
 - `copying`: one pass over all partitions. `run` repeats it; `verification` compares the two clusters.
 """

@@ -32,7 +32,7 @@ class KafkaGroup(NamedTuple):
     state: str
 
 
-class Committed(NamedTuple):
+class CommittedOffset(NamedTuple):
     """A committed offset with its metadata."""
 
     offset: int
@@ -50,7 +50,7 @@ def read_groups(cluster: KafkaCluster) -> list[KafkaGroup]:
     return [found[name] for name in sorted(found)]
 
 
-def committed_offsets(cluster: KafkaCluster, group: str) -> dict[Partition, Committed]:
+def committed_offsets(cluster: KafkaCluster, group: str) -> dict[Partition, CommittedOffset]:
     """Return what a group has committed, without what open transactions may change. Raises `ClientError`."""
     address = cluster.coordinator(group)
     if cluster.connection(address).version(OffsetFetchRequest.KEY) >= GROUPS_SINCE:
@@ -62,14 +62,14 @@ def committed_offsets(cluster: KafkaCluster, group: str) -> dict[Partition, Comm
         answer = cluster.ask_at(address, OffsetFetchRequest(group, None))
     check(answer.error_code, f"offsets of {group}")
     return {
-        Partition(topic.name, one.partition_index): Committed(one.committed_offset, one.metadata)
+        Partition(topic.name, one.partition_index): CommittedOffset(one.committed_offset, one.metadata)
         for topic in answer.topics
         for one in topic.partitions
         if one.committed_offset >= 0 and not one.error_code
     }
 
 
-def commit_offsets(cluster: KafkaCluster, group: str, offsets: Mapping[Partition, Committed]) -> None:
+def commit_offsets(cluster: KafkaCluster, group: str, offsets: Mapping[Partition, CommittedOffset]) -> None:
     """Commit offsets for a group without members. Raises `KafkaError` if it has members, `ClientError`."""
     topics = [
         OffsetCommitRequestTopic(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from mqgateway.gateway.migration.kafka.cluster import Partition
-from mqgateway.gateway.migration.kafka.offset_map import OffsetMap
+from mqgateway.gateway.migration.kafka.offset_translation import OffsetTranslation
 from mqgateway.gateway.migration.kafka.topics import KafkaTopic
 from mqgateway.gateway.migration.plan import MigrationError
 
@@ -66,7 +66,7 @@ class PartitionProgress:
 
     __slots__ = ("offsets", "position")
 
-    def __init__(self, position: int, offsets: OffsetMap) -> None:
+    def __init__(self, position: int, offsets: OffsetTranslation) -> None:
         self.position = position
         self.offsets = offsets
 
@@ -80,7 +80,7 @@ class KafkaProgress:
 
     def begin(self, partition: Partition, source_start: int, target_end: int) -> None:
         """Note where the copy of a partition begins at both sides."""
-        self.partitions[partition] = PartitionProgress(source_start, OffsetMap(target_end))
+        self.partitions[partition] = PartitionProgress(source_start, OffsetTranslation(target_end))
 
     def encode(self) -> bytes:
         """Return the contents of the file."""
@@ -112,6 +112,6 @@ class KafkaProgress:
 
     def _restore(self, rows: Iterable[dict[str, Any]]) -> None:
         for row in rows:
-            offsets = OffsetMap(row["targetStart"], row["spans"])
+            offsets = OffsetTranslation(row["targetStart"], row["spans"])
             partition = Partition(row["topic"], row["partition"])
             self.partitions[partition] = PartitionProgress(row["position"], offsets)

@@ -17,7 +17,7 @@ from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.copying import Copier
 from mqgateway.gateway.migration.kafka.groups import (
     OFFSET_KINDS,
-    Committed,
+    CommittedOffset,
     commit_offsets,
     committed_offsets,
     read_groups,
@@ -81,7 +81,7 @@ class Migration:
         self._plan = plan
         self._progress = progress
         self._copier = Copier(source, target, plan.partitions(), progress)
-        self._committed: dict[str, dict[Partition, Committed]] = {}
+        self._committed: dict[str, dict[Partition, CommittedOffset]] = {}
         self._held: dict[str, str] = {}
         self._reported = ""
 
@@ -186,7 +186,9 @@ class Migration:
                 continue
             self._committed[group] = moved
 
-    def _translated(self, group: str, found: dict[Partition, Committed]) -> dict[Partition, Committed]:
+    def _translated(
+        self, group: str, found: dict[Partition, CommittedOffset]
+    ) -> dict[Partition, CommittedOffset]:
         """Return a group's offsets at the target, of partitions that are copied so far."""
         moved = {}
         for partition, one in found.items():
@@ -196,7 +198,7 @@ class Migration:
             if one.offset > progress.position:
                 self._held[group] = f"{partition} is at {one.offset}, copied up to {progress.position}"
                 continue
-            moved[partition] = Committed(progress.offsets.target(one.offset), one.metadata)
+            moved[partition] = CommittedOffset(progress.offsets.target(one.offset), one.metadata)
         return moved
 
     def _settle(self) -> None:

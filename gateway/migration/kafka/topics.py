@@ -86,7 +86,7 @@ def create_topic(cluster: KafkaCluster, topic: KafkaTopic, *, is_trial: bool = F
 
 def add_partitions(cluster: KafkaCluster, name: str, count: int) -> str:
     """Extend a topic to a number of partitions; return the refusal, empty for none."""
-    request = CreatePartitionsRequest([CreatePartitionsTopic(name, count)], TIMEOUT_MILLIS, False)
+    request = CreatePartitionsRequest([CreatePartitionsTopic(name, count, None)], TIMEOUT_MILLIS, False)
     [answer] = cluster.ask_at(cluster.controller(), request).results
     cluster.forget_leaders()
     return _refusal(answer.error_code, answer.error_message)

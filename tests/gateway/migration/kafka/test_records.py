@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, Batch, build_batch
+from mqgateway.engine.record_batches.batches import (
+    CONTROL,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    Batch,
+    build_batch,
+)
 from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.migration.kafka.records import (

@@ -8,7 +8,7 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
     ConsumerGroupHeartbeatRequest,
 )
 from mqgateway.gateway.migration.kafka.cluster import Partition
-from mqgateway.gateway.migration.kafka.groups import Committed, commit_offsets, committed_offsets
+from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
 from mqgateway.gateway.migration.kafka.topics import add_partitions, read_topics
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.kafka.requests import end_transaction, in_transaction
@@ -42,12 +42,12 @@ def test_aborted_records_are_left_out_and_offsets_of_groups_follow() -> None:
         end_transaction(two.source.scene, 1000, is_commit=True)
         assert two.source.produce("a", b"3") == 6
         partition = Partition("a", 0)
-        commit_offsets(two.source.cluster, "g", {partition: Committed(4, "note")})
-        commit_offsets(two.source.cluster, "end", {partition: Committed(7, None)})
+        commit_offsets(two.source.cluster, "g", {partition: CommittedOffset(4, "note")})
+        commit_offsets(two.source.cluster, "end", {partition: CommittedOffset(7, None)})
         two.migrate()
         assert two.target.values("a") == [b"1", b"2", b"3"]
         moved = committed_offsets(two.target.cluster, "g")
-        assert moved == {partition: Committed(1, "note")}
+        assert moved == {partition: CommittedOffset(1, "note")}
         assert committed_offsets(two.target.cluster, "end")[partition].offset == 3
 
 
@@ -104,7 +104,7 @@ def test_group_with_members_at_the_target_is_held() -> None:
         for side in (two.source, two.target):
             side.create("a")
         two.source.produce("a", b"1")
-        commit_offsets(two.source.cluster, "g", {Partition("a", 0): Committed(1, None)})
+        commit_offsets(two.source.cluster, "g", {Partition("a", 0): CommittedOffset(1, None)})
         member = ConsumerGroupHeartbeatRequest(
             "g", "member", rebalance_timeout_ms=60_000, subscribed_topic_names=["a"], topic_partitions=[]
         )

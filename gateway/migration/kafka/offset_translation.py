@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 
-class OffsetMap:
+class OffsetTranslation:
     """Spans of (offset at the source, offset at the target, number of records), in order.
 
     `target_start` is the target's end when the copy began: the place of all offsets before the first span.

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.gateway.migration.kafka.offset_map import OffsetMap
+from mqgateway.gateway.migration.kafka.offset_translation import OffsetTranslation
 
 
 def test_offsets_in_gaps_are_those_of_the_next_record() -> None:
-    offsets = OffsetMap(100)
+    offsets = OffsetTranslation(100)
     for source, count in ((5, 2), (7, 1), (10, 3)):
         offsets.add(source, count)
     assert offsets.spans == [[5, 100, 3], [10, 103, 3]]
@@ -19,15 +19,19 @@ def test_offsets_in_gaps_are_those_of_the_next_record() -> None:
 
 
 def test_map_without_records_begins_at_the_end_of_the_target() -> None:
-    assert OffsetMap(3).target(77) == 3 and OffsetMap(3).is_identity and OffsetMap(3).target_end == 3
+    assert (
+        OffsetTranslation(3).target(77) == 3
+        and OffsetTranslation(3).is_identity
+        and OffsetTranslation(3).target_end == 3
+    )
 
 
 @given(st.sets(st.integers(0, 60)), st.integers(0, 5), st.integers(0, 70))
 def test_translated_offset_is_the_number_of_records_before_it(
     present: set[int], start: int, offset: int
 ) -> None:
-    offsets = OffsetMap(start)
+    offsets = OffsetTranslation(start)
     for one in sorted(present):
         offsets.add(one, 1)
     assert offsets.target(offset) == start + sum(one < offset for one in present)
-    assert OffsetMap(start, offsets.spans).target_end == offsets.target_end
+    assert OffsetTranslation(start, offsets.spans).target_end == offsets.target_end
