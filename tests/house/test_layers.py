@@ -93,6 +93,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
     "gateway.metrics": (
         "gateway.metrics",
+        "gateway.kafka.group_names",
+        "gateway.kafka.topics",
         "gateway.front_end",
         "gateway.front_ends",
         "gateway.broker",
