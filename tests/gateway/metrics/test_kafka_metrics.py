@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.engine.ha.group_nodes import GroupNode, NodesView, NodeState
+from mqgateway.engine.ha.group_nodes import GroupNode, NodeState, NodesView
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import CoordinatedGroup, CoordinatedMember
 from mqgateway.gateway.metrics.kafka_metrics import KAFKA_METRICS
