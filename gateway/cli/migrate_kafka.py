@@ -138,6 +138,7 @@ def verify(path: str, as_json: bool) -> None:
         with _clusters(made.source, made.target) as (old, new):
             for partition in made.partitions():
                 one = progress.partitions.get(partition)
+                row: dict[str, Any]
                 if one is None:
                     row = {"partition": str(partition), "problem": "it was not copied"}
                 else:

@@ -84,7 +84,10 @@ def committed(batches: Iterable[Batch], aborted: Iterable[Aborted]) -> Iterator[
 
 def _is_abort(batch: Batch) -> bool:
     marker = next(batch.records(), None)
-    return marker is not None and marker.key is not None and _MARKER.unpack_from(marker.key)[1] == ABORT
+    if marker is None or marker.key is None:
+        return False
+    _, kind = _MARKER.unpack_from(marker.key)
+    return bool(kind == ABORT)
 
 
 def offsets_from(batch: Batch, first: int) -> tuple[tuple[int, int], ...]:
@@ -158,4 +161,5 @@ def _spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 def timestamp_of(batch: Batch, record: Record) -> int:
     """Return the time of a record, in milliseconds."""
-    return batch.max_timestamp if batch.has_log_append_time else batch.base_timestamp + record.timestamp_delta
+    time = batch.max_timestamp if batch.has_log_append_time else batch.base_timestamp + record.timestamp_delta
+    return int(time)
