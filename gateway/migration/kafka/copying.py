@@ -43,7 +43,7 @@ PRODUCE_MILLIS: Final = 30_000
 
 @dataclass
 class CopyFigures:
-    """What is known of a partition's copy: records copied since the start, and the source's ends.
+    """Figures of a partition's copy: records copied since the start, and the source's ends.
 
     `deleted` counts offsets that the source deleted before they were copied.
     """

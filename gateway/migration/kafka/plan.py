@@ -52,7 +52,7 @@ def decode(data: bytes, path: str) -> KafkaPlan:
     try:
         found = orjson.loads(data)
         if (found.pop("version"), found.pop("kind", None)) != (VERSION, KIND):
-            raise MigrationError(f"{path} is no plan of a migration from Kafka: create it again")
+            raise MigrationError(f"{path} is not a plan of a migration from Kafka: create it again")
         plan = KafkaPlan(**found)
         plan.kafka_topics()
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
@@ -61,8 +61,7 @@ def decode(data: bytes, path: str) -> KafkaPlan:
 
 
 class PartitionProgress:
-    """How far a partition is copied: `position`, the offset at the source that is read next, and the map of
-    what was copied."""
+    """Progress of a partition: `position`, the next offset at the source, and the offsets of the copies."""
 
     __slots__ = ("offsets", "position")
 

@@ -1,7 +1,7 @@
 """A run: topics are made, passes follow one another, and offsets of groups follow what was copied.
 
-A run may end at any time and be repeated. The last one is told that producers and consumers have stopped
-(`finish`): it ends when all is copied, and no later run changes the target.
+A run may end at any time and be repeated. The last one (`finish`) begins when producers and consumers have
+stopped. It ends when all is copied, and no later run changes the target.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Digest:
 
 @dataclass
 class Comparison:
-    """What both clusters have of a partition. `problem` is empty if that is the same."""
+    """Records of a partition at both clusters. `problem` is empty if they are equal."""
 
     partition: Partition
     source_records: int = 0
