@@ -22,10 +22,10 @@ class Partition(NamedTuple):
     """A partition of a topic."""
 
     topic: str
-    index: int
+    number: int
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.index}"
+        return f"{self.topic}-{self.number}"
 
 
 class KafkaCluster:
@@ -138,7 +138,7 @@ def by_topic(values: Mapping[Partition, T]) -> dict[str, list[tuple[int, T]]]:
     """Return values of partitions by topic, as requests have them."""
     found: dict[str, list[tuple[int, T]]] = {}
     for partition, value in values.items():
-        found.setdefault(partition.topic, []).append((partition.index, value))
+        found.setdefault(partition.topic, []).append((partition.number, value))
     return found
 
 

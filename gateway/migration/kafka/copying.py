@@ -181,7 +181,7 @@ class Copier:
             made = copied(batch, first, Stamp(*self._producer, sequence))
             if made is not None:
                 work.batches.append(made)
-                sequence = (sequence + made.count) & 0x7FFF_FFFF
+                sequence = (sequence + made.record_count) & 0x7FFF_FFFF
         if batches:
             work.next_position = batches[-1].last_offset + 1
         return work
@@ -234,9 +234,9 @@ class Copier:
         for offset, count in batch.spans:
             progress.offsets.add(offset, count)
             progress.position = offset + count
-        self.figures[partition].records += batch.count
+        self.figures[partition].records += batch.record_count
         target = self._targets[partition]
-        target.sequence = (target.sequence + batch.count) & 0x7FFF_FFFF
+        target.sequence = (target.sequence + batch.record_count) & 0x7FFF_FFFF
 
 
 def _request(batches: Mapping[Partition, CopiedBatch]) -> ProduceRequest:

@@ -86,7 +86,7 @@ class KafkaProgress:
         rows = [
             {
                 "topic": partition.topic,
-                "partition": partition.index,
+                "partition": partition.number,
                 "position": one.position,
                 "targetStart": one.offsets.target_start,
                 "spans": one.offsets.spans,

@@ -50,7 +50,7 @@ class CopiedBatch(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
     @property
-    def count(self) -> int:
+    def record_count(self) -> int:
         """The number of records."""
         return sum(count for _, count in self.spans)
 

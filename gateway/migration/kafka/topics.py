@@ -50,13 +50,11 @@ class KafkaTopic(NamedTuple):
 
 def read_topics(cluster: KafkaCluster) -> dict[str, KafkaTopic]:
     """Return the topics by name, without Kafka's own. Raises `ClientError`."""
-    shown = [one for one in cluster.metadata().topics if not one.is_internal and one.name]
-    names = [one.name for one in shown]
-    configs = _configs(cluster, names) if names else {}
-    return {
-        one.name: KafkaTopic(one.name, len(one.partitions), configs.get(one.name, {}))
-        for one in sorted(shown, key=lambda one: one.name)
+    counts = {
+        one.name: len(one.partitions) for one in cluster.metadata().topics if one.name and not one.is_internal
     }
+    configs = _configs(cluster, sorted(counts)) if counts else {}
+    return {name: KafkaTopic(name, counts[name], configs.get(name, {})) for name in sorted(counts)}
 
 
 def _configs(cluster: KafkaCluster, names: list[str]) -> dict[str, dict[str, str]]:

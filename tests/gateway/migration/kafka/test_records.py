@@ -57,7 +57,7 @@ def marker(base: int, producer: int, *, is_commit: bool) -> Batch:
 def test_batch_without_gaps_keeps_its_compressed_records(kind: int) -> None:
     source = batch(10, 0, 1, 2, flags=TRANSACTIONAL, producer=3, kind=kind)
     made = copied(source, 0, STAMP)
-    assert made is not None and made.spans == ((10, 3),) and made.count == 3
+    assert made is not None and made.spans == ((10, 3),) and made.record_count == 3
     copy = Batch(memoryview(made.data))
     copy.check_crc()
     assert (copy.producer_id, copy.base_sequence, copy.is_transactional) == (7, 40, False)
