@@ -6,6 +6,7 @@ Exit codes are those of `mqgateway migrate`.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from datetime import UTC
 from threading import Event
@@ -22,13 +23,15 @@ from mqgateway.gateway.cli.times import iso
 if TYPE_CHECKING:
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
     from mqgateway.gateway.migration.kafka.plan import KafkaPlan, KafkaProgress
+    from mqgateway.gateway.migration.kafka.security import ClusterSecurity
 
 ANSWER_SECONDS = 60.0
 """Time that an answer may take; a broker may wait 30 s for its replicas before it answers."""
 EXAMPLES_PLAN = """\b
 Examples:
   mqgateway migrate kafka plan moving.json --from 10.0.0.1:9092 --to 10.0.0.5:9092
-  mqgateway migrate kafka plan moving.json --from 10.0.0.1:9092 --to 10.0.0.5:9092 --topic orders"""
+  mqgateway migrate kafka plan moving.json --from 10.0.0.1:9092 --to 10.0.0.5:9092 --topic orders
+  mqgateway migrate kafka plan moving.json --from a:9093 --from-config client.properties --to b:9092"""
 EXAMPLES_RUN = """\b
 Examples:
   mqgateway migrate kafka run moving.json
@@ -61,10 +64,14 @@ def kafka() -> None:
     metavar="HOST:PORT",
     help="Kafka listeners of mqgateway, separated by ','.",
 )
+@click.option(
+    "--from-config", "source_config", default="", metavar="FILE", help="Client properties for --from."
+)
+@click.option("--to-config", "target_config", default="", metavar="FILE", help="Client properties for --to.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Limit to this topic; repeatable.")
 @_JSON
 @_PLAN
-def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: bool) -> None:
+def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: bool, **configs: str) -> None:
     """Inspect a Kafka cluster and write a plan of its migration.
 
     Nothing is changed. PLAN has the topics with their settings, the groups and the access control lists; edit
@@ -72,10 +79,13 @@ def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: 
 
     Exit code 3: the output and PLAN name what differs at the target, and what is not moved.
     """
+    from mqgateway.gateway.migration.kafka.plan import KafkaPlan
     from mqgateway.gateway.migration.kafka.survey import survey
 
-    with errors_reported(), _clusters(_addresses(source), _addresses(target)) as (old, new):
+    sides = KafkaPlan(_addresses(source), _addresses(target), *_paths(configs))
+    with errors_reported(), _clusters(sides) as (old, new):
         made = survey(old, new, topics)
+        made.source_config, made.target_config = sides.source_config, sides.target_config
         write_file(path, made.encode())
     counts = {"topics": len(made.topics), "partitions": len(made.partitions())}
     counts |= {"groups": len(made.groups), "acls": len(made.acls), "users": len(made.users)}
@@ -109,7 +119,7 @@ def run(path: str, once: bool, finish: bool, as_json: bool) -> None:
     with errors_reported():
         made, progress = _load(path), _progress(path)
         terminal = KafkaTerminal(path, progress, as_json)
-        with _clusters(made.source, made.target) as (old, new):
+        with _clusters(made) as (old, new):
             migration = Migration(terminal, old, new, made, progress)
             migration.prepare()
             try:
@@ -135,7 +145,7 @@ def verify(path: str, as_json: bool) -> None:
     with errors_reported():
         made, progress = _load(path), _progress(path)
         configs = {topic.name: topic.configs for topic in made.kafka_topics()}
-        with _clusters(made.source, made.target) as (old, new):
+        with _clusters(made) as (old, new):
             for partition in made.partitions():
                 one = progress.partitions.get(partition)
                 row: dict[str, Any]
@@ -194,15 +204,32 @@ class KafkaTerminal:
 
 
 @contextlib.contextmanager
-def _clusters(source: list[str], target: list[str]) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
+def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
+    """Yield the source and the target of a plan."""
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
-    from mqgateway.gateway.mqadmin.connection import plain
 
+    source, target = _security(plan.source_config), _security(plan.target_config)
     with (
-        contextlib.closing(KafkaCluster(source, plain, ANSWER_SECONDS)) as old,
-        contextlib.closing(KafkaCluster(target, plain, ANSWER_SECONDS)) as new,
+        contextlib.closing(KafkaCluster(plan.source, source, ANSWER_SECONDS)) as old,
+        contextlib.closing(KafkaCluster(plan.target, target, ANSWER_SECONDS)) as new,
     ):
         yield old, new
+
+
+def _security(path: str) -> ClusterSecurity:
+    """Return the connection settings of a properties file; plain TCP without one."""
+    from mqgateway.gateway.migration.kafka.security import ClusterSecurity, read_security
+    from mqgateway.gateway.mqadmin.connection import plain
+
+    return read_security(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
+
+
+def _paths(configs: dict[str, str]) -> tuple[str, str]:
+    """Return the absolute paths of both properties files, empty for none."""
+    source, target = (
+        os.path.abspath(path) if path else "" for path in (configs["source_config"], configs["target_config"])
+    )
+    return source, target
 
 
 def _addresses(text: str) -> list[str]:

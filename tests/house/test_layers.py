@@ -231,10 +231,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.migration.kafka": (
         "gateway.migration",
+        "gateway.access.scram",
         "gateway.kafka.codec",
         "gateway.mqadmin.connection",
         "gateway.client.errors",
         "gateway.runtime.name_servers",
+        "engine.errors",
+        "engine.options",
         "engine.record_batches",
     ),
     "gateway.migration": (

@@ -11,7 +11,7 @@ from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequ
 from mqgateway.gateway.kafka.codec.messages.metadata_response import MetadataResponse
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.connection import BrokerConnection, KafkaError, check
-from mqgateway.gateway.mqadmin.connection import Connect
+from mqgateway.gateway.migration.kafka.security import ClusterSecurity
 
 T = TypeVar("T")
 COORDINATOR_KEYS_SINCE = 4
@@ -31,9 +31,9 @@ class Partition(NamedTuple):
 class KafkaCluster:
     """A cluster, found by the addresses of some of its brokers. `seconds` is the time an answer may take."""
 
-    def __init__(self, bootstrap: Sequence[str], connect: Connect, seconds: float) -> None:
+    def __init__(self, bootstrap: Sequence[str], security: ClusterSecurity, seconds: float) -> None:
         self.bootstrap = list(bootstrap)
-        self._connect = connect
+        self._security = security
         self._seconds = seconds
         self._open: dict[str, BrokerConnection] = {}
         self._addresses: dict[int, str] = {}
@@ -43,7 +43,7 @@ class KafkaCluster:
     def connection(self, address: str) -> BrokerConnection:
         """Return the connection to an address. Raises `Unreachable`."""
         if address not in self._open:
-            self._open[address] = BrokerConnection(address, self._connect, self._seconds)
+            self._open[address] = BrokerConnection(address, self._security, self._seconds)
         return self._open[address]
 
     def ask_any(self, request: Message) -> Any:

@@ -17,9 +17,12 @@ from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS, FETCH, PRODUC
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.headers import RequestHeader, read_response_header, write_request_header
 from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersionsRequest
+from mqgateway.gateway.kafka.codec.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from mqgateway.gateway.kafka.codec.messages.sasl_handshake_request import SaslHandshakeRequest
 from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
-from mqgateway.gateway.mqadmin.connection import Connect, SocketStream
+from mqgateway.gateway.migration.kafka.security import ClusterSecurity, Login, log_in
+from mqgateway.gateway.mqadmin.connection import SocketStream
 from mqgateway.gateway.runtime.name_servers import address_fault
 
 CLIENT_ID: Final = "mqgateway-migrate"
@@ -34,14 +37,17 @@ _SIZE: Final = struct.Struct(">i")
 class BrokerConnection:
     """A connection to a broker at `HOST:PORT`. `seconds` is the time that an answer may take."""
 
-    def __init__(self, address: str, connect: Connect, seconds: float) -> None:
-        """Connect, and learn the versions. Raises `Unreachable`, `BadArgument` for an invalid address."""
+    def __init__(self, address: str, security: ClusterSecurity, seconds: float) -> None:
+        """Connect, learn the versions, and authenticate.
+
+        Raises `Unreachable`, `KafkaError` for a refused user, `BadArgument` for an invalid address.
+        """
         if fault := address_fault(address):
             raise BadArgument(fault)
         host, _, port = address.rpartition(":")
         self.address = address
         try:
-            self._stream: SocketStream = connect(host.strip("[]"), int(port), CONNECT_SECONDS)
+            self._stream: SocketStream = security.connect(host.strip("[]"), int(port), CONNECT_SECONDS)
             self._stream.settimeout(seconds)
         except OSError as error:
             raise Unreachable(f"cannot connect to {address} ({error.strerror or error})") from None
@@ -50,6 +56,8 @@ class BrokerConnection:
         self._versions: dict[int, tuple[int, int]] = {API_VERSIONS: (0, 0)}
         [answer] = self.ask_together([ApiVersionsRequest()])
         self._versions = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+        if security.login is not None:
+            self._authenticate(security.login)
 
     def version(self, key: int) -> int:
         """Return the version in which requests of an API are sent. Raises `ClientError` if there is none."""
@@ -92,6 +100,17 @@ class BrokerConnection:
     def close(self) -> None:
         """Close the connection."""
         self._stream.close()
+
+    def _authenticate(self, login: Login) -> None:
+        answer = self.ask(SaslHandshakeRequest(login.mechanism))
+        check(answer.error_code, f"{login.mechanism} at {self.address}")
+
+        def send(token: bytes) -> bytes:
+            answer = self.ask(SaslAuthenticateRequest(token))
+            check(answer.error_code, f"{login.user} at {self.address}", answer.error_message)
+            return bytes(answer.auth_bytes)
+
+        log_in(login, send)
 
     def _frame(self, request: Message) -> bytes:
         self._correlation_id += 1

@@ -19,7 +19,7 @@ KIND: Final = "kafka"
 
 @dataclass
 class KafkaPlan:
-    """Addresses of both clusters, and what is moved.
+    """Addresses of both clusters, paths of the properties files to connect with, and what is moved.
 
     `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with
     SCRAM credentials, which cannot be read from Kafka.
@@ -27,6 +27,8 @@ class KafkaPlan:
 
     source: list[str]
     target: list[str]
+    source_config: str = ""
+    target_config: str = ""
     topics: list[dict[str, Any]] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     acls: list[dict[str, Any]] = field(default_factory=list)

@@ -6,6 +6,7 @@ import pytest
 
 from mqgateway.gateway.client.errors import Unreachable
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
+from mqgateway.gateway.migration.kafka.security import ClusterSecurity
 from tests.support.gateway.migration.kafka_clusters import kafka_clusters
 
 
@@ -14,7 +15,7 @@ def test_next_bootstrap_address_is_tried() -> None:
         two.source.create("a")
         address = two.source.cluster.bootstrap[0]
         two.source.refusals = 1
-        cluster = KafkaCluster(["10.9.9.9:1", address], two.source.connect, 1.0)
+        cluster = KafkaCluster(["10.9.9.9:1", address], ClusterSecurity(two.source.connect), 1.0)
         assert [topic.name for topic in cluster.metadata(["a"]).topics] == ["a"]
         assert cluster.controller() == cluster.coordinator("g") == address
         assert cluster.by_leader([Partition("a", 0), Partition("none", 0)]) == {address: [Partition("a", 0)]}
@@ -26,4 +27,4 @@ def test_next_bootstrap_address_is_tried() -> None:
 
 def test_no_address_is_an_error() -> None:
     with pytest.raises(Unreachable, match="no broker is given"):
-        KafkaCluster([], lambda *_: pytest.fail("no connection"), 1.0).metadata()
+        KafkaCluster([], ClusterSecurity(), 1.0).metadata()

@@ -13,6 +13,7 @@ from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequ
 from mqgateway.gateway.kafka.codec.messages.produce_request import ProduceRequest
 from mqgateway.gateway.kafka.codec.plans import encode
 from mqgateway.gateway.migration.kafka.connection import BrokerConnection, KafkaError, check
+from mqgateway.gateway.migration.kafka.security import ClusterSecurity
 from tests.support.gateway.migration.kafka_clusters import kafka_clusters
 
 
@@ -50,7 +51,7 @@ def _answer(correlation_id: int, body: bytes) -> bytes:
 
 def connection(*answers: bytes | OSError) -> BrokerConnection:
     """Return a connection whose broker answers so."""
-    return BrokerConnection("broker:9092", lambda *_: ScriptedStream(*answers), 1.0)
+    return BrokerConnection("broker:9092", ClusterSecurity(lambda *_: ScriptedStream(*answers)), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -90,9 +91,9 @@ def test_broker_that_is_not_there_is_reported() -> None:
         raise ConnectionRefusedError(111, "Connection refused")
 
     with pytest.raises(Unreachable, match=r"cannot connect to broker:1 \(Connection refused\)"):
-        BrokerConnection("broker:1", refuse, 1.0)
+        BrokerConnection("broker:1", ClusterSecurity(refuse), 1.0)
     with pytest.raises(BadArgument, match="has no port"):
-        BrokerConnection("broker", refuse, 1.0)
+        BrokerConnection("broker", ClusterSecurity(refuse), 1.0)
 
 
 def test_error_has_the_name_of_its_code() -> None:

@@ -9,7 +9,7 @@ from mqgateway.gateway.migration.plan import MigrationError
 
 def test_plan_is_read_as_it_was_written() -> None:
     topic = {"name": "a.b", "partitions": 2, "configs": {"retention.ms": "1"}}
-    plan = KafkaPlan(["h:1"], ["h:2"], [topic], ["g"], [{"name": "x"}], ["alice"], ["problem"])
+    plan = KafkaPlan(["h:1"], ["h:2"], "/s", "", [topic], ["g"], [{"name": "x"}], ["alice"], ["problem"])
     assert decode(plan.encode(), "p") == plan
     assert plan.partitions() == [Partition("a.b", 0), Partition("a.b", 1)]
     assert str(plan.partitions()[1]) == "a.b-1"

@@ -15,6 +15,7 @@ from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.plan import KafkaPlan, KafkaProgress
 from mqgateway.gateway.migration.kafka.run import Migration
+from mqgateway.gateway.migration.kafka.security import ClusterSecurity
 from mqgateway.gateway.mqadmin.connection import SocketStream
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
 from tests.support.gateway.kafka.requests import batch_of_values, fetch_request, produce_request, produced
@@ -77,7 +78,7 @@ class Side:
         self.client: KafkaClient = scene.client()
         self.refusals = 0
         """Connections that are refused next."""
-        self.cluster = KafkaCluster([f"10.0.0.1:{scene.port}"], self.connect, ANSWER_SECONDS)
+        self.cluster = KafkaCluster([f"10.0.0.1:{scene.port}"], ClusterSecurity(self.connect), ANSWER_SECONDS)
 
     def connect(self, host: str, port: int, seconds: float) -> SocketStream:
         """See `Connect`."""
