@@ -1,4 +1,4 @@
-"""How a client of a cluster connects: with TLS, and as a user, by a properties file of Kafka's clients.
+"""Connection settings of a cluster: TLS, and the user, by a properties file of Kafka's clients.
 
 The same file is taken by `--command-config` of Kafka's commands. Certificates are read from PEM files.
 Source: `SaslClientAuthenticator`, `ScramSaslClient`, `SslConfigs`.
