@@ -6,7 +6,6 @@ differences or `plan` found obstacles; 130 interrupted.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -19,10 +18,10 @@ import click
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags
-from mqgateway.gateway.cli.ending import complain
+from mqgateway.gateway.cli.migrate_files import NOT_WELL, PROGRESS, errors_reported, print_row, write_file
+from mqgateway.gateway.cli.migrate_kafka import kafka
 from mqgateway.gateway.cli.plain import escaped, escaped_json
 from mqgateway.gateway.cli.times import iso
-from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration.plan import (
     DRAIN_SECONDS,
     GroupPlan,
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from mqgateway.gateway.migration.handover import ProcessAction
     from mqgateway.gateway.mqadmin.servers import Servers
 
-NOT_WELL = 3
-PROGRESS = ".progress"
 OWN_PLACE = ("listenPort", "haListenPort", "brokerIP1", "brokerIP2", "bindAddress", "storePathRootDir")
 """Settings of an old broker that keep their values, because it stays on its machine."""
 
@@ -77,6 +74,9 @@ def migrate() -> None:
     "Migrate the broker groups of a running cluster from Apache's brokers to mqgateway, and back."
 
 
+migrate.add_command(kafka)
+
+
 @migrate.command(epilog=EXAMPLES_PLAN)
 @NAMESRV
 @click.option(
@@ -108,7 +108,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
     made = MigrationPlan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
     room = _Room(given["data_dir"])
-    with _errors_reported(), asking(made.name_servers, given) as servers:
+    with errors_reported(), asking(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
             if found.way is not Way.IN_PLACE:
@@ -116,7 +116,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
             made.groups.append(_group_plan(path, name, address, found, made, given["data_dir"]))
             for line in _shown(name, found, given["as_json"]):
                 click.echo(line)
-        _write(path, made.encode())
+        write_file(path, made.encode())
     if any(one.problems for one in made.groups):
         raise SystemExit(NOT_WELL)
 
@@ -140,7 +140,7 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _errors_reported(), asking(made.name_servers, given) as servers:
+    with errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         chosen = moves.chosen(made, groups)
         if dry_run:
@@ -163,11 +163,11 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 
     made = _load(path)
     is_wrong = False
-    with _errors_reported(), asking(made.name_servers, given) as servers:
+    with errors_reported(), asking(made.name_servers, given) as servers:
         for row in moves.verify(servers, moves.chosen(made, groups), _progress(path)):
             is_wrong |= bool(row["wrong"])
             if given["as_json"]:
-                _print(row)
+                print_row(row)
                 continue
             state = row["wrong"] or ("moved" if row["moved"] else "not moved")
             click.echo(escaped(f"{row['group']}  {row['master']}  {state}"))
@@ -189,7 +189,7 @@ def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _errors_reported(), asking(made.name_servers, given) as servers:
+    with errors_reported(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
 
@@ -215,7 +215,7 @@ class Terminal:
     def report(self, group: str, step: str, what: str) -> None:
         """See `HandoverEnvironment`."""
         if self._as_json:
-            _print({"group": group, "step": step, "what": what})
+            print_row({"group": group, "step": step, "what": what})
         else:
             now = iso(self._clock.millis(), UTC)
             click.echo(escaped(f"{now}  {group}  {step}: {what}"))
@@ -227,7 +227,7 @@ class Terminal:
         command, file = commands[act], files[act]
         if not command:
             if self._as_json:
-                _print({"group": group, "act": act, "address": side.address, "file": file})
+                print_row({"group": group, "act": act, "address": side.address, "file": file})
             else:
                 how = "stop" if act == "end" else f"start with {file}"
                 click.echo(escaped(f"          {group}  please {how} the broker at {side.address}"))
@@ -238,7 +238,7 @@ class Terminal:
 
     def keep(self) -> None:
         """See `HandoverEnvironment`."""
-        _write(f"{self._path}{PROGRESS}", self.progress.encode())
+        write_file(f"{self._path}{PROGRESS}", self.progress.encode())
 
 
 def _show_steps(
@@ -325,7 +325,7 @@ def _group_plan(
     }
     where = {kind: f"{os.path.splitext(os.path.abspath(path))[0]}-{name}-{kind}.conf" for kind in files}
     for kind, text in files.items():
-        _write(where[kind], text.encode())
+        write_file(where[kind], text.encode())
     found.problems += _unusable(where["new-master"])
     return GroupPlan(
         name,
@@ -358,40 +358,11 @@ def _shown(name: str, found: SurveyedGroup, as_json: bool) -> Iterator[str]:
         yield escaped(f"  {'refused' if one.fatal else f'--accept {one.code}'}: {one.what}")
 
 
-@contextlib.contextmanager
-def _errors_reported() -> Iterator[None]:
-    """Report an error or interrupt as one line on standard error and an exit code."""
-    try:
-        yield
-    except (MigrationError, ClientError, OSError) as error:
-        complain(str(error))
-        raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        click.echo("interrupted: run the command again to continue", err=True)
-        raise SystemExit(130) from None
-
-
 def _load(path: str) -> MigrationPlan:
-    with _errors_reported():
+    with errors_reported():
         return decode(RealDisk().read_bytes(path), path)
 
 
 def _progress(path: str) -> Progress:
     disk, name = RealDisk(), f"{path}{PROGRESS}"
     return Progress.decode(disk.read_bytes(name) if disk.exists(name) else b"", name)
-
-
-def _write(path: str, data: bytes) -> None:
-    """Replace a file atomically."""
-    from mqgateway.engine.tables.jsonfile import take_place
-    from mqgateway.engine.upkeep.manifest import write
-
-    disk, place = RealDisk(), os.path.abspath(path)
-    write(disk, f"{place}.tmp", data)
-    take_place(disk, place)
-
-
-def _print(value: object) -> None:
-    import json
-
-    click.echo(escaped_json(json.dumps(value, ensure_ascii=False)))

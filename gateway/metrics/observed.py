@@ -33,6 +33,7 @@ from mqgateway.gateway.metrics.health import (
     name_server_health,
     starting,
 )
+from mqgateway.gateway.metrics.kafka_metrics import KAFKA_METRICS, KafkaReading
 from mqgateway.gateway.metrics.lag import StoreTimes
 from mqgateway.gateway.metrics.metric import common_labels
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
@@ -48,8 +49,8 @@ from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
 from mqgateway.gateway.namesrv.service import NameServerService
 
-STANDARD, EXPORTER = "standard", "exporter"
-SETS = (STANDARD, EXPORTER)
+STANDARD, EXPORTER, KAFKA = "standard", "exporter", "kafka"
+SETS = (STANDARD, EXPORTER, KAFKA)
 
 _SCOPE = {"otel_scope_name": "broker-meter"}
 
@@ -115,6 +116,7 @@ class ObservedBroker:
         self._own = self._exposition(node)
         self._opening = self._exposition(node)
         self._exporter = self._exposition({})
+        self._kafka = self._exposition({})
         self.is_started = False
         if options.exports_metrics:
             times = RequestTimes(meters, service.broker.clock)
@@ -139,11 +141,14 @@ class ObservedBroker:
         return self._service.operations.administration.health()
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """Write RocketMQ's metrics and ours, or the exporter's. Before the start, only the progress of
+        """Write RocketMQ's metrics and ours, or those of an exporter. Before the start, only the progress of
         opening the store."""
-        if metrics != EXPORTER:
+        if metrics == STANDARD:
             yield from self._opening.write(OPENING_METRICS, self._how_far, text, truncated)
         if not self.is_started:
+            return
+        if metrics == KAFKA:
+            yield from self._kafka.write(KAFKA_METRICS, self._kafka_reading(), text, truncated)
             return
         reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
         if metrics == EXPORTER:
@@ -162,6 +167,12 @@ class ObservedBroker:
         metrics = (*self._switched_on, *self._own_metrics)
         families += yield from collect(metrics, reading, self._labels, most)
         return families
+
+    def _kafka_reading(self) -> KafkaReading:
+        from mqgateway.gateway.kafka.group_names import kafka_group
+        from mqgateway.gateway.kafka.topics import kafka_name
+
+        return KafkaReading(self._service.broker, self._service.operations, (kafka_name, kafka_group))
 
     @property
     def _how_far(self) -> StoreOpening:
@@ -190,7 +201,7 @@ class ObservedNameServer:
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
         """Write our metrics; RocketMQ and the exporter have none."""
-        if metrics != EXPORTER and self.is_started:
+        if metrics == STANDARD and self.is_started:
             reading = NameServerReading(self._service.namesrv, self._meters)
             yield from self._exposition.write(NAME_SERVER_METRICS, reading, text, truncated)
 
@@ -232,7 +243,7 @@ class ObservedController:
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
         """Write RocketMQ's metrics and ours; the exporter has none."""
-        if metrics != EXPORTER and self.is_started:
+        if metrics == STANDARD and self.is_started:
             reading = ControllerReading(self._service, self._times, self._disk)
             yield from self._exposition.write(CONTROLLER_METRICS, reading, text, truncated)
             yield from self._exposition.write(OWN_CONTROLLER_METRICS, reading, text, truncated)

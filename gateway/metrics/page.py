@@ -9,6 +9,7 @@ from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN_CONTROLLER_METRICS
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
+from mqgateway.gateway.metrics.kafka_metrics import KAFKA_METRICS
 from mqgateway.gateway.metrics.metric import Metric
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
 from mqgateway.gateway.metrics.own_metrics import (
@@ -40,6 +41,7 @@ def tables() -> str:
         "mqgateway's name server": NAME_SERVER_METRICS,
         "Every process of mqgateway": SERVER_METRICS,
         "rocketmq-exporter: `/metrics?set=exporter`": EXPORTER_METRICS,
+        "kafka_exporter: `/metrics?set=kafka`": KAFKA_METRICS,
     }
     return "\n".join(f"## {title}\n\n{_table(metrics)}" for title, metrics in parts.items())
 

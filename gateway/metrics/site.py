@@ -2,7 +2,7 @@
 
 | path | answer |
 | --- | --- |
-| `/metrics`, `/metrics?set=exporter` | metrics, if this port serves them |
+| `/metrics`, `/metrics?set=exporter`, `/metrics?set=kafka` | metrics, if this port serves them |
 | `/livez` | 200 as long as the process answers |
 | `/readyz` | 200 if the server can be used, else 503; JSON with the state of each part |
 | `/-/healthy` | the liveness answer of RocketMQ's exporter |
@@ -113,7 +113,7 @@ class Pages(Resource):
         if path == b"/":
             paths = ["/livez", "/readyz"]
             if self._scrape is not None:
-                paths += ["/metrics", "/metrics?set=exporter"]
+                paths += ["/metrics", "/metrics?set=exporter", "/metrics?set=kafka"]
             links = "".join(f'<li><a href="{link}">{link}</a>' for link in paths)
             return _answer(request, 200, _PAGE.format(links), HTML)
         if self._scrape is not None:

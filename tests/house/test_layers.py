@@ -93,6 +93,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
     "gateway.metrics": (
         "gateway.metrics",
+        "gateway.kafka.group_names",
+        "gateway.kafka.topics",
         "gateway.front_end",
         "gateway.front_ends",
         "gateway.broker",
@@ -226,6 +228,17 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.groups",
         "engine.tables.topics",
         *RESOURCE_COMMANDS,
+    ),
+    "gateway.migration.kafka": (
+        "gateway.migration",
+        "gateway.access.scram",
+        "gateway.kafka.codec",
+        "gateway.mqadmin.connection",
+        "gateway.client.errors",
+        "gateway.runtime.name_servers",
+        "engine.errors",
+        "engine.options",
+        "engine.record_batches",
     ),
     "gateway.migration": (
         "gateway.migration",

@@ -1,0 +1,69 @@
+"""The plan of a migration: what the source has, and what the target would refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.migration.kafka.access import read_acls, scram_users
+from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
+from mqgateway.gateway.migration.kafka.groups import OFFSET_KINDS, read_groups
+from mqgateway.gateway.migration.kafka.plan import KafkaPlan
+from mqgateway.gateway.migration.kafka.reading import EARLIEST, LATEST, offsets
+from mqgateway.gateway.migration.kafka.topics import KafkaTopic, create_topic, read_topics
+
+
+def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> KafkaPlan:
+    """Return the plan for topics with these names, or for all, with its problems. Nothing is changed.
+
+    Raises `ClientError`.
+    """
+    plan = KafkaPlan(source.bootstrap, target.bootstrap)
+    found = read_topics(source)
+    plan.problems += [f"the source has no topic {name}" for name in names if name not in found]
+    chosen = [one for name, one in found.items() if not names or name in names]
+    plan.topics = [one._asdict() for one in chosen]
+    plan.problems += _topic_problems(source, target, chosen)
+    for group in read_groups(source):
+        if group.kind in OFFSET_KINDS:
+            plan.groups.append(group.name)
+        else:
+            plan.problems.append(f"{group.name} is a {group.kind} group: its state is not moved")
+    try:
+        plan.acls = read_acls(source)
+        plan.users = scram_users(source)
+    except ClientError as error:
+        plan.problems.append(f"access control is not moved: {error}")
+    if plan.users:
+        missing = sorted(set(plan.users) - set(scram_users(target)))
+        plan.problems += [f"make the user {name} at the target: Kafka shows no passwords" for name in missing]
+    return plan
+
+
+def _topic_problems(source: KafkaCluster, target: KafkaCluster, topics: Sequence[KafkaTopic]) -> list[str]:
+    present = read_topics(target)
+    problems = []
+    for topic in topics:
+        here = present.get(topic.name)
+        if here is None:
+            refusal = create_topic(target, topic, is_trial=True)
+            problems += [f"the target refuses {topic.name}: {refusal}"] if refusal else []
+        elif here.partitions > topic.partitions:
+            problems.append(f"{topic.name} has {here.partitions} partitions at the target already")
+        elif any(offsets(target, _partitions(here), LATEST).values()):
+            problems.append(
+                f"{topic.name} has records at the target already: other offsets than the source's"
+            )
+    return problems + _deleted_problems(source, topics)
+
+
+def _deleted_problems(source: KafkaCluster, topics: Sequence[KafkaTopic]) -> list[str]:
+    return [
+        f"{topic.name} begins after offset 0 at the source: other offsets at the target"
+        for topic in topics
+        if any(offsets(source, _partitions(topic), EARLIEST).values())
+    ]
+
+
+def _partitions(topic: KafkaTopic) -> list[Partition]:
+    return [Partition(topic.name, index) for index in range(topic.partitions)]

@@ -1,0 +1,102 @@
+"""Passes over partitions that meet deletions and records of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.gateway.kafka.codec.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from mqgateway.gateway.migration.kafka.cluster import Partition
+from mqgateway.gateway.migration.kafka.copying import Copier
+from mqgateway.gateway.migration.plan import MigrationError
+from tests.support.gateway.migration.kafka_clusters import Clusters, Side, kafka_clusters
+
+A = Partition("a", 0)
+
+
+def delete_before(side: Side, offset: int) -> None:
+    """Delete the records of topic `a` before an offset."""
+    topic = DeleteRecordsTopic("a", [DeleteRecordsPartition(0, offset)])
+    [answer] = side.client.ask(DeleteRecordsRequest([topic], 1000)).topics
+    assert answer.partitions[0].error_code == 0
+
+
+def copier(two: Clusters) -> Copier:
+    """Return a copier of topic `a`, which has begun."""
+    made = Copier(two.source.cluster, two.target.cluster, [A], two.progress)
+    made.begin()
+    return made
+
+
+def test_source_that_begins_later_is_translated() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.source.produce("a", b"1")
+        two.source.produce("a", b"2", b"3")
+        delete_before(two.source, 1)
+        one = copier(two)
+        assert one.lag == -1 and one.copy() == 2 and one.lag == 0 and not one.open_transactions()
+        assert two.target.values("a") == [b"2", b"3"]
+        assert two.progress.partitions[A].offsets.spans == [[1, 0, 2]]
+
+
+def test_records_deleted_before_their_copy_are_counted() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.source.produce("a", b"1")
+        one = copier(two)
+        assert one.copy() == 1
+        two.source.produce("a", b"2")
+        two.source.produce("a", b"3")
+        delete_before(two.source, 2)
+        assert (one.copy(), one.copy()) == (0, 1)
+        assert one.figures[A].deleted == 1 and two.target.values("a") == [b"1", b"3"]
+        assert two.progress.partitions[A].offsets.spans == [[0, 0, 1], [2, 1, 1]]
+
+
+def test_many_small_batches_keep_their_order() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        for number in range(13):
+            two.source.produce("a", b"%d" % number)
+        assert copier(two).copy() == 13
+        assert two.target.values("a") == [b"%d" % number for number in range(13)]
+
+
+def test_records_of_others_end_the_copy() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.source.produce("a", b"1")
+        one = copier(two)
+        two.target.produce("a", b"other")
+        with pytest.raises(MigrationError, match="a-0 of the target has records of others"):
+            one.copy()
+
+
+def test_target_that_lost_records_ends_the_copy() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.progress.begin(A, 0, 0)
+        two.progress.partitions[A].offsets.add(0, 5)
+        with pytest.raises(MigrationError, match="ends at 0, but was copied up to 5"):
+            copier(two)
+
+
+def test_partition_is_passed_over_within_a_batch() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.source.produce("a", b"1", b"2", b"3")
+        two.progress.begin(A, 0, 0)
+        two.target.produce("a", b"1", b"2")
+        assert copier(two).copy() == 1
+        assert two.target.values("a") == [b"1", b"2", b"3"]
+        assert two.progress.partitions[A].offsets.spans == [[0, 0, 3]]

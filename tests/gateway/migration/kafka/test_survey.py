@@ -1,0 +1,34 @@
+"""The plan of a migration."""
+
+from __future__ import annotations
+
+from tests.gateway.migration.kafka.test_copying import delete_before
+from tests.support.gateway.migration.kafka_clusters import kafka_clusters
+
+
+def test_plan_names_what_differs() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        delete_before(two.source, 1)
+        for name in ("full", "wide"):
+            two.source.create(name)
+            two.target.create(name, 2)
+        two.target.produce("full", b"1")
+        two.source.create("b.c")
+        two.target.create("b_c")
+        assert two.plan(["a", "none"]).problems == [
+            "the source has no topic none",
+            "a begins after offset 0 at the source: other offsets at the target",
+        ]
+        problems = two.plan().problems
+        assert "wide has 2 partitions at the target already" in problems
+        assert any(one.startswith("the target refuses b.c: Topic 'b.c' collides") for one in problems)
+
+
+def test_records_at_the_target_are_named() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.target.produce("a", b"1")
+        assert two.plan().problems == ["a has records at the target already: other offsets than the source's"]
