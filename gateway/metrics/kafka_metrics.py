@@ -55,7 +55,7 @@ class KafkaReading:
     @property
     def _own_id(self) -> int:
         configured = self._broker.options.kafka_node_id
-        return configured if configured >= 0 else self._operations.replicas.own_number
+        return configured if configured >= 0 else self._operations.replicas.own_id
 
     def topics(self) -> Iterator[list[tuple[str, TopicConfig]]]:
         """Yield the topics that Kafka clients see, in chunks."""

@@ -90,7 +90,7 @@ def test_groups_have_offsets_lag_and_members() -> None:
 
 def test_single_broker_leads_and_is_in_sync() -> None:
     broker = host()
-    own = broker.context.operations.replicas.own_number
+    own = broker.context.operations.replicas.own_id
     assert broker.value("kafka_brokers", KAFKA) == 1
     assert broker.value("kafka_topic_partition_leader", KAFKA, topic="a.b", partition="1") == own
     for name, value in (("replicas", 1), ("in_sync_replica", 1), ("under_replicated_partition", 0)):
