@@ -55,6 +55,13 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullOutcomeStatus,
     PullRequest,
 )
+from mqgateway.gateway.broker.coordinated import (
+    CoordinatedGroup,
+    CoordinatedMember,
+    CoordinatedTransaction,
+    CoordinatorView,
+    SharedPartition,
+)
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
 from mqgateway.gateway.broker.lite.state import LiteClient
@@ -87,14 +94,7 @@ from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOper
 from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
-from mqgateway.gateway.broker.operations.coordinated import (
-    CoordinatedGroup,
-    CoordinatedMember,
-    CoordinatedOperations,
-    CoordinatedTransaction,
-    CoordinatorView,
-    SharedPartition,
-)
+from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
 from mqgateway.gateway.broker.operations.lite import (
     Lite,
@@ -270,7 +270,7 @@ class Operations:
         self.lite = Lite(broker, runner)
         self.queries = Queries(broker, gate, runner)
         self.storage = StorageOperations(broker, gate, runner)
-        self.coordinated = CoordinatedOperations()
+        self.coordinated = CoordinatedOperations(broker)
         self.administration = BrokerAdministration(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)
