@@ -56,6 +56,20 @@ class BrokerDirectory:
 
         return self._fresh().addCallback(query).addErrback(explained)
 
+    def ask_address(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        """Send a request to a broker. Fails with `RequestError` without an answer, and for a refusal."""
+
+        def answered(answer: RemotingCommand) -> RemotingCommand:
+            if answer.code != ResponseCode.SUCCESS:
+                raise _failed(f"the broker answers {answer.code}, {answer.remark}")
+            return answer
+
+        def unanswered(failure: Failure) -> NoReturn:
+            raise _failed(f"the broker does not answer: {failure.value}")
+
+        asked = maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
+        return asked.addCallbacks(answered, unanswered)
+
     def other_masters(self) -> Deferred[list[str]]:
         """Return the names of other groups with a master, as far as name servers answer; never fails."""
         own = self._options.broker_name

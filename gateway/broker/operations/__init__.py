@@ -12,6 +12,7 @@
     lite            lite topics, their groups and the progress of these
     queries         messages by key and by position, consume queues, delayed messages
     storage         the store: its folders, its log, sizes
+    peers           questions to the other brokers of the cluster
     coordinated     groups and transactions that a front end coordinates itself
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
@@ -105,6 +106,7 @@ from mqgateway.gateway.broker.operations.lite import (
     LiteReader,
 )
 from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
+from mqgateway.gateway.broker.operations.peers import PeerOperations
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
 from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
@@ -190,6 +192,7 @@ __all__ = [
     "OutOfOrder",
     "Peek",
     "PeekOutcome",
+    "PeerOperations",
     "PendingTimers",
     "Permit",
     "PollingStatus",
@@ -272,6 +275,7 @@ class Operations:
         self.storage = StorageOperations(broker, gate, runner)
         self.coordinated = CoordinatedOperations(broker)
         self.administration = BrokerAdministration(broker, gate)
+        self.peers = PeerOperations(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)
         self.replicas = ReplicaOperations(broker)
