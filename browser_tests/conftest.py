@@ -48,7 +48,8 @@ class Server:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Return a function that starts a server with settings as KEY=VALUE, or flags; the first uses `tmp_path / "0"`."""
+    """Return a function that starts a server with settings as KEY=VALUE, or with flags; the first uses
+    `tmp_path / "0"`."""
     started: list[Server] = []
 
     def start(*settings: str) -> Server:

@@ -48,7 +48,7 @@ def test_palette_opens_a_group_by_keyboard(visitor: Visitor) -> None:
     visitor.visit("overview")
     keys = visitor.page.keyboard
     keys.press("Control+k")
-    visitor.page.get_by_role("combobox").fill("Billi")
+    visitor.page.get_by_role("dialog").get_by_role("combobox").fill("Billi")
     visitor.page.get_by_role("option", name="Billing").first.wait_for()
     assert not visitor.barriers()
     keys.press("Enter")

@@ -15,9 +15,10 @@ from mqgateway.gateway.codec.bodies import (
     OffsetWrapper,
     SubscriptionData,
 )
-from mqgateway.gateway.codec.codes import LanguageCode
 
 ALL = "*"
+LANGUAGE = "OTHER"
+"""Name of the language of clients without one of RocketMQ's."""
 UNNUMBERED_VERSION = 2**31 - 1
 """Version of a client without one of RocketMQ's: tools show HIGHER_VERSION."""
 
@@ -35,7 +36,7 @@ def connections(group: CoordinatedGroup) -> ConsumerConnection:
         topics.update(member.subscriptions)
     return ConsumerConnection(
         connection_set=[
-            Connection(member.client_id, member.host, LanguageCode.OTHER.name, UNNUMBERED_VERSION)
+            Connection(member.client_id, member.host, LANGUAGE, UNNUMBERED_VERSION)
             for member in group.members
         ],
         subscription_table={topic: SubscriptionData(topic, ALL) for topic in sorted(topics)},

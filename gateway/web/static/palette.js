@@ -48,10 +48,10 @@ export function Palette({ pages, close }) {
     event.preventDefault();
   };
   return html`<${Dialog} title=${t("Go to")} close=${close}>
-    <label class="palette">${t("Page, topic or group")}<input type="search" role="combobox" aria-expanded="true" aria-controls="palette-rows" aria-activedescendant=${rows.length ? `palette-${at}` : undefined} autocomplete="off" value=${search} onInput=${(event) => setSearch(event.target.value)} onKeyDown=${pressed} /></label>
-    <ul id="palette-rows" class="palette" role="listbox" aria-label=${t("Results")}>
+    <label class="palette">${t("Page, topic or group")}<input type="search" role="combobox" aria-expanded=${rows.length > 0} aria-controls="palette-rows" aria-activedescendant=${rows.length ? `palette-${at}` : undefined} autocomplete="off" value=${search} onInput=${(event) => setSearch(event.target.value)} onKeyDown=${pressed} /></label>
+    ${rows.length > 0 && html`<ul id="palette-rows" class="palette" role="listbox" aria-label=${t("Results")}>
       ${rows.map((row, index) => html`<li key=${row[2].join("/")} id=${`palette-${index}`} role="option" aria-selected=${index === at} onClick=${() => open(row)}><span class="faint">${row[0]}</span> ${row[1]}</li>`)}
-    </ul>
+    </ul>`}
     ${!rows.length && html`<p class="faint">${t("Nothing has this text in its name.")}</p>`}
   <//>`;
 }
