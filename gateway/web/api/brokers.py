@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succee
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Permit, Use
+from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
 from mqgateway.gateway.codec.errors import HeaderError
 from mqgateway.gateway.remoting.call import RequestError
 from mqgateway.gateway.web.api.needs import of_cluster
@@ -71,7 +72,8 @@ async def brokers(console: Console, call: WebCall) -> dict[str, Any]:
 
 def _figures(console: Console, permit: Permit, address: str) -> Deferred[dict[str, str]]:
     if address == console.operations.address:
-        return succeed(console.operations.administration.runtime_info())
+        own = console.operations.administration.runtime_info()
+        return succeed(own | {"brokerVersionDesc": version_name(CURRENT_VERSION)})
     return console.operations.peers.runtime_info(permit, address)
 
 

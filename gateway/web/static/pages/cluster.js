@@ -42,18 +42,17 @@ function Brokers({ heard }) {
   const rows = told.rows.filter((row) => !chosen || row.broker === chosen);
   const masters = rows.filter((row) => !row.error && row.brokerId === 0);
   const total = (name) => masters.reduce((sum, row) => sum + row[name], 0);
+  const clusters = new Set(told.rows.map((row) => row.cluster));
   const figure = (form) => (row) => (row.error ? "" : form(row));
   return html`<h2>${t("Brokers")}</h2>
     <div class="bar"><label>${t("Broker")}<select value=${chosen} onChange=${(event) => choose(event.target.value)}><option value="">${t("all brokers")}</option>${names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label></div>
     <dl class="cards">${[[t("Messages in per second"), total("in").toFixed(1)], [t("Messages out per second"), total("out").toFixed(1)], [t("In today"), number(total("inToday"))], [t("Out today"), number(total("outToday"))], [t("Log"), bytes(total("logBytes"))], [t("Brokers without an answer"), number(rows.filter((row) => row.error).length)]].map(([name, value]) => html`<div class="card"><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     <${Table} caption=${t("Registered with the name servers; totals are those of masters")} rows=${rows} keyOf=${(row) => row.address + row.brokerId} columns=${[
-      { title: t("Cluster"), value: (row) => row.cluster },
-      { title: t("Broker"), value: (row) => html`${row.broker}${row.isOwn && html` <span class="tag">${t("this one")}</span>`}` },
-      { title: t("Id"), isNumber: true, value: (row) => row.brokerId },
+      { title: t("Broker"), value: (row) => html`<span class="whole">${row.broker}/${row.brokerId}</span> ${row.isOwn && html`<span class="tag">${t("this one")}</span>`} ${clusters.size > 1 && html`<span class="faint">${row.cluster}</span>`}` },
       { title: t("Address"), value: (row) => html`<span class="whole">${row.address}</span>` },
       { title: t("Version"), value: (row) => (row.error ? html`<span class="bad">✗ ${row.error}</span>` : row.version) },
-      { title: t("In per second"), isNumber: true, value: figure((row) => row.in) },
-      { title: t("Out per second"), isNumber: true, value: figure((row) => row.out) },
+      { title: t("In per second"), isNumber: true, value: figure((row) => row.in.toFixed(1)) },
+      { title: t("Out per second"), isNumber: true, value: figure((row) => row.out.toFixed(1)) },
       { title: t("Disk used"), isNumber: true, value: figure((row) => `${(100 * row.diskUsed).toFixed(0)} %`) },
       { title: t("Lag in bytes"), isNumber: true, value: figure((row) => (row.behind === null ? "–" : number(row.behind))) },
       { title: t("Time since heartbeat"), isNumber: true, value: (row) => (heard[row.address] ? duration(heard[row.address]) : t("unknown")) },
