@@ -31,7 +31,7 @@ class Server:
         for front_end in ("console", "grpc", "kafka"):
             command += [f"--{front_end}-port", str(free_ports())]
         for setting in settings:
-            command += ["--set", setting]
+            command += [setting] if setting.startswith("--") else ["--set", setting]
         log = (folder / "log").open("wb")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None
@@ -48,7 +48,8 @@ class Server:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Return a function that starts a server with settings as KEY=VALUE; the first uses `tmp_path / "0"`."""
+    """Return a function that starts a server with settings as KEY=VALUE, or with flags; the first uses
+    `tmp_path / "0"`."""
     started: list[Server] = []
 
     def start(*settings: str) -> Server:

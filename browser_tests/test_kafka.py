@@ -24,6 +24,8 @@ from mqgateway.gateway.kafka.codec.plans import encode_into, read
 from mqgateway.gateway.kafka.codec.schema import Message
 
 SIZE = struct.Struct(">i")
+ANSWER_SECONDS = 60
+"""Limit of an answer: the first connection loads the modules of the protocol."""
 
 
 class KafkaConnection:
@@ -31,7 +33,7 @@ class KafkaConnection:
 
     def __init__(self, server: Server) -> None:
         host, port = server.summary["kafka"].rsplit(":", 1)
-        self._socket = socket.create_connection((host, int(port)), 10)
+        self._socket = socket.create_connection((host, int(port)), ANSWER_SECONDS)
         self._file = self._socket.makefile("rb")
 
     def ask(self, request: Message, version: int | None = None) -> Any:
@@ -75,6 +77,9 @@ def test_kafka_topics_groups_and_transactions_are_shown(
     visitor.visit("groups/billing")
     visitor.page.get_by_role("cell", name="payments: 0, 1").wait_for()
     assert not visitor.barriers()
+    visitor.press("Why is it stuck?")
+    visitor.sees("No problems found")
+    visitor.page.keyboard.press("Escape")
     visitor.visit("transactions")
     visitor.page.get_by_role("cell", name="payments: 1").wait_for()
     assert "Ongoing" in visitor.page.locator("tr", has_text="shop").inner_text()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.clients.table import ClientTable
     from mqgateway.gateway.broker.cluster.state import ClusterState
     from mqgateway.gateway.broker.consume.state import ConsumeState
+    from mqgateway.gateway.broker.coordinated import CoordinatorView
     from mqgateway.gateway.broker.environment import BrokerEnvironment
     from mqgateway.gateway.broker.flow_control import FlowControl
     from mqgateway.gateway.broker.lite.state import LiteState
@@ -76,6 +77,8 @@ class Broker:
     """The other groups of the cluster that these clients see; None if there are none."""
     epochs: Epochs | None = None
     """The epochs of the log, once the broker has joined its group; of a DLedger group's there are none."""
+    coordinated: CoordinatorView | None = None
+    """Groups and transactions that a front end coordinates; None without one."""
     term: Callable[[], int] | None = None
     """Returns the term of the broker's DLedger group; None outside a group."""
 

@@ -1,16 +1,17 @@
 """Causes of a stuck consumer group: `examine` returns the findings, causes before warnings; pure.
 
 Each check is a function of the evidence about the group (`evidence`) and finds one kind of problem. A finding
-names its check and its values, so that it can be reported in any language; `TEXTS` has the English.
+names its check and its values, so that it can be reported in any language; `texts` has the English.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from mqgateway.gateway.doctor.evidence import ConnectedMember, ConsumedQueue, DiagnosedGroup, Held
+from mqgateway.gateway.doctor.texts import TEXTS
 
 Weight = Literal["cause", "warning"]
 """A cause prevents consumption; a warning does not."""
@@ -22,13 +23,6 @@ CACHED_MAX, CACHED_MIB_MAX = 1000, 100
 Standard: `pullThresholdForQueue`, `pullThresholdSizeForQueue`."""
 TRANSACTION_MILLIS = 60_000
 """Age from which an open transaction is reported."""
-
-
-class Sentence(NamedTuple):
-    """Text of a finding and its remedy, with the values in braces."""
-
-    what: str
-    cure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,116 +52,6 @@ class Finding:
             "cure": self.cure,
             "values": dict(self.values),
         }
-
-
-TEXTS = {
-    "unknown-group": Sentence(
-        "no broker knows the group {group}: it has no settings, no offsets and no members",
-        "check its name and namespace, and that the name servers are the right ones",
-    ),
-    "group-disabled": Sentence(
-        "the group {group} may not consume: consumeEnable is false",
-        "allow it: mqadmin updateSubGroup -g {group} -c CLUSTER -s true",
-    ),
-    "no-member": Sentence(
-        "no member of the group {group} is connected, and {behind} messages wait",
-        "start a consumer; if one runs, check its name servers, namespace and credentials",
-    ),
-    "no-route": Sentence(
-        "the topic {topic} has no route: no name server knows a broker that has it",
-        "create it (mqgateway topic create {topic} -c CLUSTER), or bring its broker back",
-    ),
-    "topic-unreadable": Sentence(
-        "the topic {topic} is not readable: its permission does not include read",
-        "allow it: mqadmin updateTopicPerm -t {topic} -p 6 -c CLUSTER",
-    ),
-    "reading-forbidden": Sentence(
-        "the group {group} is forbidden to read the topic {topic}",
-        "allow it again where it was forbidden (request 353, readable=true)",
-    ),
-    "not-subscribed": Sentence(
-        "no member subscribes to the topic {topic}, of which {behind} messages wait",
-        "subscribe to it, or skip its messages: mqgateway offset reset {group} {topic} --to last",
-    ),
-    "subscription-conflict": Sentence(
-        "members of the group have different subscriptions to the topic {topic}: {wanted}; "
-        "brokers use the one received last",
-        "give all members of the group the same subscription and filter, or use two groups",
-    ),
-    "filter-matches-nothing": Sentence(
-        "of the next {looked_at} messages of {topic} the filter {expression} selects none",
-        "check tags and filter: mqgateway message tail {topic}",
-    ),
-    "offset-lost": Sentence(
-        "{topic} ({queues}) has an offset before the first message: {lost} messages were deleted unconsumed",
-        "they are skipped with the next pull; keep messages longer (fileReservedTime), or consume faster",
-    ),
-    "offset-ahead": Sentence(
-        "{topic} ({queues}) has an offset past the last message, by up to {ahead}",
-        "reset the offsets: mqgateway offset reset {group} {topic} --to last",
-    ),
-    "queue-without-owner": Sentence(
-        "{topic} ({queues}) belongs to no member, and {behind} messages wait there",
-        "see whether all members know the same brokers and have client ids of their own; "
-        "restart the one that lags behind",
-    ),
-    "lock-held": Sentence(
-        "{client} may not consume {topic} ({queues}) in order: another client has the lock",
-        "wait for a minute, until the lock of a client that died ends; "
-        "then look for a second client with the same group",
-    ),
-    "queue-suspended": Sentence(
-        "{client} consumes {topic} ({queues}) in order and has consumed nothing for {idle} s, "
-        "with {cached} buffered messages: a message fails again and again, or its listener hangs",
-        "look at the message at the head, and at the client's stacks: mqadmin consumerStatus -g {group} -i "
-        "{client} -s",
-    ),
-    "listener-hangs": Sentence(
-        "{client} has consumed nothing of {topic} ({queues}) for {idle} s, "
-        "with {cached} buffered messages: its listener hangs",
-        "look at its stacks: mqadmin consumerStatus -g {group} -i {client} -s",
-    ),
-    "not-pulling": Sentence(
-        "{client} has requested no messages of {topic} ({queues}) for {idle} s",
-        "check if it can reach the broker and if it was suspended; restart it",
-    ),
-    "flow-control": Sentence(
-        "the buffer of {client} for {topic} ({queues}) is full: {cached} messages, {mib} MiB; pulling pauses",
-        "its listener is slower than messages arrive: make it faster, or start more members",
-    ),
-    "slow-listener": Sentence(
-        "messages of {topic} arrive faster than they are consumed: {incoming:.1f} a second arrive, "
-        "{consumed:.1f} are consumed; a message takes a listener {millis:.0f} ms",
-        "make the listener faster, give it more threads, or start more members (up to one a queue)",
-    ),
-    "retry-storm": Sentence(
-        "{failed:.1f} of {tried:.1f} messages a second fail in the listeners; "
-        "{retries} wait to be tried again",
-        "read the clients' logs; the messages: mqgateway message tail %RETRY%{group}",
-    ),
-    "retries-waiting": Sentence(
-        "{retries} messages that failed before wait in %RETRY%{group} to be consumed again",
-        "see why they failed in the clients' logs; the messages: mqgateway message tail %RETRY%{group}",
-    ),
-    "pop-invisible": Sentence(
-        "{held} of {behind} messages that wait in {topic} were popped and not acknowledged yet: "
-        "they stay invisible until their invisible time ends",
-        "acknowledge messages, or pop with a shorter invisible time",
-    ),
-    "transaction-pending": Sentence(
-        "{count} transactions of {topic} are open, the oldest for {age} s: "
-        "their messages are invisible until they are committed",
-        "check if the producers respond: mqgateway transaction list",
-    ),
-    "dead-letters": Sentence(
-        "{count} messages failed and are now dead letters",
-        "look at them: mqgateway dlq list {group}; send them again: mqgateway dlq replay {group} --dry-run",
-    ),
-    "idle-members": Sentence(
-        "{idle} of {members} members are idle: the topics of the group have {queues} queues",
-        "give the topic more queues, or stop them",
-    ),
-}
 
 
 def examine(group: DiagnosedGroup) -> list[Finding]:
@@ -204,6 +88,21 @@ def no_member(group: DiagnosedGroup) -> Iterator[Finding]:
     if not group.members and group.is_complete:
         weight: Weight = "cause" if group.behind else "warning"
         yield _found("no-member", weight, group=group.name, behind=group.behind)
+
+
+def rebalancing(group: DiagnosedGroup) -> Iterator[Finding]:
+    """Find a group of Kafka clients whose partitions are being assigned. Its members consume nothing new."""
+    if group.is_rebalancing:
+        yield _found("rebalancing", group=group.name, state=group.state, behind=group.behind)
+
+
+def no_progress(group: DiagnosedGroup) -> Iterator[Finding]:
+    """Find a group without progress for `IDLE_MILLIS`, whose members report no state of their own."""
+    idle = group.idle_millis
+    if idle is None or idle < IDLE_MILLIS or not group.behind or not group.members:
+        return
+    if not any(one.rates for one in group.members):
+        yield _found("no-progress", group=group.name, idle=idle // 1000, behind=group.behind)
 
 
 # Consumption is not possible or not permitted
@@ -439,6 +338,8 @@ CHECKS: tuple[Check, ...] = (
     unknown_group,
     group_disabled,
     no_member,
+    rebalancing,
+    no_progress,
     no_route,
     no_permission,
     not_subscribed,

@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 
+REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+"""States of a group whose partitions are being assigned. Standard: Kafka's `GroupState`."""
+
 
 class QueueKey(NamedTuple):
     """A queue, as the key of its evidence."""
@@ -120,6 +123,8 @@ class DiagnosedGroup:
 
     `queues` are those of its topics except the retry topic, whose messages are counted in `retries_behind`.
     `is_complete`: all servers that know the group have answered, so that unreported items do not exist.
+    `state` is that of a group of Kafka clients, empty for other groups. `idle_millis` is the time since the
+    progress of the group was last seen to change, None if it was not watched.
     """
 
     name: str
@@ -136,6 +141,13 @@ class DiagnosedGroup:
     last_dead_letter: int | None = None
     retry_max: int | None = None
     is_complete: bool = True
+    state: str = ""
+    idle_millis: int | None = None
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """True while partitions are assigned to the members of a group of Kafka clients."""
+        return self.state in REBALANCING
 
     @property
     def behind(self) -> int:

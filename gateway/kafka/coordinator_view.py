@@ -6,6 +6,7 @@ Standard: `ConsumerGroupCommand`, `TransactionsCommand`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.broker.operations import (
@@ -26,8 +27,10 @@ from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
-from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.topics import Topics, store_name
 from mqgateway.gateway.kafka.transactions.table import TxnTable
+
+Item = TypeVar("Item")
 
 VERSION_BYTES = 2
 """Bytes of the version before what a consumer of a classic group sends."""
@@ -80,7 +83,7 @@ class KafkaView:
                 member.client.id,
                 member.client.host.lstrip("/"),
                 member.instance_id or "",
-                [*member.topics, member.regex] if member.regex else list(member.topics),
+                [*map(store_name, member.topics), *filter(None, [member.regex])],
                 self._assigned(member.position.assigned),
             )
             for member in group.members.values()
@@ -94,7 +97,7 @@ class KafkaView:
                 member.client.id,
                 member.client.host.lstrip("/"),
                 "",
-                member.topics,
+                [store_name(topic) for topic in member.topics],
                 self._assigned(member.assigned),
             )
             for member in group.members.values()
@@ -106,9 +109,9 @@ class KafkaView:
         ]
         return CoordinatedGroup(TYPES[ShareGroup], group.state.value, SIMPLE, members, sorted(shared))
 
-    def _assigned(self, partitions: Iterable[TopicPartition]) -> list[str]:
-        return _named(
-            (topic.name, partition)
+    def _assigned(self, partitions: Iterable[TopicPartition]) -> list[tuple[str, int]]:
+        return sorted(
+            (topic.store_name, partition)
             for topic_id, partition in partitions
             if (topic := self._topics.by_id(topic_id)) is not None
         )
@@ -130,7 +133,7 @@ def _classic(group: Group) -> CoordinatedGroup:
     return CoordinatedGroup(CLASSIC, group.state.value, group.protocol or "", members, ())
 
 
-def _read(decoded: Callable[[bytes], Sequence[str]], data: bytes) -> Sequence[str]:
+def _read(decoded: Callable[[bytes], Sequence[Item]], data: bytes) -> Sequence[Item]:
     """Return what a member or its leader sent; nothing if it sent nothing, or other bytes."""
     try:
         return decoded(data) if len(data) > VERSION_BYTES else ()
@@ -139,12 +142,17 @@ def _read(decoded: Callable[[bytes], Sequence[str]], data: bytes) -> Sequence[st
 
 
 def _subscribed(metadata: bytes) -> Sequence[str]:
-    return decode(ConsumerProtocolSubscription, metadata, 0, VERSION_BYTES).topics
+    topics = decode(ConsumerProtocolSubscription, metadata, 0, VERSION_BYTES).topics
+    return [store_name(topic) for topic in topics]
 
 
-def _given(assignment: bytes) -> Sequence[str]:
+def _given(assignment: bytes) -> Sequence[tuple[str, int]]:
     given = decode(ConsumerProtocolAssignment, assignment, 0, VERSION_BYTES)
-    return _named((one.topic, partition) for one in given.assigned_partitions for partition in one.partitions)
+    return sorted(
+        (store_name(one.topic), partition)
+        for one in given.assigned_partitions
+        for partition in one.partitions
+    )
 
 
 def _named(partitions: Iterable[tuple[str, int]]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgateway.gateway.broker.operations import Principal, Use
 from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.web.lags import GroupLags
 from mqgateway.gateway.web.rings import Rings
 from mqgateway.gateway.web.route import ApiError
 
@@ -70,6 +71,7 @@ class Console:
         self.clock = clock
         self.name_server = name_server
         self.rings = Rings(SERIES)
+        self.lags = GroupLags()
         self.audit: deque[dict[str, Any]] = deque(maxlen=AUDITED_MAX)
         self.resets: OrderedDict[int, Reset] = OrderedDict()
         self._next_reset = 1

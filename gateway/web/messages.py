@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mqgateway.engine.inflating import LZ4_BODY, ZSTD_BODY
 from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
@@ -18,6 +19,8 @@ BODY_SHOWN_MAX = 64 * 1024
 PREVIEW_CHARACTERS = 120
 WHOLE_MAX = 16 * 1024**2
 """Maximum size of a decompressed body, in bytes. A larger body is shown as it is stored."""
+
+_CODECS = {LZ4_BODY: "LZ4", ZSTD_BODY: "ZSTD"}
 
 
 def row(message: StoredMessage) -> dict[str, Any]:
@@ -40,6 +43,7 @@ def whole(message: StoredMessage) -> dict[str, Any]:
         "reconsumeTimes": message.reconsume_times,
         "preparedTransactionOffset": message.prepared_transaction_offset,
         "bodyCrc": message.body_crc,
+        "codec": codec_of(message),
         "properties": dict(sorted(message.properties.items())),
         "body": text,
         "form": form,
@@ -60,6 +64,13 @@ def _place(message: StoredMessage) -> dict[str, Any]:
         "keys": properties.get(PROPERTY_KEYS, ""),
         "bytes": len(message.body),
     }
+
+
+def codec_of(message: StoredMessage) -> str:
+    """Return the name of the compression of the stored body, empty if it is shown as it is stored."""
+    if body_of(message) is message.body:
+        return ""
+    return _CODECS.get((message.sys_flag & SysFlag.COMPRESSION_TYPE_MASK) >> 8, "ZLIB")
 
 
 def body_of(message: StoredMessage) -> bytes:

@@ -23,6 +23,7 @@ from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.version import installed_version
+from mqgateway.gateway.web import lags
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.entrance import Entrance
 from mqgateway.gateway.web.guard import Guard
@@ -64,6 +65,7 @@ class ConsoleService:
         self._worker = worker
         self._pages: ConsolePages | None = None
         self._listening: ListeningPort | None = None
+        self._watching: Deferred[Any] | None = None
 
     @property
     def url(self) -> str:
@@ -94,7 +96,22 @@ class ConsoleService:
             return
         self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)
+        self._schedule.every(lags.STEP_SECONDS, lags.STEP_SECONDS, self._watch_groups)
         self._schedule.later(0, self._load_ahead)
+
+    def _watch_groups(self) -> None:
+        """Take a sample of the groups, unless the one before is not finished."""
+        from mqgateway.gateway.web.lag_watch import watch_groups
+
+        if self._watching is None:
+            self._watching = Deferred.fromCoroutine(watch_groups(self.console))
+            self._watching.addErrback(
+                lambda failure: log.error("no sample of groups", exc_info=failure.value)
+            )
+            self._watching.addBoth(self._watched)
+
+    def _watched(self, _: object) -> None:
+        self._watching = None
 
     def _load_ahead(self) -> None:
         """Import the modules that the first connection would wait for, once the server is ready."""

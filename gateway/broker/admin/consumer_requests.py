@@ -8,7 +8,7 @@
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import format_host
-from mqgateway.gateway.broker.admin import consumers
+from mqgateway.gateway.broker.admin import consumers, coordinated_groups
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
 from mqgateway.gateway.broker.clients.table import GroupClient
@@ -40,6 +40,9 @@ def consumer_connections(broker: Broker, call: Call) -> Reply:
     """203 GET_CONSUMER_CONNECTION_LIST."""
     header = call.header
     assert isinstance(header, GetConsumerConnectionListRequestHeader)
+    coordinated = coordinated_groups.coordinated_group(broker, header.consumer_group)
+    if coordinated is not None:
+        return Reply(body=coordinated_groups.connections(coordinated).encode())
     group = consumers.consumer_group(broker, header.consumer_group)
     body = ConsumerConnection(
         connection_set=[_connection(client) for client in group.clients.values()],

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mqgateway.engine.message import format_host
+from mqgateway.gateway.broker.admin.coordinated_groups import shared_progress
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import OffsetReset
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -53,6 +54,11 @@ def consume_stats(broker: Broker, group: str, topic: str = "", topics: Collectio
             least = -1 if name in broker.tables.mappings.table else 0
             stats.offset_table.update(_progress(broker, group, name, config.read_queue_nums, least))
             stats.consume_tps += broker.stats.get_tps(group, name)
+    stats.offset_table.update(
+        (queue, one)
+        for queue, one in shared_progress(broker, group).items()
+        if not (topics or topic) or queue.topic in named
+    )
     return stats
 
 
@@ -71,6 +77,9 @@ def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeS
             of_group.append(ConsumeStats(offset_table=table, consume_tps=broker.stats.get_tps(group, topic)))
             stats.total_diff += sum(one.broker_offset - one.consumer_offset for one in table.values())
             stats.total_inflight_diff += sum(one.pull_offset - one.consumer_offset for one in table.values())
+        if not only_ordered and (shared := shared_progress(broker, group)):
+            of_group.append(ConsumeStats(offset_table=shared, consume_tps=0.0))
+            stats.total_diff += sum(one.broker_offset - one.consumer_offset for one in shared.values())
         stats.consume_stats_list.append({group: of_group})
     return stats
 

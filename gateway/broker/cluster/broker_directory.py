@@ -14,9 +14,9 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.member_group import MASTER_ID
-from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.options import BrokerOptions, load_properties
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
-from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, KVTable
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
@@ -56,6 +56,33 @@ class BrokerDirectory:
             raise _failed(f"broker {name} does not answer: {failure.value}")
 
         return self._fresh().addCallback(query).addErrback(explained)
+
+    def runtime_info(self, address: str) -> Deferred[dict[str, str]]:
+        """Return the figures of a broker by name. Fails with `RequestError`, and with `BodyError`."""
+        asked = self._ask_address(address, RequestCode.GET_BROKER_RUNTIME_INFO)
+        return asked.addCallback(lambda answer: KVTable.decode(answer.body).table)
+
+    def settings(self, address: str) -> Deferred[dict[str, str]]:
+        """Return the settings of a broker by name. Fails with `RequestError`, and with `ConfigError`."""
+        asked = self._ask_address(address, RequestCode.GET_BROKER_CONFIG)
+        return asked.addCallback(
+            lambda answer: {one.key: one.value for one in load_properties(answer.body, address)}
+        )
+
+    def _ask_address(self, address: str, code: RequestCode) -> Deferred[RemotingCommand]:
+        """Send a request to a broker. Fails with `RequestError` without an answer, and for a refusal."""
+
+        def answered(answer: RemotingCommand) -> RemotingCommand:
+            if answer.code != ResponseCode.SUCCESS:
+                raise _failed(f"the broker answers {answer.code}, {answer.remark}")
+            return answer
+
+        def unanswered(failure: Failure) -> NoReturn:
+            raise _failed(f"the broker does not answer: {failure.value}")
+
+        command = RemotingCommand.request(code)
+        asked = maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
+        return asked.addCallbacks(answered, unanswered)
 
     def other_masters(self) -> Deferred[list[str]]:
         """Return the names of other groups with a master, as far as name servers answer; never fails."""

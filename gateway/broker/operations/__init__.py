@@ -12,6 +12,7 @@
     lite            lite topics, their groups and the progress of these
     queries         messages by key and by position, consume queues, delayed messages
     storage         the store: its folders, its log, sizes
+    other_brokers   questions to the other brokers of the cluster
     coordinated     groups and transactions that a front end coordinates itself
     administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
@@ -56,6 +57,13 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullOutcomeStatus,
     PullRequest,
 )
+from mqgateway.gateway.broker.coordinated import (
+    CoordinatedGroup,
+    CoordinatedMember,
+    CoordinatedTransaction,
+    CoordinatorView,
+    SharedPartition,
+)
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
 from mqgateway.gateway.broker.lite.state import LiteClient
@@ -88,14 +96,7 @@ from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOper
 from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
-from mqgateway.gateway.broker.operations.coordinated import (
-    CoordinatedGroup,
-    CoordinatedMember,
-    CoordinatedOperations,
-    CoordinatedTransaction,
-    CoordinatorView,
-    SharedPartition,
-)
+from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
 from mqgateway.gateway.broker.operations.lite import (
     Lite,
@@ -106,6 +107,7 @@ from mqgateway.gateway.broker.operations.lite import (
     LiteReader,
 )
 from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
+from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
 from mqgateway.gateway.broker.operations.peers import PeerOperations, TopicExists
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
@@ -189,6 +191,7 @@ __all__ = [
     "OpenTransaction",
     "OperationError",
     "Operations",
+    "OtherBrokerOperations",
     "OutOfOrder",
     "Peek",
     "PeekOutcome",
@@ -274,8 +277,9 @@ class Operations:
         self.lite = Lite(broker, runner)
         self.queries = Queries(broker, gate, runner)
         self.storage = StorageOperations(broker, gate, runner)
-        self.coordinated = CoordinatedOperations()
+        self.coordinated = CoordinatedOperations(broker)
         self.administration = BrokerAdministration(broker, gate)
+        self.other_brokers = OtherBrokerOperations(broker, gate)
         self.client_metrics = ClientMetricsOperations(broker, gate)
         self.client_quotas = ClientQuotaOperations(broker, gate)
         self.replicas = ReplicaOperations(broker)

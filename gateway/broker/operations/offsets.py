@@ -153,6 +153,10 @@ class OffsetOperations:
                 lag += sum(in_flight.count((topic, group, queue_id)) for queue_id in committed)
         return lag
 
+    def committed_sum(self, group: str, topic: str) -> int:
+        """Return the sum of the offsets that a group has committed in a topic: it grows while it consumes."""
+        return sum(self._broker.tables.offsets.queues_of(group, topic).values())
+
     def progress(self, group: str, topic: str, queue_ids: Iterable[int] | None = None) -> list[QueueProgress]:
         """Return the progress of a group in queues of a topic, by default those in which it has an offset."""
         table, in_flight = self._broker.tables.offsets, self._broker.pop.log.in_flight

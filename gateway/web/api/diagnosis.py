@@ -31,6 +31,7 @@ from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.web.api.needs import of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.kafka_evidence import kafka_members, shared_queues
 from mqgateway.gateway.web.route import ApiError, Role, Route
 from mqgateway.gateway.web.scan import settled
 
@@ -47,6 +48,9 @@ async def diagnosis(console: Console, call: WebCall) -> dict[str, Any]:
     if online is None and name not in operations.groups:
         raise ApiError(404, f"there is no group {name} on this broker")
     members = [] if online is None else await _members(operations, permit, name, online)
+    coordinated = operations.coordinated.group(name)
+    if coordinated is not None:
+        members += kafka_members(coordinated, operations.options.broker_name)
     found = await _gathered(console, call, permit, members)
     return {
         "group": name,
@@ -89,8 +93,10 @@ async def _gathered(
     """Collect the evidence of the broker's tables alongside that of the members."""
     operations, name, breathe = console.operations, call.path["group"], console.turns()
     config, online = operations.groups.get(name), operations.clients.consumers(name)
+    coordinated = operations.coordinated.group(name)
     wanted = {} if online is None else online.subscriptions
-    mine = {*operations.offsets.topics_of(name), *wanted}
+    consumed = operations.offsets.topics_of(name)
+    mine = {*consumed, *wanted, *(topic for one in members for topic in one.wants or ())}
     names = examined(mine)[:TOPICS_MAX]
     transactions = operations.transactions.open(HALVES_MAX, call.now)
     topics: dict[str, SubscribedTopic] = {}
@@ -99,7 +105,10 @@ async def _gathered(
         await breathe()
         born = [one.born_timestamp for one in transactions if one.topic == topic]
         topics[topic] = _topic(operations, name, topic, born)
-        queues += await _queues(operations, permit, name, topic, wanted.get(topic))
+        shared = () if coordinated is None else coordinated.shared
+        if topic in consumed or not shared:
+            queues += await _queues(operations, permit, name, topic, wanted.get(topic))
+        queues += shared_queues(operations, topic, shared)
     return DiagnosedGroup(
         name,
         call.now,
@@ -112,6 +121,8 @@ async def _gathered(
         retries_behind=operations.offsets.lag(name, RETRY_PREFIX + name),
         dead_letters=operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
         retry_max=None if config is None else config.retry_max_times,
+        state="" if coordinated is None else coordinated.state,
+        idle_millis=console.lags.idle_millis(name),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
@@ -22,6 +23,7 @@ from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.group_state import STATES, group_state
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
@@ -45,11 +47,13 @@ async def groups(console: Console, call: WebCall) -> dict[str, Any]:
     for number, name in enumerate(known):
         if not number % ROWS_A_LOOK:
             await breathe()
-        if has(name, query["search"]) and (query["system"] or not is_system_group(name)):
+        if not has(name, query["search"]) or (is_system_group(name) and not query["system"]):
+            continue
+        if not query["state"] or query["state"] == _state(console, name, topics.get(name, [])):
             rows.append((_sort_key(operations, name, topics.get(name, []), query["sort"]), name))
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
-        "rows": [_row(operations, name, topics.get(name, [])) for name in page.names],
+        "rows": [_row(console, name, topics.get(name, [])) for name in page.names],
         "total": page.total,
         "cursor": page.cursor,
     }
@@ -64,7 +68,10 @@ def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -
 
 
 def _behind(operations: Operations, name: str, topics: list[str]) -> int:
-    return sum(operations.offsets.lag(name, topic) for topic in topics)
+    """Return the lag of a group, with that of partitions which its members share."""
+    coordinated = operations.coordinated.group(name)
+    shared = () if coordinated is None else coordinated.shared
+    return sum(operations.offsets.lag(name, topic) for topic in topics) + sum(one.lag or 0 for one in shared)
 
 
 def _member_count(operations: Operations, name: str) -> int:
@@ -73,17 +80,29 @@ def _member_count(operations: Operations, name: str) -> int:
     return own if coordinated is None else own + len(coordinated.members)
 
 
-def _row(operations: Operations, name: str, topics: list[str]) -> dict[str, Any]:
+def _state(console: Console, name: str, topics: list[str]) -> str:
+    operations = console.operations
+    coordinated = operations.coordinated.group(name)
+    return group_state(
+        members=_member_count(operations, name),
+        lag=_behind(operations, name, topics),
+        kafka_state="" if coordinated is None else coordinated.state,
+        idle_millis=console.lags.idle_millis(name),
+    )
+
+
+def _row(console: Console, name: str, topics: list[str]) -> dict[str, Any]:
+    operations = console.operations
     online, coordinated = operations.clients.consumers(name), operations.coordinated.group(name)
-    shared = () if coordinated is None else coordinated.shared
     return {
         "group": name,
         "members": _member_count(operations, name),
+        "state": _state(console, name, topics),
         "mode": "" if online is None else online.message_model,
         "kind": "" if online is None else online.consume_type,
         "kafkaKind": "" if coordinated is None else coordinated.kind,
         "kafkaState": "" if coordinated is None else coordinated.state,
-        "behind": _behind(operations, name, topics) + sum(one.lag or 0 for one in shared),
+        "behind": _behind(operations, name, topics),
         "rate": round(sum(operations.groups.get_rate(name, topic) for topic in topics), 2),
         "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
         "deadLetters": operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
@@ -101,7 +120,7 @@ def group(console: Console, call: WebCall) -> dict[str, Any]:
         raise ApiError(404, f"there is no group {name} on this broker")
     topics = sorted(topic for topic in operations.offsets.topics_of(name) if topic in operations.topics)
     return {
-        **_row(operations, name, topics),
+        **_row(console, name, topics),
         "settings": None if config is None else config.to_json(),
         "subscriptions": []
         if online is None
@@ -141,12 +160,25 @@ def _coordinated(group: CoordinatedGroup) -> dict[str, Any]:
                 "host": one.host,
                 "instanceId": one.instance_id,
                 "subscriptions": list(one.subscriptions),
-                "assigned": list(one.assigned),
+                "assigned": _by_topic(one.assigned),
             }
             for one in group.members[:KAFKA_MEMBERS_MAX]
         ],
         "shared": [one._asdict() for one in group.shared[:TOPICS_SHOWN_MAX]],
     }
+
+
+def _by_topic(partitions: Sequence[tuple[str, int]]) -> list[str]:
+    """Return a text for each topic, with its partitions."""
+    found: dict[str, list[str]] = {}
+    for topic, partition in partitions:
+        found.setdefault(topic, []).append(str(partition))
+    return [f"{topic}: {', '.join(numbers)}" for topic, numbers in found.items()]
+
+
+def lag(console: Console, call: WebCall) -> dict[str, Any]:
+    """Return the lag of a group over time."""
+    return console.lags.since(call.path["group"], call.now - call.query["minutes"] * 60_000)
 
 
 def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pulling: bool) -> dict[str, Any]:
@@ -311,6 +343,7 @@ ROUTES = (
             *PAGE_FIELDS,
             RouteField("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
             RouteField("system", bool, "Include system groups.", False),
+            RouteField("state", str, "Only groups in this state.", "", choices=("", *STATES)),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -341,6 +374,17 @@ ROUTES = (
         delete_group,
         query=(RouteField("offsets", bool, "Delete the offsets of the group too.", False),),
         needs=of_group(Action.DELETE),
+    ),
+    Route(
+        "GET",
+        "/groups/{group}/lag",
+        Role.VIEWER,
+        "Return the lag of a group over time, at most the last 4 hours.",
+        lag,
+        query=(
+            RouteField("minutes", int, "Range of the chart, in minutes before now.", 60, least=1, most=240),
+        ),
+        needs=of_group(Action.GET),
     ),
     Route(
         "GET",

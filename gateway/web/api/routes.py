@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mqgateway.gateway.web.api import (
     access,
+    brokers,
     cluster,
     connections,
     dead_letters,
@@ -35,6 +36,7 @@ ROUTES: tuple[Route, ...] = (
     *pops.ROUTES,
     *lites.ROUTES,
     *cluster.ROUTES,
+    *brokers.ROUTES,
     *connections.ROUTES,
     *store.ROUTES,
     *settings.ROUTES,

@@ -1,5 +1,6 @@
 // Asking the API; the address of what is shown; what goes on, as it happens.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { refreshSeconds } from "./preferences.js";
 
 const BASE = "api/v1";
 let csrf = "";
@@ -55,9 +56,10 @@ const REFRESH = "refresh";
 // Ask again for all that is shown.
 export const refresh = () => dispatchEvent(new Event(REFRESH));
 
-// What a GET gives: {value, error, reload}; asked again when `path` changes, every so many seconds, and by
-// `refresh`.
-export function useAsked(path, seconds = 0) {
+// What a GET gives: {value, error, reload}; asked again when `path` changes, every so many seconds unless the
+// reader has chosen another time, and by `refresh`.
+export function useAsked(path, ownSeconds = 0) {
+  const seconds = refreshSeconds(ownSeconds);
   const [state, setState] = useState({ value: null, error: null });
   const [round, setRound] = useState(0);
   useEffect(() => {

@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, go, link, refresh, setSession, useAddress } from "./api.js";
 import { Dialog, Form } from "./forms.js";
 import { language, setLanguage, t } from "./i18n.js";
+import { Palette } from "./palette.js";
+import { REFRESHES, chooseRefresh, chosenRefresh } from "./preferences.js";
 import { Title, Toast, Trouble, can, html } from "./widgets.js";
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
@@ -59,7 +61,7 @@ function Login({ session, refusal, done }) {
 }
 
 function Keys({ close }) {
-  const rows = [["/", t("Search")], ["?", t("Show the shortcuts")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
+  const rows = [["Ctrl K", t("Go to")], ["/", t("Search")], ["?", t("Show the shortcuts")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
   return html`<${Dialog} title=${t("Shortcuts")} close=${close}>
     <table><thead><tr><th scope="col">${t("Shortcuts")}</th><th scope="col">${t("Effect")}</th></tr></thead>
     <tbody>${rows.map(([key, text]) => html`<tr><td><kbd>${key}</kbd></td><td>${text}</td></tr>`)}</tbody></table>
@@ -67,10 +69,14 @@ function Keys({ close }) {
   <//>`;
 }
 
-function useKeys(show) {
+function useKeys(show, find) {
   useEffect(() => {
     let before = "";
     const pressed = (event) => {
+      if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+        event.preventDefault();
+        find();
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|TEXTAREA|SELECT/.test(event.target.tagName)) return;
       const page = before === "g" && PAGES.find(([, , , key]) => key === event.key);
       if (page) go([page[0]]);
@@ -97,7 +103,8 @@ function theme(next) {
 function Frame({ session, leave, changed }) {
   const address = useAddress();
   const [hasKeys, setKeys] = useState(false);
-  useKeys(() => setKeys(true));
+  const [hasPalette, setPalette] = useState(false);
+  useKeys(() => setKeys(true), () => setPalette(true));
   const [name = "overview", one] = address.parts;
   const page = PAGES.find(([of]) => of === name);
   const shown = PAGES.filter(([, , role]) => can({ ...session, isReadOnly: false }, role));
@@ -109,6 +116,11 @@ function Frame({ session, leave, changed }) {
       ${session.isReadOnly && html`<span class="tag">${t("read only")}</span>`}
       <span class="space"></span>
       <span class="faint">${session.user} ${session.role}</span>
+      <button type="button" onClick=${() => setPalette(true)}>${t("Go to")}</button>
+      <select aria-label=${t("Time between refreshes")} value=${chosenRefresh()} onChange=${(event) => { chooseRefresh(event.target.value); changed(); }}>
+        <option value="">${t("Refresh: each page's own")}</option>
+        ${REFRESHES.map((seconds) => html`<option value=${seconds}>${seconds ? `${t("Refresh")}: ${seconds} s` : t("Refresh: off")}</option>`)}
+      </select>
       <button type="button" onClick=${() => { setLanguage(language() === "zh" ? "en" : "zh"); changed(); }}>${language() === "zh" ? "English" : "中文"}</button>
       <button type="button" onClick=${() => { theme(true); changed(); }}>${t("Theme")}</button>
       <button type="button" onClick=${() => setKeys(true)}>${t("Shortcuts")}</button>
@@ -121,6 +133,7 @@ function Frame({ session, leave, changed }) {
       ${Page ? html`<${Page} key=${address.parts.join("/")} address=${address} session=${session} />` : html`<${Title}>${t("There is no such page")}<//>`}
     </main>
     ${hasKeys && html`<${Keys} close=${() => setKeys(false)} />`}
+    ${hasPalette && html`<${Palette} pages=${shown.map(([of, title]) => [of, t(title)])} close=${() => setPalette(false)} />`}
     <${Toast} />
   </div>`;
 }

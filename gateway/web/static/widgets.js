@@ -5,6 +5,7 @@ import htm from "htm";
 import uPlot from "uplot";
 import { ask, go, query, useAsked } from "./api.js";
 import { locale, t } from "./i18n.js";
+import { hiddenOf, keepHidden, keepOrder, orderOf } from "./preferences.js";
 
 export const html = htm.bind(h);
 
@@ -59,7 +60,8 @@ export function Title({ children }) {
 }
 
 // A table. Columns: {name, title, value(row), isNumber, sort}; `order` is {sort, descending, change}.
-export function Table({ caption, columns, rows, keyOf, order }) {
+// `below(row)` is shown in a row of its own beneath; `empty` says what to do while there are no rows.
+export function Table({ caption, columns, rows, keyOf, order, below = () => null, empty = null }) {
   const heading = (column) => {
     if (!column.sort || !order) return column.title;
     const isIt = order.sort === column.sort;
@@ -72,16 +74,31 @@ export function Table({ caption, columns, rows, keyOf, order }) {
     <caption>${caption}</caption>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${column.isNumber ? "number" : ""} aria-sort=${sorted(column)}>${heading(column)}</th>`)}</tr></thead>
     <tbody>
-      ${rows.map((row) => html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : ""}>${column.value(row)}</td>`)}</tr>`)}
-      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${t("no entries")}</td></tr>`}
+      ${rows.map((row) => {
+        const more = below(row);
+        return [html`<tr key=${keyOf(row)}>${columns.map((column) => html`<td class=${column.isNumber ? "number" : ""}>${column.value(row)}</td>`)}</tr>`,
+          more && html`<tr key=${`${keyOf(row)} below`}><td class="below" colspan=${columns.length}>${more}</td></tr>`];
+      })}
+      ${rows.length === 0 && html`<tr><td colspan=${columns.length} class="faint">${empty ?? t("no entries")}</td></tr>`}
     </tbody>
   </table></div>`;
 }
 
-// A list that the server pages, sorts and searches; how it is shown stands in the address.
-export function List({ address, path, caption, columns, keyOf, more = {}, filters = null, actions = null, seconds = 0, version = 0 }) {
-  const { parts, params } = address;
+// Check boxes for the columns of a list; the first one is always shown.
+function ColumnChoice({ columns, hidden, change }) {
+  const toggle = (index) => change(hidden.includes(index) ? hidden.filter((one) => one !== index) : [...hidden, index]);
+  return html`<details class="choice"><summary>${t("Columns")}</summary><div>
+    ${columns.map((column, index) => index > 0 && html`<label class="check"><input type="checkbox" checked=${!hidden.includes(index)} onChange=${() => toggle(index)} />${column.title}</label>`)}
+  </div></details>`;
+}
+
+// A list that the server pages, sorts and searches. How it is shown stands in the address; an order and columns
+// that were chosen are kept for the next visit. `empty` says what to do if there are no rows.
+export function List({ address, path, caption, columns, keyOf, more = {}, filters = null, actions = null, seconds = 0, version = 0, empty = null }) {
+  const { parts } = address;
+  const params = address.params.sort ? address.params : { ...address.params, ...orderOf(path) };
   const [cursors, setCursors] = useState([]);
+  const [hidden, setHidden] = useState(() => hiddenOf(path));
   const asked = useAsked(path + query({ ...more, search: params.search, sort: params.sort, descending: params.descending, cursor: cursors.at(-1) }), seconds);
   useEffect(() => { if (version) asked.reload(); }, [version]);
   const change = (changed) => {
@@ -91,7 +108,15 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
   const order = {
     sort: params.sort ?? columns.find((column) => column.sort)?.sort,
     descending: params.descending === "true",
-    change: (sort, descending) => change({ sort, descending: descending ? "true" : "" }),
+    change: (sort, isDescending) => {
+      const chosen = { sort, descending: isDescending ? "true" : "" };
+      keepOrder(path, chosen);
+      change(chosen);
+    },
+  };
+  const hide = (next) => {
+    keepHidden(path, next);
+    setHidden(next);
   };
   const value = asked.value;
   return html`
@@ -99,10 +124,12 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
       <label>${t("Search")}<input id="search" type="search" value=${params.search ?? ""} onInput=${(event) => change({ search: event.target.value })} /></label>
       ${filters && filters(params, change)}
       <button type="button" onClick=${asked.reload}>${t("Refresh")}</button>
+      <${ColumnChoice} columns=${columns} hidden=${hidden} change=${hide} />
       ${actions}
     </div>
     <${Trouble} error=${asked.error} />
-    ${value && html`<${Table} caption=${`${caption}: ${number(value.total)}`} columns=${columns} rows=${value.rows} keyOf=${keyOf} order=${order} />
+    ${!value && !asked.error && html`<${Loading} asked=${asked} />`}
+    ${value && html`<${Table} caption=${`${caption}: ${number(value.total)}`} columns=${columns.filter((_, index) => !hidden.includes(index))} rows=${value.rows} keyOf=${keyOf} order=${order} empty=${empty} />
     <div class="bar">
       <button type="button" disabled=${!cursors.length} onClick=${() => setCursors(cursors.slice(0, -1))}>${t("Previous")}</button>
       <button type="button" disabled=${!value.cursor} onClick=${() => setCursors([...cursors, value.cursor])}>${t("Next")}</button>

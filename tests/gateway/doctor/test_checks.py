@@ -7,7 +7,6 @@ import pytest
 from mqgateway.gateway.doctor.checks import (
     CACHED_MAX,
     IDLE_MILLIS,
-    TEXTS,
     TRANSACTION_MILLIS,
     Finding,
     examine,
@@ -22,6 +21,7 @@ from mqgateway.gateway.doctor.evidence import (
     Sample,
     SubscribedTopic,
 )
+from mqgateway.gateway.doctor.texts import TEXTS
 
 AT = 1_700_000_000_000
 PLACE = QueueKey("Orders", "broker-a", 0)
@@ -59,6 +59,8 @@ ILL = [
     (replace(WELL, is_known=False, members=[]), "unknown-group"),
     (replace(WELL, may_consume=False), "group-disabled"),
     (replace(WELL, members=[]), "no-member"),
+    (replace(WELL, state="Assigning"), "rebalancing"),
+    (replace(WELL, members=[replace(MEMBER, rates=None)], idle_millis=IDLE_MILLIS), "no-progress"),
     (_topic(has_route=False), "no-route"),
     (_topic(is_readable=False), "topic-unreadable"),
     (_topic(is_allowed=False), "reading-forbidden"),

@@ -4,7 +4,7 @@ import json
 import re
 
 from mqgateway.engine.options.option import options_of
-from mqgateway.gateway.doctor.checks import TEXTS
+from mqgateway.gateway.doctor.texts import TEXTS
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
 from mqgateway.gateway.web.setting_groups import GROUPS, SETTINGS
 

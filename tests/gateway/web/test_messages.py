@@ -3,6 +3,7 @@ import zlib
 import pytest
 
 from mqgateway.engine.message import StoredMessage, SysFlag
+from mqgateway.gateway.client.compression import Compression, compress
 from mqgateway.gateway.web import messages
 from tests.support.gateway.console import HOST_BYTES
 
@@ -40,8 +41,13 @@ def test_long_text_is_truncated_between_characters() -> None:
 
 
 def test_compressed_bodies_are_made_whole() -> None:
-    assert messages.whole(stored(zlib.compress(b"hello"), SysFlag.COMPRESSED))["body"] == "hello"
-    assert messages.whole(stored(b"\xffbroken", SysFlag.COMPRESSED))["form"] == "hex"
+    shown = messages.whole(stored(zlib.compress(b"hello"), SysFlag.COMPRESSED))
+    assert (shown["body"], shown["codec"]) == ("hello", "ZLIB")
+    lz4 = messages.whole(stored(compress(b"hello", Compression.LZ4, 0), Compression.LZ4.flag))
+    assert (lz4["body"], lz4["codec"]) == ("hello", "LZ4")
+    broken = messages.whole(stored(b"\xffbroken", SysFlag.COMPRESSED))
+    assert (broken["form"], broken["codec"]) == ("hex", "")
+    assert messages.whole(stored(b"hello"))["codec"] == ""
 
 
 def test_a_row_has_the_beginning_only() -> None:

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { link, part, query, useAsked } from "../api.js";
 import { t } from "../i18n.js";
+import { Export } from "../payload.js";
 import { List, Loading, Table, Title, act, can, html, number, say, time } from "../widgets.js";
 import { messageColumns } from "./messages.js";
 
@@ -34,14 +35,6 @@ function OfGroup({ group, session }) {
     }
   };
   const all = () => setChosen(chosen.size === told.rows.length ? new Set() : new Set(told.rows.map((row) => row.id)));
-  const download = () => {
-    const lines = told.rows.map((row) => JSON.stringify(row)).join("\n");
-    const anchor = document.createElement("a");
-    anchor.href = URL.createObjectURL(new Blob([lines], { type: "application/x-ndjson" }));
-    anchor.download = `${group}-dead-letters.jsonl`;
-    anchor.click();
-    URL.revokeObjectURL(anchor.href);
-  };
   const columns = [
     { title: t("Choose"), value: (row) => html`<input type="checkbox" aria-label=${`${t("Choose")} ${row.id}`} checked=${chosen.has(row.id)} onChange=${() => toggle(row.id)} />` },
     ...messageColumns(),
@@ -54,7 +47,7 @@ function OfGroup({ group, session }) {
           <option value="topic">${t("original topic (all groups)")}</option><option value="group">${t("this group only")}</option></select></label>
         <button type="button" onClick=${all}>${t("Choose all")}</button>
         <button type="button" class="main" disabled=${!chosen.size} onClick=${replay}>${t("Send again")} (${chosen.size})</button>`}
-      <button type="button" onClick=${download}>${t("Download as JSON lines")}</button>
+      <${Export} rows=${told.rows} name=${`${group}-dead-letters`} />
     </div>
     <${Table} caption=${t("Newest first")} columns=${columns} rows=${told.rows} keyOf=${(row) => row.id} />
     <div class="bar">
@@ -74,7 +67,7 @@ export function DeadLetters({ address, session }) {
     return html`<${OfGroup} group=${address.parts[1]} session=${session} />`;
   }
   return html`<${Title}>${t("Dead letters")}<//>
-    <${List} address=${address} path="/dead-letters" caption=${t("Groups with dead letters")} keyOf=${(row) => row.group} columns=${[
+    <${List} address=${address} path="/dead-letters" caption=${t("Groups with dead letters")} empty=${t("No dead letters. They appear here when a message has failed all its delivery attempts.")} keyOf=${(row) => row.group} columns=${[
       { title: t("Group"), sort: "name", value: (row) => html`<a href=${link(["dead-letters", row.group])}>${row.group}</a>` },
       { title: t("Messages"), isNumber: true, sort: "messages", value: (row) => number(row.messages) },
       { title: t("Last message"), value: (row) => time(row.lastTimestamp) },

@@ -5,6 +5,8 @@ const ZH = {
   "unknown-group": ["没有 Broker 知道消费组 {group}：没有配置、位点和成员", "检查名称和命名空间，以及 NameServer 地址是否正确"],
   "group-disabled": ["消费组 {group} 不允许消费：consumeEnable 为 false", "允许消费：mqadmin updateSubGroup -g {group} -c CLUSTER -s true"],
   "no-member": ["没有消费者：消费组 {group} 没有在线成员，{behind} 条消息在等待", "启动消费者；如果已启动，检查其 NameServer、命名空间和凭证"],
+  "rebalancing": ["消费组 {group} 正在重平衡：状态为 {state}，{behind} 条消息在等待", "一分钟后再看；如果仍然如此，请在成员日志中查找会话过期、poll 间隔过长和反复重启的成员"],
+  "no-progress": ["消费组 {group} 有成员且有 {behind} 条消息在等待，但位点已 {idle} 秒没有变化", "查看成员日志和队首的消息：某条消息反复失败、监听器卡住，或消费者没有提交位点"],
   "no-route": ["主题 {topic} 没有路由：没有 NameServer 知道拥有它的 Broker", "创建该主题（mqgateway topic create {topic} -c CLUSTER），或恢复其 Broker"],
   "topic-unreadable": ["任何人都不能读取主题 {topic}：其权限不含读", "允许读取：mqadmin updateTopicPerm -t {topic} -p 6 -c CLUSTER"],
   "reading-forbidden": ["消费组 {group} 被禁止读取主题 {topic}", "在禁止它的地方重新允许（请求 353，readable=true）"],

@@ -4,7 +4,7 @@ import { ask, go, link, part, query, useAsked } from "../api.js";
 import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { told as findingTold } from "./findings.js";
-import { Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
+import { Chart, Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function GroupForm({ settings, close, done }) {
   const fields = [
@@ -29,11 +29,32 @@ function GroupForm({ settings, close, done }) {
 // "CLUSTERING", or "Kafka classic", "Kafka consumer", "Kafka share".
 const kindOf = (row) => (row.kafkaKind ? `Kafka ${row.kafkaKind}` : row.mode || "–");
 
-// Kafka's name of the state; of RocketMQ's groups what figures tell.
+// [class, shape, words] of each state; the words are the same for groups of both protocols.
+const STATES = () => ({
+  ok: ["good", "✓", t("up to date")],
+  behind: ["", "…", t("behind")],
+  stuck: ["bad", "✗", t("stuck")],
+  rebalancing: ["warn", "⟳", t("rebalancing")],
+  "no-members": ["warn", "⚠", t("no members")],
+});
+
+// The state, and Kafka's name of it in brackets.
 function stateOf(row) {
-  if (row.kafkaState) return row.kafkaState;
-  if (!row.members) return row.behind ? html`<span class="warn">⚠ ${t("no members")}</span>` : t("no members");
-  return row.behind ? t("behind") : html`<span class="good">✓ ${t("up to date")}</span>`;
+  const [style, shape, words] = STATES()[row.state];
+  const isQuiet = row.state === "no-members" && !row.behind;
+  return html`<span class=${isQuiet ? "" : style}>${isQuiet ? "" : `${shape} `}${words}</span>${row.kafkaState && html` <span class="faint">(${row.kafkaState})</span>`}`;
+}
+
+// Lag and consumption of a group over the last hours; samples are taken every half a minute.
+function LagChart({ group }) {
+  const [minutes, setMinutes] = useState(60);
+  const asked = useAsked(`/groups/${part(group)}/lag?minutes=${minutes}`, 30);
+  return html`<h2>${t("Lag over time")}</h2>
+    <div class="bar" role="group" aria-label=${t("Span")}>${[[60, "1 h"], [240, "4 h"]].map(([span, name]) => html`<button type="button" aria-pressed=${span === minutes} class=${span === minutes ? "main" : ""} onClick=${() => setMinutes(span)}>${name}</button>`)}</div>
+    <div class="pair">
+      <${Chart} title=${t("Lag")} data=${asked.value} series=${[["lag", t("Messages")]]} />
+      <${Chart} title=${t("Consumed per second")} data=${asked.value} series=${[["consumed", t("Messages")]]} />
+    </div>`;
 }
 
 function KafkaMembers({ kafka }) {
@@ -65,9 +86,10 @@ export function Groups({ address, session }) {
     { title: t("Type"), value: (row) => kindOf(row) },
     { title: t("State"), value: (row) => stateOf(row) },
   ];
-  const filters = (params, change) => html`<label class="check"><input type="checkbox" checked=${params.system === "true"} onChange=${(event) => change({ system: event.target.checked ? "true" : "" })} />${t("Include system groups")}</label>`;
+  const filters = (params, change) => html`<label>${t("State")}<select value=${params.state ?? ""} onChange=${(event) => change({ state: event.target.value })}><option value="">${t("all states")}</option>${Object.entries(STATES()).map(([name, [, , words]]) => html`<option value=${name}>${words}</option>`)}</select></label>
+    <label class="check"><input type="checkbox" checked=${params.system === "true"} onChange=${(event) => change({ system: event.target.checked ? "true" : "" })} />${t("Include system groups")}</label>`;
   return html`<${Title}>${t("Groups")}<//>
-    <${List} address=${address} path="/groups" more=${{ system: address.params.system }} caption=${t("Groups")} columns=${columns} keyOf=${(row) => row.group} filters=${filters}
+    <${List} address=${address} path="/groups" more=${{ system: address.params.system, state: address.params.state }} caption=${t("Groups")} columns=${columns} keyOf=${(row) => row.group} filters=${filters} empty=${t("No group fits. Clear the search, or start a consumer: its group appears here.")}
       actions=${can(session, "operator") && html`<button type="button" class="main" onClick=${() => setCreating(true)}>${t("Create a group")}</button>`} />
     ${isCreating && html`<${GroupForm} close=${() => setCreating(false)} done=${(name) => go(["groups", name])} />`}`;
 }
@@ -245,6 +267,7 @@ export function Group({ address, session }) {
       { title: t("State"), value: (row) => html`<button type="button" onClick=${() => show(`client ${row.clientId}`)}>${t("Show")}</button>` },
     ]} />`}
     ${told.progress.map((one) => html`<${Progress} key=${one.topic} one=${one} />`)}
+    <${LagChart} group=${name} />
     ${told.topicsLeftOut > 0 && html`<p class="warn">${t("Topics not shown")}: ${number(told.topicsLeftOut)}</p>`}
     <${Resets} group=${name} key=${version} session=${session} done=${asked.reload} />
     ${shown === "diagnosis" && html`<${Diagnosis} group=${name} close=${close} />`}

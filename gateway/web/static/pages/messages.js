@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
 import { Form } from "../forms.js";
 import { t } from "../i18n.js";
+import { Body, Export, OpenedRow } from "../payload.js";
 import { Facts, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
 
 export const messageColumns = () => [
@@ -14,6 +15,16 @@ export const messageColumns = () => [
   { title: t("Body"), value: (row) => html`<a href=${link(["messages", row.id])}>${row.preview || "–"}</a>` },
   { title: t("Bytes"), isNumber: true, value: (row) => number(row.bytes) },
 ];
+
+// Messages of which each row opens its body beneath itself.
+function MessageTable({ caption, rows, empty = null }) {
+  const [opened, setOpened] = useState(null);
+  const columns = [
+    { title: t("Open"), value: (row) => html`<button type="button" aria-expanded=${opened === row.id} aria-label=${`${t("Open")} ${row.queueId}/${row.queueOffset}`} onClick=${() => setOpened(opened === row.id ? null : row.id)}>${opened === row.id ? "▾" : "▸"}</button>` },
+    ...messageColumns(),
+  ];
+  return html`<${Table} caption=${caption} columns=${columns} rows=${rows} keyOf=${(row) => row.id} empty=${empty} below=${(row) => opened === row.id && html`<${OpenedRow} id=${row.id} />`} />`;
+}
 
 const millis = (text) => (text ? new Date(text).getTime() : "");
 const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "order", "budget"];
@@ -46,14 +57,15 @@ function Found({ params }) {
     <${Trouble} error=${state.error} />
     <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
       <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
-    <${Table} caption=${t("Messages found")} columns=${messageColumns()} rows=${state.rows} keyOf=${(row) => row.id} />
-    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button></div>`;
+    <${MessageTable} caption=${t("Messages found")} rows=${state.rows} empty=${state.isBusy ? null : state.cursor ? t("Nothing found in the messages that were read: continue, or widen the search.") : t("No message fits. Widen the search.")} />
+    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button><${Export} rows=${state.rows} name=${params.topic} /></div>`;
 }
 
 function ByKey({ params }) {
   const asked = useAsked(`/messages/by-key${query({ topic: params.topic, key: params.name })}`);
   if (!asked.value) return html`<${Results} search=${params} /><${Loading} asked=${asked} />`;
-  return html`<${Results} search=${params} /><${Table} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} columns=${messageColumns()} rows=${asked.value.rows} keyOf=${(row) => row.id} />`;
+  return html`<${Results} search=${params} /><${MessageTable} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} rows=${asked.value.rows} />
+    <div class="bar"><${Export} rows=${asked.value.rows} name=${params.topic} /></div>`;
 }
 
 export function Messages({ address }) {
@@ -136,7 +148,6 @@ export function Message({ address }) {
   const asked = useAsked(`/messages/${part(id)}`);
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Message")}<//><${Loading} asked=${asked} />`;
-  const body = told.form === "json" ? JSON.stringify(JSON.parse(told.body), null, 2) : told.body;
   return html`<${Title}>${t("Message")}<//>
     <${Facts} facts=${[
       [t("Id"), told.id],
@@ -150,8 +161,7 @@ export function Message({ address }) {
       [t("Bytes"), number(told.bytes)],
     ]} />
     <h2>${t("Body")} <span class="tag">${told.form}</span></h2>
-    ${!told.isWhole && html`<p class="warn">⚠ ${t("Only the first 64 KiB are shown")}</p>`}
-    <pre tabindex="0" aria-label=${t("Body")}>${body}</pre>
+    <${Body} told=${told} />
     <h2>${t("Properties")}</h2>
     <${Table} caption=${t("Properties")} rows=${Object.entries(told.properties)} keyOf=${(row) => row[0]} columns=${[
       { title: t("Name"), value: (row) => row[0] },

@@ -43,7 +43,7 @@ export function Topics({ address, session }) {
   ];
   const filters = (params, change) => html`<label>${t("Kind")}<select value=${params.kind ?? "users"} onChange=${(event) => change({ kind: event.target.value })}>${KINDS.map((kind) => html`<option value=${kind}>${kind === "users" ? t("user topics") : kind === "all" ? t("all topics") : kind}</option>`)}</select></label>`;
   return html`<${Title}>${t("Topics")}<//>
-    <${List} address=${address} path="/topics" more=${{ kind: address.params.kind }} caption=${t("Topics")} columns=${columns} keyOf=${(row) => row.topic} filters=${filters}
+    <${List} address=${address} path="/topics" more=${{ kind: address.params.kind }} caption=${t("Topics")} columns=${columns} keyOf=${(row) => row.topic} filters=${filters} empty=${t("No topic fits. Clear the search, choose all topics, or create one.")}
       actions=${can(session, "operator") && html`<button type="button" class="main" onClick=${() => setCreating(true)}>${t("Create a topic")}</button>`} />
     ${isCreating && html`<${TopicForm} close=${() => setCreating(false)} done=${(name) => go(["topics", name])} />`}`;
 }

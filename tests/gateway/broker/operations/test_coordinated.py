@@ -3,6 +3,7 @@ from mqgateway.gateway.broker.operations import (
     CoordinatedOperations,
     CoordinatedTransaction,
 )
+from tests.support.gateway.broker.helpers import MemoryBroker
 
 GROUP = CoordinatedGroup("classic", "Empty", "", (), ())
 TRANSACTION = CoordinatedTransaction("t", 1, 0, "Ongoing", 5, 60_000, ["T: 0"])
@@ -21,13 +22,13 @@ class View:
 
 
 def test_without_a_view_there_are_no_groups_and_transactions() -> None:
-    coordinated = CoordinatedOperations()
+    coordinated = CoordinatedOperations(MemoryBroker().broker)
     assert coordinated.group("g") is None
     assert not coordinated.transactions()
 
 
 def test_attached_view_is_shown() -> None:
-    coordinated = CoordinatedOperations()
+    coordinated = CoordinatedOperations(MemoryBroker().broker)
     coordinated.attach(View())
     assert (coordinated.group("g"), coordinated.group("other")) == (GROUP, None)
     assert coordinated.transactions() == [TRANSACTION]

@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, NotAnswered
+from mqgateway.gateway.broker.operations import CoordinatedGroup
 from mqgateway.gateway.codec.bodies import (
     ConsumerRunningInfo,
     MessageQueue,
@@ -17,6 +18,7 @@ from mqgateway.gateway.codec.bodies import (
 )
 from tests.support.gateway.broker.helpers import CONSUMER
 from tests.support.gateway.console import ConsoleBrowser, console
+from tests.support.gateway.coordinated import OneGroup, kafka_group
 
 
 @pytest.fixture
@@ -96,3 +98,39 @@ def test_a_member_that_says_nothing_is_a_member(
 def test_a_filter_that_lets_nothing_through(browser: ConsoleBrowser) -> None:
     says(browser, no_answer, "never")
     assert "filter-matches-nothing" in found(browser)
+
+
+def coordinate(browser: ConsoleBrowser, group: CoordinatedGroup) -> None:
+    browser.world.console.operations.coordinated.attach(OneGroup("G", group))
+
+
+def test_members_of_a_kafka_group_are_members(browser: ConsoleBrowser) -> None:
+    coordinate(browser, kafka_group())
+    assert browser.get("/groups/G/diagnosis")["members"] == 1
+    assert found(browser) == {}
+    coordinate(browser, kafka_group(assigned=((("T", 0),), ())))
+    assert found(browser) == {"idle-members": "warning"}
+
+
+def test_partition_that_no_kafka_member_has_is_diagnosed(browser: ConsoleBrowser) -> None:
+    coordinate(browser, kafka_group(assigned=((("T", 1),),)))
+    assert found(browser) == {"queue-without-owner": "cause"}
+
+
+def test_rebalance_of_a_kafka_group_is_diagnosed(browser: ConsoleBrowser) -> None:
+    coordinate(browser, kafka_group(state="PreparingRebalance"))
+    assert found(browser) == {"rebalancing": "cause"}
+
+
+def test_kafka_group_without_progress_is_diagnosed(browser: ConsoleBrowser) -> None:
+    coordinate(browser, kafka_group())
+    for time in (0, 60_000):
+        browser.world.console.lags.note("G", time, 2, 1)
+    assert found(browser) == {"no-progress": "cause"}
+
+
+def test_lag_of_a_share_group_is_that_of_its_partitions(browser: ConsoleBrowser) -> None:
+    browser.world.broker.tables.offsets.remove("G", "T")
+    coordinate(browser, kafka_group("share", shared=1))
+    answer = browser.get("/groups/G/diagnosis")
+    assert (answer["behind"], answer["members"], answer["findings"]) == (1, 1, [])

@@ -3,16 +3,11 @@ from twisted.internet.defer import fail, succeed
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, NotAnswered
-from mqgateway.gateway.broker.operations import (
-    CoordinatedGroup,
-    CoordinatedMember,
-    CoordinatedTransaction,
-    SharedPartition,
-)
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue
 from mqgateway.gateway.codec.bodies.consuming import ConsumeStatus, PopProcessQueueInfo, ProcessQueueInfo
 from tests.support.gateway.broker.helpers import CONSUMER, FakePeer
 from tests.support.gateway.console import ConsoleBrowser, console
+from tests.support.gateway.coordinated import OneGroup, kafka_group
 
 RUNNING = ConsumerRunningInfo(
     {"PROP_THREADS": "20"},
@@ -75,22 +70,9 @@ def test_delivered_messages_of_a_connected_group_are_in_flight(browser: ConsoleB
     assert browser.get("/groups/G02")["progress"][0]["queues"][0]["inFlight"] == 0
 
 
-class OneGroup:
-    """A front end that coordinates the group `G04`."""
-
-    def group(self, name: str) -> CoordinatedGroup | None:
-        """See `CoordinatorView`."""
-        member = CoordinatedMember("m-1", "app", "10.0.0.9", "", ["T"], ["T: 0, 1"])
-        shared = SharedPartition("T", 0, 3, 2)
-        return CoordinatedGroup("share", "Stable", "simple", [member], [shared]) if name == "G04" else None
-
-    def transactions(self) -> list[CoordinatedTransaction]:
-        """See `CoordinatorView`."""
-        return []
-
-
 def test_kafka_group_is_shown_with_kind_state_members_and_lag(browser: ConsoleBrowser) -> None:
-    browser.world.console.operations.coordinated.attach(OneGroup())
+    found = kafka_group("share", assigned=((("T", 0), ("T", 1)),), shared=2)
+    browser.world.console.operations.coordinated.attach(OneGroup("G04", found))
     row = browser.get("/groups?sort=members&descending=true&limit=2")["rows"][0]
     assert (row["group"], row["members"], row["kafkaKind"], row["kafkaState"]) == (
         "G04",
@@ -99,7 +81,7 @@ def test_kafka_group_is_shown_with_kind_state_members_and_lag(browser: ConsoleBr
         "Stable",
     )
     answer = browser.get("/groups/G04")
-    assert (answer["behind"], answer["kafka"]["assignor"]) == (1 + 2, "simple")
+    assert (answer["behind"], answer["kafka"]["assignor"]) == (1 + 2, "range")
     [member] = answer["kafka"]["members"]
     assert (member["clientId"], member["subscriptions"], member["assigned"]) == ("app", ["T"], ["T: 0, 1"])
     assert answer["kafka"]["shared"] == [{"topic": "T", "partition": 0, "offset": 3, "lag": 2}]

@@ -1,0 +1,59 @@
+"""Questions to other brokers, through the gate and the directory."""
+
+import pytest
+from twisted.internet.defer import Deferred, fail, succeed
+
+from mqgateway.gateway.broker.operations import Operations, Principal, Use
+from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.exchange import RemotingError
+from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
+from tests.support.gateway.broker.operating import InlineRunner
+
+
+class Asked:
+    """A directory's way to another broker, which answers so."""
+
+    def __init__(self, answer: RemotingCommand | Exception) -> None:
+        self.answer = answer
+        self.codes: list[int] = []
+
+    def __call__(self, address: str, command: RemotingCommand, _: float) -> Deferred[RemotingCommand]:
+        self.codes.append(command.code)
+        return fail(self.answer) if isinstance(self.answer, Exception) else succeed(self.answer)
+
+
+def operations(asked: Asked) -> Operations:
+    memory = MemoryBroker()
+    memory.broker.cluster.broker_directory._ask = asked
+    return Operations(memory.broker, InlineRunner(memory))
+
+
+def test_figures_and_settings_of_a_broker_are_read() -> None:
+    asked = Asked(RemotingCommand(ResponseCode.SUCCESS, body=KVTable({"putTps": "1"}).encode()))
+    made = operations(asked)
+    permit = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY)
+    assert made.other_brokers.runtime_info(permit, "h:1").result == {"putTps": "1"}
+    asked.answer = RemotingCommand(ResponseCode.SUCCESS, body=b"brokerName=b\n")
+    assert made.other_brokers.settings(permit, "h:1").result == {"brokerName": "b"}
+    assert asked.codes == [RequestCode.GET_BROKER_RUNTIME_INFO, RequestCode.GET_BROKER_CONFIG]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (RemotingError("no connection"), "the broker does not answer: no connection"),
+        (RemotingCommand(ResponseCode.NO_PERMISSION, remark="no"), "the broker answers 16, no"),
+    ],
+)
+def test_broker_that_does_not_answer_or_refuses_is_an_error(
+    answer: RemotingCommand | Exception, text: str
+) -> None:
+    made = operations(Asked(answer))
+    permit = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY)
+    failures: list[RequestError] = []
+    made.other_brokers.settings(permit, "h:1").addErrback(lambda failure: failures.append(failure.value))
+    [error] = failures
+    assert isinstance(error, RequestError) and text in str(error)
