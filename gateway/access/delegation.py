@@ -11,15 +11,13 @@ import base64
 import hashlib
 import hmac
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.access.delegation_token import DelegationToken
 from mqgateway.gateway.access.errors import AccessError
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.access.tables import UserTable
+from mqgateway.gateway.access.tables import UserTable
 
 TOKENS_PER_USER_MAX: Final = 1000
 """Maximum number of tokens that a user owns."""
@@ -44,46 +42,6 @@ class NotOwner(AccessError):
 
 class TokenLimitExceeded(AccessError):
     """A token beyond the limits: of tokens of its owner, or of renewers."""
-
-
-@dataclass(frozen=True, slots=True)
-class DelegationToken:
-    """A token. Times are wall times, ms; `renewers` may renew and end it besides its owner."""
-
-    token_id: str
-    requester: str
-    renewers: tuple[str, ...]
-    issued: int
-    expires: int
-    ends: int
-    """The time beyond which it cannot be renewed."""
-
-    def is_expired(self, now: int) -> bool:
-        """Return True if its time is over."""
-        return min(self.expires, self.ends) < now
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the token as files have it."""
-        return {
-            "tokenId": self.token_id,
-            "requester": self.requester,
-            "renewers": list(self.renewers),
-            "issueTimestamp": self.issued,
-            "expiryTimestamp": self.expires,
-            "maxTimestamp": self.ends,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Parse a token of a file. Raises `ConfigError`."""
-        try:
-            issued, expires, ends = (
-                int(value[name]) for name in ("issueTimestamp", "expiryTimestamp", "maxTimestamp")
-            )
-            renewers = tuple(map(str, value["renewers"]))
-            return cls(str(value["tokenId"]), str(value["requester"]), renewers, issued, expires, ends)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigError("a delegation token cannot be read") from error
 
 
 class OwnedToken(NamedTuple):

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from typing import Any, Self, TypeVar
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.gateway.access.delegation import DelegationToken
+from mqgateway.gateway.access.delegation_token import DelegationToken
 from mqgateway.gateway.access.scram import ScramCredential
 from mqgateway.gateway.codec.bodies.auth import UserInfo
 from mqgateway.gateway.codec.errors import BodyError

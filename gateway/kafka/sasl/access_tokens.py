@@ -72,7 +72,7 @@ def read_header(token: str) -> TokenHeader:
     if "crit" in header:
         raise InvalidToken("it has extensions that are not known")
     if not isinstance(algorithm, str) or not (key_id is None or isinstance(key_id, str)):
-        raise InvalidToken("its header has no algorithm, or a key id that is no text")
+        raise InvalidToken("its header has no algorithm, or a key id that is not a text")
     if len(key_id or "") > KEY_ID_SIZE_MAX:
         raise InvalidToken("its key id is too long")
     return TokenHeader(key_id, algorithm)
@@ -85,5 +85,5 @@ def read_claims(token: str, key: SigningKey) -> dict[str, Any]:
     except (PyJWTError, ValueError, TypeError, RecursionError) as error:
         raise InvalidToken(f"it cannot be verified: {error}") from None
     if not isinstance(claims, dict):
-        raise InvalidToken("its claims are no object")
+        raise InvalidToken("its claims are not an object")
     return claims

@@ -8,7 +8,6 @@ cannot be read, the last ones stay in use. Source: `RefreshingHttpsJwks`.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from threading import Thread
 from typing import Final, TypeVar
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 
 from twisted.internet.defer import Deferred, succeed
 
+from mqgateway.engine.clock import monotonic_seconds
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.kafka.sasl.key_set import InvalidKeySet, KeySet, SigningKey
 from mqgateway.gateway.runtime.threads import ThreadedLoop
@@ -82,13 +82,13 @@ def read_key_set(url: str) -> KeySet:
 
     Raises `OSError`, `ValueError` for a URL that is none, `InvalidKeySet`.
     """
-    until, document = time.monotonic() + FETCH_SECONDS, bytearray()
+    until, document = monotonic_seconds() + FETCH_SECONDS, bytearray()
     with urlopen(url, timeout=FETCH_SECONDS) as response:
         while chunk := response.read(_CHUNK):
             document += chunk
             if len(document) > DOCUMENT_SIZE_MAX:
                 raise InvalidKeySet(f"it is larger than {DOCUMENT_SIZE_MAX} bytes")
-            if time.monotonic() > until:
+            if monotonic_seconds() > until:
                 raise TimeoutError(f"it was not there within {FETCH_SECONDS:.0f} s")
     return KeySet.parse(bytes(document))
 

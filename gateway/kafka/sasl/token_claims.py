@@ -77,7 +77,7 @@ def _time(claims: Mapping[str, Any], name: str) -> float:
     """Return a time of claims, seconds. Raises `InvalidToken`."""
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidToken(f"{name} is no time")
+        raise InvalidToken(f"{name} is not a time")
     if not 0 <= value <= SECONDS_MAX or math.isnan(value):
         raise InvalidToken(f"{name} is out of range")
     return value
@@ -86,5 +86,5 @@ def _time(claims: Mapping[str, Any], name: str) -> float:
 def _text(value: object, name: str) -> str:
     """Return a text that is not blank, without the blanks around it. Raises `InvalidToken`."""
     if not isinstance(value, str) or not value.strip():
-        raise InvalidToken(f"{name} is no text")
+        raise InvalidToken(f"{name} is not a text")
     return value.strip()
