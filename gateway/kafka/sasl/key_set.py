@@ -98,7 +98,7 @@ def _is_for_signatures(value: Mapping[str, Any]) -> bool:
 def _algorithms(value: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the algorithms of a key: those of its type, or the one among them that it names."""
     kind, curve, named = value.get("kty"), value.get("crv"), value.get("alg")
-    algorithms = _RSA if kind == "RSA" else ()
+    algorithms: tuple[str, ...] = _RSA if kind == "RSA" else ()
     if kind in ("EC", "OKP") and isinstance(curve, str):
         algorithms = _BY_CURVE.get(curve, ())
     return algorithms if named is None else tuple(one for one in algorithms if one == named)

@@ -91,7 +91,10 @@ class OAuthBearerExchange:
         return SaslStep(b"", token.user, token.expires)
 
     def _refuse(self, failure: Failure) -> SaslStep:
-        failure.trap(InvalidToken)
-        log.info("%s: an access token is refused: %s", self._client.address, failure.value)
+        error = failure.value
+        if not isinstance(error, InvalidToken):
+            assert error is not None
+            raise error
+        log.info("%s: an access token is refused: %s", self._client.address, error)
         self._is_refused = True
         return SaslStep(INVALID_TOKEN.encode())

@@ -61,14 +61,14 @@ class ScramExchange:
         first = read_client_first(token)
         if first is None:
             return fail(AuthenticationFailed())
-        token = self._find_token(first.user) if first.has_token else None
-        if token is not None:
-            found = self._credentials.of_token(self._mechanism, token)
+        delegated = self._find_token(first.user) if first.has_token else None
+        if delegated is not None:
+            found = self._credentials.of_token(self._mechanism, delegated)
         elif first.has_token:
             found = succeed(self._credentials.pretended(self._mechanism, first.user))
         else:
             found = self._credentials.find(self._mechanism, first.user)
-        return found.addCallback(self._begin, first, token)
+        return found.addCallback(self._begin, first, delegated)
 
     def _begin(self, credential: ScramCredential, first: ClientFirst, token: OwnedToken | None) -> SaslStep:
         check_authorization_id(first.authorization_id, first.user)
@@ -82,13 +82,15 @@ class ScramExchange:
             raise AuthenticationFailed
         signed = f"{first.bare},{begun.answer},{final.unproved}"
         is_valid = is_proved(self._mechanism, begun.credential, signed, final.proof)
-        token, answer = begun.token, server_final(self._mechanism, begun.credential, signed)
-        user = first.user if token is None else token.owner
+        delegated, answer = begun.token, server_final(self._mechanism, begun.credential, signed)
+        user = first.user if delegated is None else delegated.owner
         try:
             self._authenticate(self._client.claims(user, lambda _: is_valid))
         except NotAdmitted as error:
             raise AuthenticationFailed(None, error.until) from error
-        return SaslStep(answer, user) if token is None else SaslStep(answer, user, token.expires, True)
+        if delegated is None:
+            return SaslStep(answer, user)
+        return SaslStep(answer, user, delegated.expires, has_token=True)
 
 
 class _Begun(NamedTuple):
