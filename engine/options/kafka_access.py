@@ -30,13 +30,26 @@ class KafkaAccessOptions(Options):
     kafka_oauthbearer_expected_audience: str = option(
         "",
         "Audiences of which an access token must name one (`sasl.oauthbearer.expected.audience`), separated "
-        "by commas. Empty: only tokens without an audience are accepted.",
+        "by commas. OAUTHBEARER needs it.",
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_oauthbearer_allow_unverified_audience: bool = option(
+        False,
+        "Accept access tokens for any audience (`sasl.oauthbearer.allow.unverified.audience`).",
         ours=True,
         effect=Effect.RESTART,
     )
     kafka_oauthbearer_expected_issuer: str = option(
         "",
-        "Issuer that an access token must name (`sasl.oauthbearer.expected.issuer`). Empty: any issuer.",
+        "Issuer that an access token must name (`sasl.oauthbearer.expected.issuer`). OAUTHBEARER needs it.",
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_oauthbearer_allow_unverified_issuer: bool = option(
+        False,
+        "Accept access tokens of any issuer that signs with a key of the key set "
+        "(`sasl.oauthbearer.allow.unverified.issuer`).",
         ours=True,
         effect=Effect.RESTART,
     )

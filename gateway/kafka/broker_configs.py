@@ -115,6 +115,12 @@ _ROWS: Final = {
         INT, "86400000", "Time after which an idle producer is forgotten."
     ),
     "sasl.enabled.mechanisms": BrokerConfig(LIST, "GSSAPI", "Mechanisms by which clients authenticate."),
+    "sasl.oauthbearer.allow.unverified.audience": BrokerConfig(
+        BOOLEAN, "false", "Accept access tokens for any audience."
+    ),
+    "sasl.oauthbearer.allow.unverified.issuer": BrokerConfig(
+        BOOLEAN, "false", "Accept access tokens of any issuer."
+    ),
     "sasl.oauthbearer.clock.skew.seconds": BrokerConfig(INT, "30", "Difference of clocks that is tolerated."),
     "sasl.oauthbearer.expected.audience": BrokerConfig(LIST, None, "Audiences of access tokens."),
     "sasl.oauthbearer.expected.issuer": BrokerConfig(STRING, None, "Issuer of access tokens."),
@@ -246,6 +252,12 @@ def _sasl_values(options: BrokerOptions) -> dict[str, object]:
         "delegation.token.expiry.time.ms": options.kafka_delegation_token_expiry_time_millis,
         "delegation.token.max.lifetime.ms": options.kafka_delegation_token_max_lifetime_millis,
         "sasl.enabled.mechanisms": options.kafka_sasl_mechanisms,
+        "sasl.oauthbearer.allow.unverified.audience": str(
+            options.kafka_oauthbearer_allow_unverified_audience
+        ).lower(),
+        "sasl.oauthbearer.allow.unverified.issuer": str(
+            options.kafka_oauthbearer_allow_unverified_issuer
+        ).lower(),
         "sasl.oauthbearer.clock.skew.seconds": options.kafka_oauthbearer_clock_skew_seconds,
         "sasl.oauthbearer.expected.audience": options.kafka_oauthbearer_expected_audience,
         "sasl.oauthbearer.expected.issuer": options.kafka_oauthbearer_expected_issuer,

@@ -1,7 +1,7 @@
 """Claims of access tokens, pure: the conditions that they must meet, and the user they name.
 
-Conditions are those of Apache Kafka: `exp` and `iat` are required, and a token that names an audience is only
-accepted if one is expected. Source: `BrokerJwtValidator`, `ClaimValidationUtils`.
+Conditions are those of Apache Kafka: `exp` and `iat` are required, audience and issuer if they are expected.
+Source: `BrokerJwtValidator`, `ClaimValidationUtils`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AccessToken(NamedTuple):
 class ClaimRules:
     """Conditions for claims. `clock_skew` are the seconds that clocks may differ.
 
-    No audiences stand for tokens without an audience, an empty issuer for any issuer.
+    No audiences stand for any audience, an empty issuer for any issuer.
     """
 
     audiences: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class ClaimRules:
         return expires
 
     def _check_audience(self, given: object) -> None:
-        if given is None and not self.audiences:
+        if not self.audiences:
             return
         audiences = given if isinstance(given, list) else [given]
         if not any(isinstance(one, str) and one in self.audiences for one in audiences):

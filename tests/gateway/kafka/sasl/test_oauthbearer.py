@@ -22,6 +22,10 @@ from tests.support.gateway.kafka.access_tokens import IdentityProvider, log_in, 
 from tests.support.gateway.kafka.client import PASSWORD, KafkaClient, KafkaScene, kafka_scene
 
 PROVIDER = IdentityProvider()
+ANY: dict[str, Any] = {
+    "kafka_oauthbearer_allow_unverified_audience": True,
+    "kafka_oauthbearer_allow_unverified_issuer": True,
+}
 NO_TOPICS = MetadataRequest(topics=[])
 REFUSAL = '{"status":"invalid_token"}'
 
@@ -31,7 +35,7 @@ def scene_with_tokens(folder: Path, **settings: Any) -> Iterator[KafkaScene]:
     """Yield a broker that accepts the tokens of the provider, and has the user alice."""
     path = folder / "keys.json"
     path.write_bytes(PROVIDER.document())
-    settings = {**ACCESS, "kafka_oauthbearer_jwks_url": path.as_uri(), **settings}
+    settings = {**ACCESS, **ANY, "kafka_oauthbearer_jwks_url": path.as_uri(), **settings}
     with kafka_scene(kafka_sasl_mechanisms="PLAIN,OAUTHBEARER", **settings) as scene:
         scene.users.put(User("alice", PASSWORD), User("bob", PASSWORD))
         yield scene

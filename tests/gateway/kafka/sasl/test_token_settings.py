@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from twisted.internet.task import Clock
 
 from mqgateway.gateway.kafka.sasl.token_settings import token_verifier
@@ -49,6 +50,34 @@ def test_settings_make_the_rules_and_keys_are_read_at_their_interval(tmp_path: P
     schedule.stop()
 
 
-def test_no_tokens_without_the_mechanism(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("missing", "name"),
+    [
+        ({"kafka_oauthbearer_jwks_url": ""}, "kafkaOauthbearerJwksUrl"),
+        ({"kafka_oauthbearer_expected_audience": " ,"}, "kafkaOauthbearerExpectedAudience"),
+        ({"kafka_oauthbearer_expected_issuer": ""}, "kafkaOauthbearerExpectedIssuer"),
+        ({"kafka_oauthbearer_expected_issuer": "", "kafka_oauthbearer_allow_unverified_issuer": True}, ""),
+        (
+            {"kafka_oauthbearer_expected_audience": "", "kafka_oauthbearer_allow_unverified_audience": True},
+            "",
+        ),
+    ],
+)
+def test_audience_and_issuer_must_be_expected_unless_any_is_allowed(
+    missing: dict[str, Any], name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {
+        "kafka_sasl_mechanisms": "OAUTHBEARER",
+        "kafka_oauthbearer_jwks_url": "file:///keys.json",
+        "kafka_oauthbearer_expected_audience": "kafka",
+        "kafka_oauthbearer_expected_issuer": "idp",
+        **missing,
+    }
+    operations = KafkaBroker(options=options).operations
+    verify = token_verifier(operations, Schedule(Clock()), Clock(), None)
+    assert (verify is None) == bool(name) and name in caplog.text
+
+
+def test_no_tokens_without_the_mechanism() -> None:
     operations = KafkaBroker(options={"kafka_oauthbearer_jwks_url": "file:///keys.json"}).operations
     assert token_verifier(operations, Schedule(Clock()), Clock(), None) is None
