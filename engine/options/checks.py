@@ -56,6 +56,18 @@ def addresses(port: int) -> Callable[[str], None]:
     return check
 
 
+def url(*schemes: str) -> Callable[[str], None]:
+    """Return a check that accepts a URL with one of the schemes, or an empty text."""
+
+    def check(text: str) -> None:
+        scheme, colon, rest = text.partition(":")
+        if text and not (colon and scheme in schemes and rest.strip("/") and not re.search(r"\s", rest)):
+            right = f"{schemes[0]}://example.com/keys"
+            raise BadValue(f"not a URL with {', '.join(schemes)}", right)
+
+    return check
+
+
 def hours(text: str) -> None:
     """Accept hours of the day, several separated by semicolons."""
     words = text.replace(" ", "").rstrip(";").split(";")

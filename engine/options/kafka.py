@@ -8,7 +8,7 @@ from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.principal_rules import check_principal_rules
 
-SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 """Names of the mechanisms that Kafka clients can use."""
 
 

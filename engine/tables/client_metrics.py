@@ -10,11 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from mqgateway.engine import json_members
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk
-from mqgateway.engine.tables.config_table import ConfigTable
+from mqgateway.engine.tables.config_table import StoredTable
 from mqgateway.engine.tables.kafka_configs import INT, INT_MAX, LIST, KafkaConfig
-from mqgateway.engine.worker import Worker
 
 METRICS: Final = "metrics"
 INTERVAL: Final = "interval.ms"
@@ -58,14 +55,8 @@ class ClientMetrics:
         return cls(name, {key: json_members.read(configs, key, "") for key in configs})
 
 
-class ClientMetricsTable(ConfigTable[ClientMetrics]):
+class ClientMetricsTable(StoredTable[ClientMetrics]):
     """The client-metrics resources of a broker, by name."""
 
     entry = ClientMetrics
     member = "clientMetricsTable"
-
-    def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
-        super().__init__(disk, path, clock, worker, ())
-
-    def _implied(self, name: str) -> ClientMetrics | None:
-        return None

@@ -12,11 +12,8 @@ from math import inf
 from typing import Any, Final, Self
 
 from mqgateway.engine import json_members
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.config_table import ConfigTable
-from mqgateway.engine.worker import Worker
+from mqgateway.engine.tables.config_table import StoredTable
 
 Entity = Mapping[str, str | None]
 """Names by type: `user`, `client-id` or `ip`; None stands for all that have no quota of their own."""
@@ -67,14 +64,8 @@ def entity_key(entity: Entity) -> str:
     return json.dumps(sorted(entity.items()))
 
 
-class ClientQuotasTable(ConfigTable[ClientQuotas]):
+class ClientQuotasTable(StoredTable[ClientQuotas]):
     """The quotas of the clients of a broker."""
 
     entry = ClientQuotas
     member = "clientQuotasTable"
-
-    def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
-        super().__init__(disk, path, clock, worker, ())
-
-    def _implied(self, name: str) -> ClientQuotas | None:
-        return None

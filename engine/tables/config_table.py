@@ -204,3 +204,13 @@ class ConfigTable(ABC, Generic[C]):
         """Record that so much has changed that the whole table is written."""
         self.data_version.next(self._clock.millis())
         self._file.save(self._chunks)
+
+
+class StoredTable(ConfigTable[C]):
+    """Table whose entries are all stored: none is built in or implied."""
+
+    def __init__(self, disk: Disk, path: str, clock: Clock, worker: Worker | None = None) -> None:
+        super().__init__(disk, path, clock, worker, ())
+
+    def _implied(self, name: str) -> C | None:
+        return None

@@ -15,7 +15,7 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.config_table import VERSION, ConfigTable
+from mqgateway.engine.tables.config_table import VERSION, ConfigTable, StoredTable
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.bindings import EVERYONE
@@ -86,14 +86,11 @@ class UserTable(ConfigTable[User]):
         return shape
 
 
-class AclTable(ConfigTable[Acl]):
+class AclTable(StoredTable[Acl]):
     """Policies by subject."""
 
     entry = Acl
     member = "aclTable"
-
-    def _implied(self, name: str) -> Acl | None:
-        return None
 
 
 def take_over(table: UserTable | AclTable, body: bytes) -> None:
@@ -128,7 +125,7 @@ class AccessTables:
         own: User | None = None,
     ) -> None:
         self.users = UserTable(disk, os.path.join(folder, "users.json"), clock, worker, cipher, own)
-        self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker, ())
+        self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker)
 
     def acl_of(self, username: str) -> Acl | None:
         """Return the policies of a user."""

@@ -11,6 +11,7 @@ from enum import Enum, StrEnum
 from typing import Any, Self, TypeVar
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.access.delegation_token import DelegationToken
 from mqgateway.gateway.access.scram import ScramCredential
 from mqgateway.gateway.codec.bodies.auth import UserInfo
 from mqgateway.gateway.codec.errors import BodyError
@@ -20,6 +21,8 @@ N = TypeVar("N", bound=Enum)
 SUBJECT_PREFIX = "User:"
 SCRAM = "scramCredentials"
 """Field of a user in files that has its credentials of SCRAM."""
+TOKENS = "delegationTokens"
+"""Field of a user in files that has the delegation tokens that it owns."""
 
 
 class UserType(StrEnum):
@@ -59,7 +62,8 @@ class User:
     """User; `password` is the secret that signs requests and is not shown in logs.
 
     `scram` are credentials that a Kafka client set, at most one of each mechanism. They count in place of the
-    password for their mechanism, and are not part of `info`.
+    password for their mechanism. `tokens` are the delegation tokens that the user owns. Neither is part of
+    `info`.
     """
 
     username: str
@@ -67,6 +71,7 @@ class User:
     user_type: UserType = UserType.NORMAL
     status: UserStatus = UserStatus.ENABLE
     scram: tuple[ScramCredential, ...] = field(default=(), repr=False)
+    tokens: tuple[DelegationToken, ...] = field(default=(), repr=False)
 
     @property
     def key(self) -> str:
@@ -92,10 +97,12 @@ class User:
         return UserInfo(self.username, self.password, self.user_type.value, self.status.value)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields under the names of `UserInfo`, and the credentials of SCRAM if there are any."""
+        """Return the fields under the names of `UserInfo`, and credentials of SCRAM and tokens, if any."""
         shape = self.info().to_json()
         if self.scram:
             shape[SCRAM] = [one.to_json() for one in self.scram]
+        if self.tokens:
+            shape[TOKENS] = [one.to_json() for one in self.tokens]
         return shape
 
     @classmethod
@@ -109,4 +116,5 @@ class User:
         if not info.username or not info.password or user_type is None or status is None:
             raise ConfigError(f"the user {info.username!r} has no username, password, userType or userStatus")
         scram = tuple(ScramCredential.from_json(one) for one in value.get(SCRAM, ()))
-        return cls(info.username, info.password, user_type, status, scram)
+        tokens = tuple(DelegationToken.from_json(one) for one in value.get(TOKENS, ()))
+        return cls(info.username, info.password, user_type, status, scram, tokens)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.kafka_configs import (
     BOOLEAN,
     DOUBLE,
@@ -53,8 +54,18 @@ _ROWS: Final = {
     "auto.create.topics.enable": BrokerConfig(BOOLEAN, "true", "Create a topic that a client uses."),
     "broker.id": BrokerConfig(INT, "-1", "Id of this broker."),
     "broker.rack": BrokerConfig(STRING, None, "Rack of this broker."),
+    "connection.failed.authentication.delay.ms": BrokerConfig(
+        INT, "100", "Time until a client that failed to authenticate itself is disconnected."
+    ),
     "connections.max.idle.ms": BrokerConfig(LONG, "600000", "Time until an idle connection is closed."),
+    "connections.max.reauth.ms": BrokerConfig(LONG, "0", "Longest session of a client; 0 for no limit."),
     "default.replication.factor": BrokerConfig(INT, "1", "Replicas of a new topic."),
+    "delegation.token.expiry.time.ms": BrokerConfig(
+        LONG, "86400000", "Time after which a delegation token must be renewed."
+    ),
+    "delegation.token.max.lifetime.ms": BrokerConfig(
+        LONG, "604800000", "Longest lifetime of a delegation token."
+    ),
     "delete.topic.enable": BrokerConfig(BOOLEAN, "true", "Whether topics can be deleted."),
     "errors.deadletterqueue.auto.create.topics.enable": BrokerConfig(
         BOOLEAN, "false", "Create a dead letter topic that does not exist."
@@ -103,7 +114,31 @@ _ROWS: Final = {
     "producer.id.expiration.ms": BrokerConfig(
         INT, "86400000", "Time after which an idle producer is forgotten."
     ),
+    "sasl.enabled.mechanisms": BrokerConfig(LIST, "GSSAPI", "Mechanisms by which clients authenticate."),
+    "sasl.oauthbearer.allow.unverified.audience": BrokerConfig(
+        BOOLEAN, "false", "Accept access tokens for any audience."
+    ),
+    "sasl.oauthbearer.allow.unverified.issuer": BrokerConfig(
+        BOOLEAN, "false", "Accept access tokens of any issuer."
+    ),
+    "sasl.oauthbearer.clock.skew.seconds": BrokerConfig(INT, "30", "Difference of clocks that is tolerated."),
+    "sasl.oauthbearer.expected.audience": BrokerConfig(LIST, None, "Audiences of access tokens."),
+    "sasl.oauthbearer.expected.issuer": BrokerConfig(STRING, None, "Issuer of access tokens."),
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": BrokerConfig(
+        LONG, "3600000", "Interval at which the key set is read again."
+    ),
+    "sasl.oauthbearer.jwks.endpoint.url": BrokerConfig(
+        STRING, None, "URL of the key set that verifies access tokens."
+    ),
+    "sasl.oauthbearer.scope.claim.name": BrokerConfig(STRING, "scope", "Claim that has the scopes."),
+    "sasl.oauthbearer.sub.claim.name": BrokerConfig(STRING, "sub", "Claim that names the user."),
+    "sasl.server.max.receive.size": BrokerConfig(
+        INT, "524288", "Maximum size of a request before authentication."
+    ),
     "socket.request.max.bytes": BrokerConfig(INT, "104857600", "Maximum size of a request."),
+    "ssl.principal.mapping.rules": BrokerConfig(
+        STRING, "DEFAULT", "Rules by which the name of a client certificate becomes a user."
+    ),
     "telemetry.max.bytes": BrokerConfig(
         INT, "1048576", "Maximum size of the metrics that a client pushes at a time."
     ),
@@ -161,7 +196,9 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,
         **({} if node.rack is None else {"broker.rack": node.rack}),
+        "connection.failed.authentication.delay.ms": options.kafka_failed_authentication_delay_millis,
         "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
+        "connections.max.reauth.ms": options.kafka_connections_max_reauth_millis,
         "errors.deadletterqueue.auto.create.topics.enable": str(
             options.kafka_dead_letter_topic_auto_create
         ).lower(),
@@ -193,6 +230,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "process.roles": "broker,controller",
         "producer.id.expiration.ms": store.kafka_producer_id_expiration_millis,
         "socket.request.max.bytes": options.kafka_max_request_size,
+        "ssl.principal.mapping.rules": options.kafka_principal_mapping_rules,
         "telemetry.max.bytes": PUSH_BYTES_MAX,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": transactions.timeout_interval,
         "transaction.max.timeout.ms": transactions.timeout_max,
@@ -201,7 +239,31 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "transaction.state.log.replication.factor": 1,
         "transactional.id.expiration.ms": transactions.id_retention,
     }
+    values |= _sasl_values(options)
     return {
         name: str(values[name]) if name in values else config.default
         for name, config in BROKER_CONFIGS.items()
     }
+
+
+def _sasl_values(options: BrokerOptions) -> dict[str, object]:
+    """Return the values of settings of SASL and of delegation tokens that are set."""
+    values = {
+        "delegation.token.expiry.time.ms": options.kafka_delegation_token_expiry_time_millis,
+        "delegation.token.max.lifetime.ms": options.kafka_delegation_token_max_lifetime_millis,
+        "sasl.enabled.mechanisms": options.kafka_sasl_mechanisms,
+        "sasl.oauthbearer.allow.unverified.audience": str(
+            options.kafka_oauthbearer_allow_unverified_audience
+        ).lower(),
+        "sasl.oauthbearer.allow.unverified.issuer": str(
+            options.kafka_oauthbearer_allow_unverified_issuer
+        ).lower(),
+        "sasl.oauthbearer.clock.skew.seconds": options.kafka_oauthbearer_clock_skew_seconds,
+        "sasl.oauthbearer.expected.audience": options.kafka_oauthbearer_expected_audience,
+        "sasl.oauthbearer.expected.issuer": options.kafka_oauthbearer_expected_issuer,
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms": options.kafka_oauthbearer_jwks_refresh_millis,
+        "sasl.oauthbearer.jwks.endpoint.url": options.kafka_oauthbearer_jwks_url,
+        "sasl.oauthbearer.scope.claim.name": options.kafka_oauthbearer_scope_claim_name,
+        "sasl.oauthbearer.sub.claim.name": options.kafka_oauthbearer_sub_claim_name,
+    }
+    return {name: value for name, value in values.items() if value != ""}

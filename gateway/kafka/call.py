@@ -27,10 +27,11 @@ class KafkaCall:
     """One request.
 
     `now` is the wall time of its arrival, ms; `local` is the address that the client used. `user` is the name
-    that its connection was authenticated with, None for none.
+    that its connection was authenticated with, None for none. `has_token` is True if that was by a delegation
+    token.
     """
 
-    __slots__ = ("_operations", "connection", "header", "local", "now", "user")
+    __slots__ = ("_operations", "connection", "has_token", "header", "local", "now", "user")
 
     def __init__(
         self,
@@ -39,11 +40,13 @@ class KafkaCall:
         local: Address,
         operations: Operations,
         user: str | None = None,
+        has_token: bool = False,
     ) -> None:
         self.header = header
         self.connection = connection
         self.local = local
         self.user = user
+        self.has_token = has_token
         self.now = operations.clock.millis()
         self._operations = operations
 

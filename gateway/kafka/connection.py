@@ -293,7 +293,9 @@ class KafkaConnection:
         if session is None:
             self.last_request, reply, is_long = dispatcher.dispatch(frame, self, self._local)
         elif session.admits(frame):
-            self.last_request, reply, is_long = dispatcher.dispatch(frame, self, self._local, session.user)
+            self.last_request, reply, is_long = dispatcher.dispatch(
+                frame, self, self._local, session.user, session.has_token
+            )
         else:
             self.last_request, reply, is_long = session.dispatch(frame, self._local)
         if reply is None:

@@ -79,6 +79,11 @@ class Session(Protocol):
         ...
 
     @property
+    def has_token(self) -> bool:
+        """True if the user was authenticated by a delegation token."""
+        ...
+
+    @property
     def size_limits(self) -> tuple[int, int]:
         """Bytes of the smallest and of the largest next request."""
         ...
@@ -123,9 +128,14 @@ class KafkaDispatcher:
         self._quotas = quotas
 
     def dispatch(
-        self, frame: bytes, connection: ClientConnection, local: Address, user: str | None = None
+        self,
+        frame: bytes,
+        connection: ClientConnection,
+        local: Address,
+        user: str | None = None,
+        has_token: bool = False,
     ) -> DispatchOutcome:
-        """Carry out the request in a frame, for the user of its connection.
+        """Carry out the request in a frame, for the user of its connection; `has_token` as in `Session`.
 
         Raises `UnservableRequest`; the reply may fail with it too.
         """
@@ -142,7 +152,7 @@ class KafkaDispatcher:
             raise _undecodable(error) from error
         version = self._version(header)
         handler = self._handlers[header.key]
-        call = KafkaCall(header, connection, local, self._operations, user)
+        call = KafkaCall(header, connection, local, self._operations, user, has_token)
         request = _Request(call, version, began, len(frame))
         reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
         if len(frame) > LONG_FRAME and header.key != PRODUCE:

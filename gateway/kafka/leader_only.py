@@ -1,4 +1,4 @@
-"""Changes of topics and settings, which only the leader of a group makes.
+"""Changes of topics, settings and delegation tokens, which only the leader of a group makes.
 
 Its slaves copy them. Settings of consumer groups and of client metrics are the controller's; it leads the
 first of several broker groups. Another broker refuses them with NOT_CONTROLLER, as Apache Kafka's brokers did
@@ -23,6 +23,12 @@ from mqgateway.gateway.kafka.codec.messages import (
     incremental_alter_configs_response as incremental,
 )
 from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.create_delegation_token_request import (
+    CreateDelegationTokenRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.create_delegation_token_response import (
+    CreateDelegationTokenResponse,
+)
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import CreatePartitionsRequest
 from mqgateway.gateway.kafka.codec.messages.create_partitions_response import (
     CreatePartitionsResponse,
@@ -38,8 +44,18 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
     DeletableTopicResult,
     DeleteTopicsResponse,
 )
+from mqgateway.gateway.kafka.codec.messages.expire_delegation_token_request import (
+    ExpireDelegationTokenRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.expire_delegation_token_response import (
+    ExpireDelegationTokenResponse,
+)
 from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.renew_delegation_token_request import RenewDelegationTokenRequest
+from mqgateway.gateway.kafka.codec.messages.renew_delegation_token_response import (
+    RenewDelegationTokenResponse,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
 
@@ -106,10 +122,17 @@ def _refuse_changes(request: IncrementalAlterConfigsRequest) -> incremental.Incr
     )
 
 
+def _refuse_token(request: CreateDelegationTokenRequest) -> CreateDelegationTokenResponse:
+    return CreateDelegationTokenResponse(CODE)
+
+
 _REFUSALS: Final[Mapping[int, Callable[[Any], Message]]] = {
     CreateTopicsRequest.KEY: _refuse_creation,
     DeleteTopicsRequest.KEY: _refuse_deletion,
     CreatePartitionsRequest.KEY: _refuse_partitions,
     AlterConfigsRequest.KEY: _refuse_settings,
     IncrementalAlterConfigsRequest.KEY: _refuse_changes,
+    CreateDelegationTokenRequest.KEY: _refuse_token,
+    RenewDelegationTokenRequest.KEY: lambda _: RenewDelegationTokenResponse(CODE),
+    ExpireDelegationTokenRequest.KEY: lambda _: ExpireDelegationTokenResponse(CODE),
 }

@@ -68,8 +68,12 @@ def on_group(store_name: str, operation: AclOperation) -> Need:
 
 def on_transactional_id(transactional_id: str, operation: AclOperation) -> Need:
     """Return the need of an operation on a transactional id."""
-    resource = literal(ResourceType.TRANSACTIONAL_ID, store_group(transactional_id))
-    return Need(resource, ACTIONS[operation], operation)
+    return on_named(ResourceType.TRANSACTIONAL_ID, transactional_id, operation)
+
+
+def on_named(kind: ResourceType, name: str, operation: AclOperation) -> Need:
+    """Return the need of an operation on a transactional id, a delegation token, or a user (`User:NAME`)."""
+    return Need(literal(kind, store_group(name)), ACTIONS[operation], operation)
 
 
 def on_cluster(operations: Operations, operation: AclOperation) -> Need:
@@ -106,12 +110,12 @@ def admit_one(call: KafkaCall, use: Use, *needs: Need) -> Permit:
 
 def shows_topic(call: KafkaCall, store_name: str) -> bool:
     """Return True if the client may know of a topic."""
-    return _may(call, on_topic(store_name, VISIBLE))
+    return may(call, on_topic(store_name, VISIBLE))
 
 
 def reads_topic(call: KafkaCall, store_name: str) -> bool:
     """Return True if the client may read a topic."""
-    return _may(call, on_topic(store_name, READING))
+    return may(call, on_topic(store_name, READING))
 
 
 def topic_bits(call: KafkaCall, store_name: str) -> int:
@@ -132,10 +136,11 @@ def cluster_bits(call: KafkaCall, operations: Operations) -> int:
 def _bits(
     call: KafkaCall, operations: Iterable[AclOperation], need_of: Callable[[AclOperation], Need]
 ) -> int:
-    return sum(1 << BITS[operation] for operation in operations if _may(call, need_of(operation)))
+    return sum(1 << BITS[operation] for operation in operations if may(call, need_of(operation)))
 
 
-def _may(call: KafkaCall, need: Need) -> bool:
+def may(call: KafkaCall, need: Need) -> bool:
+    """Return True if the client has a right."""
     try:
         call.admit(Use.QUERY, need)
     except NotAdmitted:

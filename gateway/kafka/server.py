@@ -157,6 +157,7 @@ class KafkaServer:
         from mqgateway.gateway.kafka.node import Node
         from mqgateway.gateway.kafka.sasl.authentication import Authentication, has_sasl
         from mqgateway.gateway.kafka.sasl.session import SaslSession
+        from mqgateway.gateway.kafka.sasl.token_settings import token_verifier
         from mqgateway.gateway.kafka.service import KafkaService
         from mqgateway.gateway.kafka.throttling import Throttling
 
@@ -188,6 +189,7 @@ class KafkaServer:
             pause=Schedule(self._reactor).pause,
             user_of=self._users_by_certificate(),
             worker=self._worker,
+            verify=token_verifier(self._operations, self._schedule, self._reactor, self._worker),
         )
         request_limit = options.kafka_max_request_size
         return KafkaConnectionSettings(

@@ -12,6 +12,7 @@ from mqgateway.gateway.kafka.api.cluster import ClusterRequests
 from mqgateway.gateway.kafka.api.config_resources import ConfigResources
 from mqgateway.gateway.kafka.api.configs import Configs
 from mqgateway.gateway.kafka.api.consumer_groups import ConsumerGroupRequests
+from mqgateway.gateway.kafka.api.delegation_tokens import DelegationTokenRequests
 from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
 from mqgateway.gateway.kafka.api.fetch import Fetch
 from mqgateway.gateway.kafka.api.groups import GroupAccess, Groups
@@ -81,6 +82,7 @@ class KafkaService:
             **AclRequests(operations).handlers(),
             **SaslRequests().handlers(),
             **UserCredentials(operations).handlers(),
+            **DelegationTokenRequests(operations).handlers(),
             **Metadata(operations, everywhere, cluster, creation).handlers(),
             **TopicRequests(operations, everywhere, cluster, creation, quotas).handlers(),
             **ClientQuotaRequests(operations, quotas.refresh).handlers(),

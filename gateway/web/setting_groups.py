@@ -27,7 +27,9 @@ _CLASSES: Final = {
     "POP": ("PopOptions",),
     "Lite topics": ("LiteOptions", "LmqOptions"),
     "gRPC": ("GrpcOptions", "MessagingOptions"),
-    "Kafka": ("KafkaOptions", "IdempotentProducerOptions"),
+    "Kafka": (
+        *("KafkaOptions", "KafkaAccessOptions", "DelegationTokenOptions", "IdempotentProducerOptions"),
+    ),
     "Store folders and files": ("PathOptions",),
     "Flushing": ("FlushOptions",),
     "Retention and compaction": ("RetentionOptions", "CompactionOptions"),

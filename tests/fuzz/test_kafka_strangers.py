@@ -32,6 +32,7 @@ REFUSALS = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED,
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
 }
 OPEN = {
     "ApiVersions": "a client needs the versions before anything else",
@@ -41,6 +42,9 @@ OPEN = {
     "GetTelemetrySubscriptions": "metrics of the client itself",
     "PushTelemetry": "metrics of the client itself",
     "ListGroups": "has the groups that the user may see, which are none",
+    "RenewDelegationToken": "needs the secret of a token, and its owner or renewer",
+    "ExpireDelegationToken": "needs the secret of a token, and its owner or renewer",
+    "DescribeDelegationToken": "has the tokens that the user may see, which are none",
     "ListTransactions": "has the transactions that the user may see, which are none",
 }
 """APIs that answer a user without rights without a refusal, and why that is right."""
@@ -152,7 +156,7 @@ class World:
 @contextmanager
 def world() -> Iterator[World]:
     """Yield a broker with access control."""
-    with kafka_scene(**ACCESS, kafka_client_telemetry=True) as scene:
+    with kafka_scene(**ACCESS, kafka_client_telemetry=True, kafka_delegation_token_secret_key="key") as scene:
         yield World(scene)
 
 

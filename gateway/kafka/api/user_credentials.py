@@ -12,6 +12,7 @@ from typing import Final
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
+from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.access.scram import ITERATIONS_MIN, SCRAM_MECHANISMS, ScramMechanism
@@ -19,6 +20,7 @@ from mqgateway.gateway.access.users import User
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.api import Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
+from mqgateway.gateway.kafka.codec.apis import APIS
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -43,6 +45,7 @@ ITERATIONS_MAX: Final = 16_384
 """Most iterations of a key derivation."""
 ALTERED_AT_ONCE: Final = 50
 """Users that are changed in one step of a request."""
+_API: Final = APIS[AlterUserScramCredentialsRequest.KEY].name
 _BY_NUMBER: Final = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS.values()}
 
 Alteration = ScramCredentialDeletion | ScramCredentialUpsertion
@@ -57,6 +60,7 @@ class UserCredentials:
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
+        self._audit = Audit(operations.options.audit_log_format)
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -103,6 +107,9 @@ class UserCredentials:
 
         def result(name: str) -> AlterUserScramCredentialsResult:
             code, text = refusal or _altered(access, caller, by_name[name])
+            self._audit.administered(
+                caller, call.connection.address, _API, f"username:{name}", str(int(code)), text
+            )
             return AlterUserScramCredentialsResult(name, code, text or None)
 
         results = yield from mapped(result, list(by_name), ALTERED_AT_ONCE)

@@ -14,10 +14,16 @@ Authenticate = Callable[[FrontEndCaller], None]
 
 
 class SaslStep(NamedTuple):
-    """The token that answers a client's. `user` is there once the exchange is complete."""
+    """The token that answers a client's. `user` is there once the exchange is complete.
+
+    `expires` is the wall time at which its proof ends, ms; None for one that does not end. `has_token` is
+    True if the proof was a delegation token.
+    """
 
     token: bytes
     user: str | None = None
+    expires: int | None = None
+    has_token: bool = False
 
 
 class AuthenticationFailed(Exception):

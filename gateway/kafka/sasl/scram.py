@@ -16,7 +16,7 @@ from mqgateway.gateway.access.scram import ScramCredential, ScramMechanism
 
 _CLIENT_FIRST: Final = re.compile(
     r"n,(?:a=(?P<authorization_id>[^,]+))?,(?:m=[^,]*,)?n=(?P<user>(?:[^,=]|=2C|=3D)+),"
-    r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?:,[A-Za-z]+=[^,]+)*"
+    r"r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?P<extensions>(?:,[A-Za-z]+=[^,]+)*)"
 )
 _CLIENT_FINAL: Final = re.compile(
     r"c=(?P<binding>[A-Za-z0-9+/]+={0,2}),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?:,[A-Za-z]+=[^,]+)*"
@@ -25,13 +25,17 @@ _CLIENT_FINAL: Final = re.compile(
 
 
 class ClientFirst(NamedTuple):
-    """The first message of a client. `bare` is the part that is signed, `binding` the part before it."""
+    """The first message of a client. `bare` is the part that is signed, `binding` the part before it.
+
+    `has_token` is True if the user is the id of a delegation token.
+    """
 
     user: str
     authorization_id: str
     nonce: str
     binding: bytes
     bare: str
+    has_token: bool
 
 
 def read_client_first(token: bytes) -> ClientFirst | None:
@@ -43,7 +47,10 @@ def read_client_first(token: bytes) -> ClientFirst | None:
     begin = text.index(",", 2) + 1
     authorization_id = _name(found["authorization_id"] or "")
     binding = text[:begin].encode("utf-8", "surrogateescape")
-    return ClientFirst(_name(found["user"]), authorization_id, found["nonce"], binding, text[begin:])
+    has_token = ",tokenauth=true," in f"{found['extensions'].lower()},"
+    return ClientFirst(
+        _name(found["user"]), authorization_id, found["nonce"], binding, text[begin:], has_token
+    )
 
 
 def server_first(nonce: str, credential: ScramCredential) -> str:

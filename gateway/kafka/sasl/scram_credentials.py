@@ -1,4 +1,4 @@
-"""SCRAM credentials of users: those that were set, else those that are derived from passwords.
+"""SCRAM credentials of users and delegation tokens: those that were set, else those derived from passwords.
 
 A derivation takes milliseconds, so that a worker makes it, once for each password. For an unknown user there
 is a credential that no password fits, so that a client does not learn which users there are.
@@ -12,6 +12,7 @@ from typing import Final
 from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.delegation import OwnedToken
 from mqgateway.gateway.access.scram import ITERATIONS_MIN, ScramCredential, ScramMechanism
 from mqgateway.gateway.access.tables import UserTable
 
@@ -33,16 +34,26 @@ class ScramCredentials:
         """Return the credential of a user."""
         user = self._users.get(username)
         if user is None:
-            return succeed(self._pretended(mechanism, username))
+            return succeed(self.pretended(mechanism, username))
         set_before = user.scram_credential(mechanism.name)
         if set_before is not None:
             return succeed(set_before)
-        derived = self._derived.get((mechanism.name, username))
-        if derived is not None and derived[0] == user.password:
-            return succeed(derived[1])
-        return self._derive(mechanism, username, user.password)
+        return self._derived_from(mechanism, username, user.password)
 
-    def _pretended(self, mechanism: ScramMechanism, username: str) -> ScramCredential:
+    def of_token(self, mechanism: ScramMechanism, token: OwnedToken) -> Deferred[ScramCredential]:
+        """Return the credential of a delegation token, whose secret counts as a password."""
+        return self._derived_from(mechanism, token.token.token_id, token.password)
+
+    def _derived_from(
+        self, mechanism: ScramMechanism, username: str, password: str
+    ) -> Deferred[ScramCredential]:
+        """Return the credential of a password, which is derived once."""
+        derived = self._derived.get((mechanism.name, username))
+        if derived is not None and derived[0] == password:
+            return succeed(derived[1])
+        return self._derive(mechanism, username, password)
+
+    def pretended(self, mechanism: ScramMechanism, username: str) -> ScramCredential:
         """Return a credential that is always the same for a name, and that no password fits."""
         seed = mechanism.hmac(self._secret, username.encode("utf-8", "surrogateescape"))
         return mechanism.credential(secrets.token_bytes(_SALT_SIZE), seed[:_SALT_SIZE], ITERATIONS_MIN)

@@ -1,6 +1,7 @@
 """The mechanisms SCRAM-SHA-256 and SCRAM-SHA-512: two messages of each side.
 
-Standard: RFC 5802, `ScramSaslServer`.
+With the extension `tokenauth=true` the client names a delegation token in place of its user.
+Standard: RFC 5802, KIP-48, `ScramSaslServer`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import secrets
 from collections.abc import Callable
 from typing import NamedTuple
 
-from twisted.internet.defer import Deferred, execute, fail
+from twisted.internet.defer import Deferred, execute, fail, succeed
 
+from mqgateway.gateway.access.delegation import OwnedToken
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.scram import ScramCredential, ScramMechanism
 from mqgateway.gateway.kafka.sasl.exchange import (
@@ -28,9 +30,10 @@ from mqgateway.gateway.kafka.sasl.scram import (
     server_final,
     server_first,
 )
+from mqgateway.gateway.kafka.sasl.scram_credentials import ScramCredentials
 
-FindCredential = Callable[[ScramMechanism, str], "Deferred[ScramCredential]"]
-"""Function that returns the credential of a user."""
+FindToken = Callable[[str], OwnedToken | None]
+"""Function that returns the delegation token of an id, None if there is none that counts."""
 
 
 class ScramExchange:
@@ -40,12 +43,14 @@ class ScramExchange:
         self,
         mechanism: ScramMechanism,
         client: SaslClient,
-        find: FindCredential,
+        credentials: ScramCredentials,
+        find_token: FindToken,
         authenticate: Authenticate,
     ) -> None:
         self._mechanism = mechanism
         self._client = client
-        self._find = find
+        self._credentials = credentials
+        self._find_token = find_token
         self._authenticate = authenticate
         self._begun: _Begun | None = None
 
@@ -56,12 +61,19 @@ class ScramExchange:
         first = read_client_first(token)
         if first is None:
             return fail(AuthenticationFailed())
-        return self._find(self._mechanism, first.user).addCallback(self._begin, first)
+        delegated = self._find_token(first.user) if first.has_token else None
+        if delegated is not None:
+            found = self._credentials.of_token(self._mechanism, delegated)
+        elif first.has_token:
+            found = succeed(self._credentials.pretended(self._mechanism, first.user))
+        else:
+            found = self._credentials.find(self._mechanism, first.user)
+        return found.addCallback(self._begin, first, delegated)
 
-    def _begin(self, credential: ScramCredential, first: ClientFirst) -> SaslStep:
+    def _begin(self, credential: ScramCredential, first: ClientFirst, token: OwnedToken | None) -> SaslStep:
         check_authorization_id(first.authorization_id, first.user)
         nonce = first.nonce + secrets.token_urlsafe()
-        self._begun = _Begun(first, nonce, server_first(nonce, credential), credential)
+        self._begun = _Begun(first, nonce, server_first(nonce, credential), credential, token)
         return SaslStep(self._begun.answer.encode())
 
     def _finish(self, begun: _Begun, token: bytes) -> SaslStep:
@@ -70,17 +82,22 @@ class ScramExchange:
             raise AuthenticationFailed
         signed = f"{first.bare},{begun.answer},{final.unproved}"
         is_valid = is_proved(self._mechanism, begun.credential, signed, final.proof)
+        delegated, answer = begun.token, server_final(self._mechanism, begun.credential, signed)
+        user = first.user if delegated is None else delegated.owner
         try:
-            self._authenticate(self._client.claims(first.user, lambda _: is_valid))
+            self._authenticate(self._client.claims(user, lambda _: is_valid))
         except NotAdmitted as error:
             raise AuthenticationFailed(None, error.until) from error
-        return SaslStep(server_final(self._mechanism, begun.credential, signed), first.user)
+        if delegated is None:
+            return SaslStep(answer, user)
+        return SaslStep(answer, user, delegated.expires, has_token=True)
 
 
 class _Begun(NamedTuple):
-    """The outcome of the first messages; `answer` is the server's."""
+    """The outcome of the first messages; `answer` is the server's, `token` the client's delegation token."""
 
     first: ClientFirst
     nonce: str
     answer: str
     credential: ScramCredential
+    token: OwnedToken | None

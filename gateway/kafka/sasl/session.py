@@ -65,7 +65,10 @@ class SessionState(Enum):
 
 
 class SaslSession:
-    """See `dispatch.Session`. `user` is that of the last completed authentication."""
+    """See `dispatch.Session`. `user` is that of the last completed authentication.
+
+    `has_token` is True if that was by a delegation token.
+    """
 
     def __init__(self, terms: Authentication, connection: ClientConnection) -> None:
         self._terms = terms
@@ -74,10 +77,12 @@ class SaslSession:
         self._mechanism = ""
         self._exchange: SaslExchange | None = None
         self._has_headers = False  # around tokens
+        self._lifetime: int | None = None  # ms
         self._expires: float | None = None
         self._began_again: float | None = None
         self._has_certificate = False  # that stands for the user
         self.user: str | None = None
+        self.has_token = False
 
     @property
     def size_limits(self) -> tuple[int, int]:
@@ -110,7 +115,7 @@ class SaslSession:
             self._state = SessionState.HANDSHAKE
             return False
         if now > self._expires:
-            raise UnservableRequest("its session has expired (kafkaConnectionsMaxReauthMillis)")
+            raise UnservableRequest("its session has expired")
         return True
 
     def dispatch(self, frame: bytes, local: Address) -> DispatchOutcome:
@@ -190,15 +195,15 @@ class SaslSession:
             raise AuthenticationFailed(
                 f"Cannot change principals during re-authentication from User.{self.user}: User.{step.user}"
             )
-        self.user = step.user
+        self.user, self.has_token = step.user, step.has_token
         self._exchange = None
         self._state = SessionState.COMPLETE
-        lifetime = self._terms.session_limit
-        self._expires = self._terms.seconds() + lifetime / 1000 if lifetime else None
+        self._lifetime = lifetime = self._terms.lifetime(step.expires)
+        self._expires = None if lifetime is None else self._terms.seconds() + lifetime / 1000
         return step
 
     def _answer(self, step: SaslStep, header: RequestHeader) -> Reply:
-        lifetime = 0 if step.user is None else self._terms.session_limit
+        lifetime = 0 if step.user is None else self._lifetime or 0
         answer = SaslAuthenticateResponse(ErrorCode.NONE, None, step.token, session_lifetime_ms=lifetime)
         return _encoded(header, answer)
 

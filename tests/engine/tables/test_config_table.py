@@ -9,7 +9,7 @@ import pytest
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.config_table import ConfigTable
+from mqgateway.engine.tables.config_table import ConfigTable, StoredTable
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -155,3 +155,17 @@ def test_writes_can_be_left_to_a_worker() -> None:
     made.close()
     written = load_table(disk, PATH)
     assert written is not None and len(written["things"]) == 10
+
+
+class Stored(StoredTable[Thing]):
+    """A table without implied entries."""
+
+    entry = Thing
+    member = "things"
+
+
+def test_a_stored_table_has_exactly_what_was_put() -> None:
+    made = Stored(CrashDisk(), PATH, ManualClock(NOW))
+    assert (made.names(), made.get("*any"), "*any" in made) == ([], None, False)
+    made.put(Thing("first", 1))
+    assert made.names() == ["first"]

@@ -73,3 +73,12 @@ def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:
         "num.partitions": ("1", DEFAULT, [("1", DEFAULT)]),
         "node.id": ("1", STATIC, [("1", STATIC)]),
     }
+
+
+def test_settings_of_sasl_are_shown() -> None:
+    shown = described(kafka_oauthbearer_jwks_url="https://idp/keys", kafka_sasl_mechanisms="PLAIN")
+    url, issuer = shown["sasl.oauthbearer.jwks.endpoint.url"], shown["sasl.oauthbearer.expected.issuer"]
+    assert (url.value, url.config_source) == ("https://idp/keys", STATIC)
+    assert (issuer.value, issuer.config_source) == (None, DEFAULT)
+    assert shown["sasl.enabled.mechanisms"].value == "PLAIN"
+    assert shown["sasl.server.max.receive.size"].value == "524288"

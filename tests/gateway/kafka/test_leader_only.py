@@ -10,12 +10,19 @@ from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages import alter_configs_request as altering
 from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_request as incremental
+from mqgateway.gateway.kafka.codec.messages.create_delegation_token_request import (
+    CreateDelegationTokenRequest,
+)
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from mqgateway.gateway.kafka.codec.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from mqgateway.gateway.kafka.codec.messages.expire_delegation_token_request import (
+    ExpireDelegationTokenRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.renew_delegation_token_request import RenewDelegationTokenRequest
 from mqgateway.gateway.kafka.codec.schema import Message
 from tests.support.gateway.kafka.broker import KafkaBroker
 
@@ -49,6 +56,16 @@ def test_slave_refuses_a_change(slave: KafkaBroker, request_: Message, results: 
     answer: Any = slave.ask(request_)
     codes = [one.error_code for one in getattr(answer, results)]
     assert codes == [ErrorCode.NOT_CONTROLLER] * count
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [CreateDelegationTokenRequest(), RenewDelegationTokenRequest(), ExpireDelegationTokenRequest()],
+    ids=lambda one: type(one).__name__,
+)
+def test_slave_refuses_changes_of_delegation_tokens(slave: KafkaBroker, request_: Message) -> None:
+    answer: Any = slave.ask(request_)
+    assert answer.error_code == ErrorCode.NOT_CONTROLLER
 
 
 def test_slave_refuses_deletions_by_name(slave: KafkaBroker) -> None:

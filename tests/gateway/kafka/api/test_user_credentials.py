@@ -158,3 +158,15 @@ def test_only_super_users_change_super_users() -> None:
         assert altered(client, upsertion("carol", "a")) == [("carol", 0, None)]
         refusal = altered(client, upsertion("root", "a"))
         assert refusal[0][:2] == ("root", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+def test_alterations_are_in_the_audit_log_with_their_result(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "mqgateway.audit.administration")
+    with kafka_scene(**ACCESS) as scene:
+        altered(admin(scene), upsertion("carol", "one"), ScramCredentialDeletion("dave", 1))
+        altered(scene.client(user="mallory"), upsertion("root", "mine"))
+    lines = [one.getMessage() for one in caplog.records if "AlterUserScramCredentials" in one.getMessage()]
+    missing, done, refused = (line.partition("request=AlterUserScramCredentials ")[2] for line in lines)
+    assert done == "what=username:carol result=0"
+    assert missing.startswith("what=username:dave result=91 reason=")
+    assert refused.startswith("what=username:root result=31 reason=") and "user=mallory" in lines[2]

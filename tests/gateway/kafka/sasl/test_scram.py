@@ -23,7 +23,7 @@ NONCE = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 
 def test_the_example_of_rfc_7677() -> None:
     first = read_client_first(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO")
-    assert first == ("user", "", "rOprNGfwEbeRWgbNEkqO", b"n,,", "n=user,r=rOprNGfwEbeRWgbNEkqO")
+    assert first == ("user", "", "rOprNGfwEbeRWgbNEkqO", b"n,,", "n=user,r=rOprNGfwEbeRWgbNEkqO", False)
     answer = server_first(NONCE, CREDENTIAL)
     assert answer == f"r={NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
     proof = "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
@@ -40,6 +40,13 @@ def test_names_are_unescaped_and_extensions_ignored() -> None:
     first = read_client_first("n,a=b=2Cc,n=b=2Cc=3D,r=x,tokenauth=false,z=ü".encode())
     assert first is not None
     assert (first.user, first.authorization_id, first.binding) == ("b,c=", "b,c", b"n,a=b=2Cc,")
+    assert not first.has_token
+
+
+@pytest.mark.parametrize("extensions", [b",tokenauth=true", b",z=1,tokenauth=TRUE,y=2"])
+def test_first_message_may_name_a_delegation_token(extensions: bytes) -> None:
+    first = read_client_first(b"n,,n=id,r=x" + extensions)
+    assert first is not None and first.has_token
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,19 @@ class ScramClient:
     """One authentication: `first`, then `final` with the server's answer, then `is_server_proved`."""
 
     def __init__(
-        self, digest: str, user: str, password: str, nonce: str = "fyko", header: str = "n,,"
+        self,
+        digest: str,
+        user: str,
+        password: str,
+        nonce: str = "fyko",
+        header: str = "n,,",
+        extensions: str = "",
     ) -> None:
         self._digest = digest
         self._password = password.encode()
         self._header = header
         escaped = user.replace("=", "=3D").replace(",", "=2C")
-        self._bare = f"n={escaped},r={nonce}"
+        self._bare = f"n={escaped},r={nonce}{extensions}"
         self._signed = b""
         self._salted = b""
 
