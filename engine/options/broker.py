@@ -16,6 +16,7 @@ from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.options.kafka import KafkaOptions
+from mqgateway.engine.options.kafka_groups import KafkaGroupOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.messaging import MessagingOptions
@@ -403,6 +404,7 @@ class BrokerOptions(
     ConsoleOptions,
     GrpcOptions,
     KafkaOptions,
+    KafkaGroupOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

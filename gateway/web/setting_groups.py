@@ -27,7 +27,7 @@ _CLASSES: Final = {
     "POP": ("PopOptions",),
     "Lite topics": ("LiteOptions", "LmqOptions"),
     "gRPC": ("GrpcOptions", "MessagingOptions"),
-    "Kafka": ("KafkaOptions", "IdempotentProducerOptions"),
+    "Kafka": ("KafkaOptions", "KafkaGroupOptions", "IdempotentProducerOptions"),
     "Store folders and files": ("PathOptions",),
     "Flushing": ("FlushOptions",),
     "Retention and compaction": ("RetentionOptions", "CompactionOptions"),
