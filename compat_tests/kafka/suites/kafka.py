@@ -23,6 +23,7 @@ from compat_tests.kafka.support.frameworks import JVM, LOGGING, java_program
 NAME = "kafka"
 CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
+TOOLS = "org.apache.kafka.tools"
 CLASSES = (
     f"{CLIENTS}.admin.AdminFenceProducersTest",
     f"{CLIENTS}.admin.ClientTelemetryTest",
@@ -38,6 +39,15 @@ CLASSES = (
     f"{CLIENTS}.producer.ProducerCompressionTest",
     f"{CLIENTS}.producer.ProducerFailureHandlingTest",
     f"{CLIENTS}.producer.ProducerIntegrationTest",
+    f"{TOOLS}.BrokerApiVersionsCommandTest",
+    f"{TOOLS}.ClusterToolTest",
+    f"{TOOLS}.ConfigCommandIntegrationTest",
+    f"{TOOLS}.DeleteRecordsCommandTest",
+    f"{TOOLS}.FeatureCommandTest",
+    f"{TOOLS}.GetOffsetShellTest",
+    f"{TOOLS}.LogDirsCommandTest",
+    f"{TOOLS}.MetadataQuorumCommandTest",
+    f"{TOOLS}.UserScramCredentialsCommandTest",
 )
 
 
