@@ -25,8 +25,16 @@ CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
 TOOLS = "org.apache.kafka.tools"
 CLASSES = (
+    f"{CLIENTS}.ClientRebootstrapTest",
+    f"{CLIENTS}.TransactionsWithMaxInFlightOneTest",
     f"{CLIENTS}.admin.AdminFenceProducersTest",
     f"{CLIENTS}.admin.ClientTelemetryTest",
+    f"{CLIENTS}.admin.ConcurrentListOffsetsRequestTest",
+    f"{CLIENTS}.admin.DeleteTopicTest",
+    f"{CLIENTS}.admin.DescribeProducersWithBrokerIdTest",
+    f"{CLIENTS}.admin.DynamicGroupConfigIntegrationTest",
+    f"{CLIENTS}.admin.ListOffsetsIntegrationTest",
+    f"{CONSUMER}.ConsumerIntegrationTest",
     f"{CONSUMER}.ConsumerTopicCreationTest",
     f"{CONSUMER}.PlaintextConsumerAssignTest",
     f"{CONSUMER}.PlaintextConsumerCallbackTest",
@@ -38,7 +46,9 @@ CLASSES = (
     f"{CONSUMER}.PlaintextConsumerTest",
     f"{CLIENTS}.producer.ProducerCompressionTest",
     f"{CLIENTS}.producer.ProducerFailureHandlingTest",
+    f"{CLIENTS}.producer.ProducerIdExpirationTest",
     f"{CLIENTS}.producer.ProducerIntegrationTest",
+    f"{CLIENTS}.producer.ProducerSendWhileDeletionTest",
     f"{TOOLS}.BrokerApiVersionsCommandTest",
     f"{TOOLS}.ClusterToolTest",
     f"{TOOLS}.ConfigCommandIntegrationTest",
@@ -47,6 +57,7 @@ CLASSES = (
     f"{TOOLS}.GetOffsetShellTest",
     f"{TOOLS}.LogDirsCommandTest",
     f"{TOOLS}.MetadataQuorumCommandTest",
+    f"{TOOLS}.TopicCommandTest",
     f"{TOOLS}.UserScramCredentialsCommandTest",
 )
 
