@@ -17,7 +17,7 @@ from compat_tests.support.peers import Peers
 if TYPE_CHECKING:
     from compat_tests.kafka.conftest import Servers
 
-TOPIC, BROKER, LOGGER, METRICS = 2, 4, 8, 16
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -164,6 +164,7 @@ def settings(topic: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
         (TOPIC, topic, ("cleanup.policy", SUBTRACT, "delete")),
         (TOPIC, topic, ("retention.ms", APPEND, "1")),
         (TOPIC, topic, ("no.such", SET, "1")),
+        (TOPIC, topic, ("no.such", DELETE, None)),
         (TOPIC, topic, ("retention.ms", SET, "soon")),
         (TOPIC, topic, ("remote.copy.lag.ms", SET, "5")),
         (TOPIC, topic, ("remote.storage.enable", SET, "true")),
@@ -173,6 +174,10 @@ def settings(topic: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
         (BROKER, "one", ("log.retention.ms", SET, "1")),
         (BROKER, "2", ("log.retention.ms", SET, "1")),
         (BROKER, "1", ("node.id", SET, "3")),
+        (BROKER, "1", ("no.such", DELETE, None)),
+        (BROKER, "", ("no.such", DELETE, None)),
+        (GROUP, topic, ("no.such", SET, "1")),
+        (GROUP, topic, ("no.such", DELETE, None)),
         (LOGGER, "1", ("root", APPEND, "INFO")),
         (LOGGER, "2", ("root", SET, "INFO")),
         (LOGGER, "", ("root", SET, "INFO")),

@@ -17,6 +17,7 @@ from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.options.kafka import KafkaOptions
 from mqgateway.engine.options.kafka_access import DelegationTokenOptions, KafkaAccessOptions
+from mqgateway.engine.options.kafka_groups import KafkaGroupOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.messaging import MessagingOptions
@@ -414,6 +415,7 @@ class BrokerOptions(
     KafkaOptions,
     KafkaAccessOptions,
     DelegationTokenOptions,
+    KafkaGroupOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

@@ -25,6 +25,7 @@ from mqgateway.gateway.kafka.api.fetch import BYTES_MAX
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
+from mqgateway.gateway.kafka.group_settings import group_defaults
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.share_partitions import settings as share_partitions
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
@@ -168,6 +169,10 @@ _OF_TOPICS: Final = {
     if config.synonym
 }
 """Settings that have the defaults of topics; they cannot be changed here."""
+_GROUP_DEFAULTS: Final = {
+    config.synonym: name for name, (config, *_) in KAFKA_GROUP_CONFIGS.items() if config.synonym
+}
+"""Settings of groups by the broker's that have their defaults."""
 
 
 def _of_groups() -> dict[str, BrokerConfig]:
@@ -190,8 +195,10 @@ BROKER_CONFIGS: Final = dict(sorted((_OF_TOPICS | _of_groups() | _ROWS).items())
 def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[str, str | None]:
     """Return the values in effect of all settings. The advertised listener is that of the call's client."""
     options, store = operations.options, operations.store_options
+    groups = group_defaults(options)
     transactions = txn_settings(options)
     values: dict[str, object] = {
+        **{synonym: groups[name] for synonym, name in _GROUP_DEFAULTS.items()},
         "advertised.listeners": node.advertised_listener(call),
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,

@@ -1,9 +1,10 @@
-"""Settings of groups, which their attributes in RocketMQ's table of groups have."""
+"""Settings of groups: those of their attributes in RocketMQ's table of groups, and the broker's defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.kafka_configs import PREFIX
 from mqgateway.engine.tables.kafka_group_configs import DEAD_LETTER_TOPIC, KAFKA_GROUP_CONFIGS, SHARE_RESET
 from mqgateway.gateway.broker.operations import Operations
@@ -11,7 +12,23 @@ from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettin
 from mqgateway.gateway.kafka.group_names import kafka_group, store_group
 from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
 
-CONSUMER_DEFAULTS, SHARE_DEFAULTS = ConsumerGroupSettings(), ShareGroupSettings()
+_KAFKA_DEFAULTS = {name: row.config.default for name, row in KAFKA_GROUP_CONFIGS.items()}
+
+
+def group_defaults(options: BrokerOptions) -> dict[str, str]:
+    """Return the defaults of all settings of groups on a broker, by Kafka's names."""
+    numbers = {
+        "consumer.assignment.interval.ms": options.kafka_group_consumer_assignment_interval_millis,
+        "consumer.heartbeat.interval.ms": options.kafka_group_consumer_heartbeat_interval_millis,
+        "consumer.session.timeout.ms": options.kafka_group_consumer_session_timeout_millis,
+        "share.assignment.interval.ms": options.kafka_group_share_assignment_interval_millis,
+        "share.delivery.count.limit": options.kafka_group_share_delivery_count_limit,
+        "share.heartbeat.interval.ms": options.kafka_group_share_heartbeat_interval_millis,
+        "share.partition.max.record.locks": options.kafka_group_share_partition_max_record_locks,
+        "share.record.lock.duration.ms": options.kafka_group_share_record_lock_duration_millis,
+        "share.session.timeout.ms": options.kafka_group_share_session_timeout_millis,
+    }
+    return _KAFKA_DEFAULTS | {name: str(number) for name, number in numbers.items()}
 
 
 def own_settings(operations: Operations, group_id: str) -> dict[str, str]:
@@ -39,47 +56,35 @@ class StoredSettings:
 
     def consumer(self, group_id: str) -> ConsumerGroupSettings:
         """Return the settings of a consumer group."""
-        values = own_settings(self._operations, group_id)
-        if not values:
-            return CONSUMER_DEFAULTS
-        own = _Own(values)
+        values = self._values(group_id)
         return ConsumerGroupSettings(
-            session_timeout=own.number("consumer.session.timeout.ms"),
-            heartbeat_interval=own.number("consumer.heartbeat.interval.ms"),
-            assignment_interval=own.number("consumer.assignment.interval.ms"),
+            session_timeout=int(values["consumer.session.timeout.ms"]),
+            heartbeat_interval=int(values["consumer.heartbeat.interval.ms"]),
+            assignment_interval=int(values["consumer.assignment.interval.ms"]),
         )
 
     def share(self, group_id: str) -> ShareGroupSettings:
         """Return the settings of a share group."""
-        values = own_settings(self._operations, group_id)
-        if not values:
-            return SHARE_DEFAULTS
-        own = _Own(values)
+        values = self._values(group_id)
         return ShareGroupSettings(
-            session_timeout=own.number("share.session.timeout.ms"),
-            heartbeat_interval=own.number("share.heartbeat.interval.ms"),
-            assignment_interval=own.number("share.assignment.interval.ms"),
-            record_lock_duration=own.number("share.record.lock.duration.ms"),
-            delivery_count_limit=own.number("share.delivery.count.limit"),
-            partition_max_record_locks=own.number("share.partition.max.record.locks"),
-            auto_offset_reset=own.text(SHARE_RESET),
-            is_read_committed=own.text("share.isolation.level") == "read_committed",
-            can_renew=own.text("share.renew.acknowledge.enable") == "true",
-            dead_letter_topic=own.text(DEAD_LETTER_TOPIC),
-            copies_dead_letters=own.text("errors.deadletterqueue.copy.record.enable") == "true",
+            session_timeout=int(values["share.session.timeout.ms"]),
+            heartbeat_interval=int(values["share.heartbeat.interval.ms"]),
+            assignment_interval=int(values["share.assignment.interval.ms"]),
+            record_lock_duration=int(values["share.record.lock.duration.ms"]),
+            delivery_count_limit=int(values["share.delivery.count.limit"]),
+            partition_max_record_locks=int(values["share.partition.max.record.locks"]),
+            auto_offset_reset=values[SHARE_RESET],
+            is_read_committed=values["share.isolation.level"] == "read_committed",
+            can_renew=values["share.renew.acknowledge.enable"] == "true",
+            dead_letter_topic=values[DEAD_LETTER_TOPIC],
+            copies_dead_letters=values["errors.deadletterqueue.copy.record.enable"] == "true",
         )
 
+    def _values(self, group_id: str) -> dict[str, str]:
+        own = own_settings(self._operations, group_id)
+        allowed = {name: value for name, value in own.items() if _is_allowed(name, value)}
+        return group_defaults(self._operations.options) | allowed
 
-class _Own:
-    """Settings that a group has itself, completed by the defaults."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = values
-
-    def text(self, name: str) -> str:
-        row = KAFKA_GROUP_CONFIGS[name]
-        value = self._values.get(name)
-        return row.config.default if value is None or row.problem(value) is not None else value
-
-    def number(self, name: str) -> int:
-        return int(self.text(name))
+def _is_allowed(name: str, value: str) -> bool:
+    return KAFKA_GROUP_CONFIGS[name].problem(value) is None

@@ -28,7 +28,8 @@ _CLASSES: Final = {
     "Lite topics": ("LiteOptions", "LmqOptions"),
     "gRPC": ("GrpcOptions", "MessagingOptions"),
     "Kafka": (
-        *("KafkaOptions", "KafkaAccessOptions", "DelegationTokenOptions", "IdempotentProducerOptions"),
+        *("KafkaOptions", "KafkaGroupOptions", "KafkaAccessOptions", "DelegationTokenOptions"),
+        "IdempotentProducerOptions",
     ),
     "Store folders and files": ("PathOptions",),
     "Flushing": ("FlushOptions",),

@@ -1,7 +1,7 @@
 """Test suites of Kafka clients, unmodified, run against a server outside their process.
 
 ``franz`` runs the tests of franz-go's package ``kgo``, ``librdkafka`` the tests of the C client, ``kafka``
-those of Kafka's own clients, on this server only. ``outcomes``
+those of Kafka's own clients and commands, on this server only; ``table`` shows what they do. ``outcomes``
 has the tables of what each test should do (``expected/<kind of server>/*.tsv``): it passes, it fails or skips
 itself for a reason, or it is left out. A new failure is a difference, and so is an unexpected pass.
 

@@ -23,9 +23,18 @@ from compat_tests.kafka.support.frameworks import JVM, LOGGING, java_program
 NAME = "kafka"
 CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
+TOOLS = "org.apache.kafka.tools"
 CLASSES = (
+    f"{CLIENTS}.ClientRebootstrapTest",
+    f"{CLIENTS}.TransactionsWithMaxInFlightOneTest",
     f"{CLIENTS}.admin.AdminFenceProducersTest",
     f"{CLIENTS}.admin.ClientTelemetryTest",
+    f"{CLIENTS}.admin.ConcurrentListOffsetsRequestTest",
+    f"{CLIENTS}.admin.DeleteTopicTest",
+    f"{CLIENTS}.admin.DescribeProducersWithBrokerIdTest",
+    f"{CLIENTS}.admin.DynamicGroupConfigIntegrationTest",
+    f"{CLIENTS}.admin.ListOffsetsIntegrationTest",
+    f"{CONSUMER}.ConsumerIntegrationTest",
     f"{CONSUMER}.ConsumerTopicCreationTest",
     f"{CONSUMER}.PlaintextConsumerAssignTest",
     f"{CONSUMER}.PlaintextConsumerCallbackTest",
@@ -37,7 +46,19 @@ CLASSES = (
     f"{CONSUMER}.PlaintextConsumerTest",
     f"{CLIENTS}.producer.ProducerCompressionTest",
     f"{CLIENTS}.producer.ProducerFailureHandlingTest",
+    f"{CLIENTS}.producer.ProducerIdExpirationTest",
     f"{CLIENTS}.producer.ProducerIntegrationTest",
+    f"{CLIENTS}.producer.ProducerSendWhileDeletionTest",
+    f"{TOOLS}.BrokerApiVersionsCommandTest",
+    f"{TOOLS}.ClusterToolTest",
+    f"{TOOLS}.ConfigCommandIntegrationTest",
+    f"{TOOLS}.DeleteRecordsCommandTest",
+    f"{TOOLS}.FeatureCommandTest",
+    f"{TOOLS}.GetOffsetShellTest",
+    f"{TOOLS}.LogDirsCommandTest",
+    f"{TOOLS}.MetadataQuorumCommandTest",
+    f"{TOOLS}.TopicCommandTest",
+    f"{TOOLS}.UserScramCredentialsCommandTest",
 )
 
 

@@ -8,8 +8,9 @@ Settings of a topic are those of `engine.tables.kafka_configs`; `group_configs` 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from mqgateway.engine.options import Setting
 from mqgateway.engine.steps import Steps, mapped
@@ -21,6 +22,7 @@ from mqgateway.engine.tables.kafka_configs import (
     KafkaConfig,
     kafka_config,
 )
+from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
@@ -60,6 +62,12 @@ DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 32, 33, 44
 TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 TOPIC_SOURCE, STATIC_SOURCE, DEFAULT_SOURCE = 1, 4, 5
 SET, DELETE, APPEND, SUBTRACT = range(4)
+SETTABLE: Final[Mapping[int, Collection[str]]] = {
+    TOPIC_RESOURCE: KAFKA_CONFIGS,
+    BROKER_RESOURCE: CHANGEABLE,
+    GROUP_RESOURCE: KAFKA_GROUP_CONFIGS,
+}
+"""Settings that can have values of their own, by type of resource."""
 TWICE = "Each resource must appear at most once."
 
 
@@ -217,7 +225,10 @@ class Configs:
         return after(foreign.outcomes, incremental.IncrementalAlterConfigsResponse(responses=results))
 
     def _changes(self, kind: int, name: str, resource: AlterConfigsResource) -> dict[str, str | None]:
-        """Return the new values; None is the default. Raises `CreationRejected`."""
+        """Return the new values; None is the default. Raises `CreationRejected`.
+
+        Settings that do not exist have no values to delete.
+        """
         changes: dict[str, str | None] = {}
         topic = self._topics.find(name) if kind == TOPIC_RESOURCE else None
         for config in resource.configs:
@@ -239,7 +250,10 @@ class Configs:
                 before = kafka_config(topic.config.attributes if topic else {}, key)
                 value = _changed_list(before, value or "", operation)
             changes[key] = None if operation == DELETE else value
-        return changes
+        settable = SETTABLE.get(kind)
+        if settable is None:
+            return changes
+        return {key: value for key, value in changes.items() if value is not None or key in settable}
 
     def _try(
         self,
@@ -280,11 +294,11 @@ class Configs:
     ) -> None:
         topic = self._topic(call, name, Use.ADMINISTER, AclOperation.ALTER_CONFIGS)
         check_configs(changes, limits_of(self._operations.store_options))
-        if only_check:
-            return
-        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.ALTER_CONFIGS))
         attributes = topic.config.attributes
         values = dict.fromkeys(_own(attributes)) | dict(changes) if replaces else dict(changes)
+        if only_check or not values:
+            return
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.ALTER_CONFIGS))
         wanted = {f"+{PREFIX}{key}": value for key, value in values.items() if value is not None}
         gone = {
             f"-{PREFIX}{key}": ""
@@ -307,7 +321,7 @@ class Configs:
             text = f"Cannot update these configs dynamically: [{', '.join(sorted(fixed))}]"
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, AclOperation.ALTER_CONFIGS))
-        if not only_check:
+        if changes and not only_check:
             settings = [
                 Setting(CHANGEABLE[key], (BROKER_CONFIGS[key].default or "") if value is None else value)
                 for key, value in changes.items()

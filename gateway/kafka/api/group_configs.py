@@ -22,11 +22,11 @@ from mqgateway.gateway.kafka.codec.messages.describe_configs_response import (
 )
 from mqgateway.gateway.kafka.creation import CreationRejected
 from mqgateway.gateway.kafka.group_names import store_group
-from mqgateway.gateway.kafka.group_settings import own_settings
+from mqgateway.gateway.kafka.group_settings import group_defaults, own_settings
 from mqgateway.gateway.kafka.rights import on_group
 
 GROUP_RESOURCE = 32
-DEFAULT_SOURCE, GROUP_SOURCE = 5, 8
+STATIC_SOURCE, DEFAULT_SOURCE, GROUP_SOURCE = 4, 5, 8
 TYPES = {BOOLEAN: 1, STRING: 2, INT: 3}
 
 
@@ -41,14 +41,16 @@ class GroupConfigs:
         self._admit(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)
         if not name:
             raise CreationRejected(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        own = own_settings(self._operations, name)
+        own, defaults = own_settings(self._operations, name), group_defaults(self._operations.options)
         for key, (config, *_) in KAFKA_GROUP_CONFIGS.items():
             synonyms = [DescribeConfigsSynonym(config.synonym or key, config.default, DEFAULT_SOURCE)]
+            if defaults[key] != config.default:
+                synonyms.insert(0, DescribeConfigsSynonym(config.synonym, defaults[key], STATIC_SOURCE))
             if key in own:
                 synonyms.insert(0, DescribeConfigsSynonym(key, own[key], GROUP_SOURCE))
             yield DescribeConfigsResourceResult(
                 key,
-                own.get(key, config.default),
+                synonyms[0].value,
                 False,
                 synonyms[0].source,
                 False,

@@ -244,11 +244,14 @@ class OffsetRequests:
             reason = topic if isinstance(topic, ErrorCode) else ErrorCode.NONE
             if not reason and group is not None and group.subscribes_to(wanted.name):
                 reason = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-            numbers = [one.partition_index for one in wanted.partitions]
-            partitions = [OffsetDeleteResponsePartition(number, reason) for number in numbers]
+            partitions = []
+            for number in (one.partition_index for one in wanted.partitions):
+                is_known = isinstance(topic, ErrorCode) or 0 <= number < topic.partitions
+                code = reason if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                partitions.append(OffsetDeleteResponsePartition(number, code))
+                if not code:
+                    keys.append(OffsetKey(group_id, wanted.name, number))
             answers.append(OffsetDeleteResponseTopic(wanted.name, partitions))
-            if not reason:
-                keys += (OffsetKey(group_id, wanted.name, number) for number in numbers)
         offsets = yield from mapped(self._coordinator.commits.committed, keys)
         known = [key for key, offset in zip(keys, offsets, strict=True) if offset is not None]
         done: Deferred[Message] = self._coordinator.commits.delete(known).addCallbacks(

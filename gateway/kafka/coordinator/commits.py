@@ -180,7 +180,9 @@ class Commits:
         if generation < 0 and not member_id and request.group_instance_id is None:
             return ErrorCode.NONE
         if isinstance(group, ModernGroup):
-            return group.commit_error(member_id, generation, self._places(request.topics))
+            error = group.commit_error(member_id, generation, self._places(request.topics))
+            # Producers know no STALE_MEMBER_EPOCH.
+            return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
         error = group.member_error(member_id, request.group_instance_id)
         if not error and generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION

@@ -57,6 +57,12 @@ def test_defaults_and_limits_of_groups_are_settings_of_the_broker() -> None:
     assert all(shown[name].read_only for name in shown if name.startswith(("group.share", "group.consumer")))
 
 
+def test_settings_of_groups_are_those_in_effect() -> None:
+    shown = described(kafka_group_consumer_heartbeat_interval_millis=500)
+    config = shown["group.consumer.heartbeat.interval.ms"]
+    assert (config.value, config.config_source) == ("500", STATIC)
+
+
 def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:
     shown = described(file_reserved_time=96, kafka_group_max_size=7)
     assert {

@@ -27,7 +27,7 @@ from tests.gateway.kafka.api.test_metadata import ACCESS, create
 from tests.support.gateway.kafka.client import KafkaClient, kafka_scene
 from tests.support.gateway.testing.hands import HOST
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -116,6 +116,17 @@ def test_settings_are_set_deleted_appended_and_subtracted() -> None:
         assert own(client, "a")["cleanup.policy"] == "delete,compact"
         assert changed(client, TOPIC, "a", ("cleanup.policy", SUBTRACT, "delete")).error_code == 0
         assert own(client, "a")["cleanup.policy"] == "compact"
+
+
+@pytest.mark.parametrize("kind, name", [(TOPIC, "a"), (BROKER, "1"), (BROKER, ""), (GROUP, "g")])
+def test_deletion_of_a_setting_without_a_value_succeeds(kind: int, name: str) -> None:
+    with kafka_scene() as scene:
+        client = scene.client()
+        create(client, "a")
+        before = described(client, kind, name)
+        assert changed(client, kind, name, ("no.such", DELETE, None)).error_code == 0
+        assert changed(client, kind, name, ("log.retention.ms", DELETE, None)).error_code == 0
+        assert described(client, kind, name) == before
 
 
 def test_replacing_settings_gives_the_others_their_defaults() -> None:

@@ -53,6 +53,24 @@ def test_group_has_all_settings_with_their_defaults() -> None:
     assert configs["share.auto.offset.reset"].synonyms[0].name == "share.auto.offset.reset"
 
 
+def test_default_of_the_broker_comes_after_the_groups_own_value() -> None:
+    kafka = KafkaBroker(options={"kafka_group_share_heartbeat_interval_millis": 7000})
+    assert synonyms(kafka) == [
+        ("group.share.heartbeat.interval.ms", "7000", 4),
+        ("group.share.heartbeat.interval.ms", "5000", 5),
+    ]
+    changed(kafka, (INTERVAL, SET, "6000"))
+    assert synonyms(kafka)[:2] == [(INTERVAL, "6000", 8), ("group.share.heartbeat.interval.ms", "7000", 4)]
+
+
+def synonyms(kafka: KafkaBroker) -> list[tuple[str, str, int]]:
+    """Return where the heartbeat interval of group g comes from; the first one is its value."""
+    [config] = [config for config in described(kafka).configs if config.name == INTERVAL]
+    found = [(one.name, one.value, one.source) for one in config.synonyms]
+    assert (config.value, config.config_source) == found[0][1:]
+    return found
+
+
 def test_settings_are_set_deleted_and_replaced() -> None:
     kafka = KafkaBroker()
     assert changed(kafka, (INTERVAL, SET, "6000"), checks=True).error_code == E.NONE

@@ -190,9 +190,9 @@ def test_denied_requests_have_the_codes_of_groups_and_topics() -> None:
     assert [one.error_code for one in answer.groups] == [E.GROUP_AUTHORIZATION_FAILED, E.NONE]
 
 
-def delete(kafka: KafkaBroker, topic: str, group: str = "g") -> tuple[int, list[int]]:
-    """Delete the offset of partition 0; return the codes of the group and the partition."""
-    wanted = (OffsetDeleteRequestTopic(topic, (OffsetDeleteRequestPartition(0),)),)
+def delete(kafka: KafkaBroker, topic: str, group: str = "g", partition: int = 0) -> tuple[int, list[int]]:
+    """Delete the offset of a partition; return the codes of the group and the partition."""
+    wanted = (OffsetDeleteRequestTopic(topic, (OffsetDeleteRequestPartition(partition),)),)
     answer = kafka.ask(OffsetDeleteRequest(group, wanted))
     return answer.error_code, [one.error_code for topic in answer.topics for one in topic.partitions]
 
@@ -206,6 +206,8 @@ def test_offset_is_deleted_unless_the_group_subscribes_to_its_topic() -> None:
     commit(kafka, topic="orders", **accepted)
     commit(kafka, **accepted)
     assert delete(kafka, "orders") == (E.NONE, [E.GROUP_SUBSCRIBED_TO_TOPIC])
+    for unknown in (-1, 4):
+        assert delete(kafka, "orders", partition=unknown) == (E.NONE, [E.UNKNOWN_TOPIC_OR_PARTITION])
     assert delete(kafka, "my.topic") == (E.NONE, [E.NONE])
     assert delete(kafka, "none") == (E.NONE, [E.UNKNOWN_TOPIC_OR_PARTITION])
     assert kafka.broker.tables.offsets.queues_of("g", "my|topic") == {1: 12}

@@ -85,7 +85,7 @@ def test_commit_in_a_transaction_needs_the_epoch_of_a_member_that_is_named() -> 
         return groups.coordinator.commits.transactional_error(request)
 
     assert [error("", -1), error("a", 2)] == [E.NONE] * 2
-    assert [error("a", 3), error("b", 2)] == [E.STALE_MEMBER_EPOCH, E.UNKNOWN_MEMBER_ID]
+    assert [error("a", 3), error("b", 2)] == [E.ILLEGAL_GENERATION, E.UNKNOWN_MEMBER_ID]
 
 
 def test_tombstone_of_an_unknown_group_is_skipped() -> None:

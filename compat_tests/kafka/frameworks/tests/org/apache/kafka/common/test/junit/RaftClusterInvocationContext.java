@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import kafka.server.ControllerServer;
@@ -33,14 +34,15 @@ import org.apache.kafka.server.fault.FaultHandlerException;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.Extension;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
 import org.opentest4j.TestAbortedException;
 
 /**
  * Takes the place of the class of Kafka's tests that starts Kafka's servers, and starts the other server.
  *
- * <p>One broker stands for as many as a test asks for. Tests that need the insides of Kafka's servers, or that
- * stop one of several brokers, are aborted.
+ * <p>One broker stands for as many as a test asks for. Tests that need the insides of Kafka's servers, beyond
+ * what `BrokerView` shows, or that stop one of several brokers, are aborted.
  */
 public class RaftClusterInvocationContext implements TestTemplateInvocationContext {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -74,11 +76,10 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
             }
         };
         AfterEachCallback after = context -> cluster.stop();
-        return Arrays.asList(before, after, new ClusterInstanceParameterResolver(cluster));
-    }
-
-    private static TestAbortedException aborted(String what) {
-        return new TestAbortedException("needs " + what);
+        TestExecutionExceptionHandler failure = (context, error) -> {
+            throw cluster.needed == null ? error : cluster.needed;
+        };
+        return Arrays.asList(before, after, failure, new ClusterInstanceParameterResolver(cluster));
     }
 
     private static synchronized Servers servers() {
@@ -134,6 +135,8 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         private String address = "";
         private boolean isStarted;
         private boolean isStopped;
+        private Admin observer;
+        private TestAbortedException needed;
 
         Cluster(ClusterConfig config, boolean isCombined) {
             this.config = config;
@@ -164,6 +167,9 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         public void stop() {
             if (isStarted && !isStopped) {
                 isStopped = true;
+                if (observer != null) {
+                    observer.close(Duration.ZERO);
+                }
                 servers().call("stop", number);
             }
         }
@@ -194,6 +200,12 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
             if (config.numBrokers() > 1) {
                 throw aborted("several brokers");
             }
+        }
+
+        /** Remembers what the test needs: tests catch exceptions, and wait for other outcomes. */
+        private TestAbortedException aborted(String what) {
+            needed = new TestAbortedException("needs " + what);
+            return needed;
         }
 
         @Override
@@ -227,7 +239,7 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Set<Integer> brokerIds() {
-            return Set.of(0);
+            return new TreeSet<>(Set.of(0));
         }
 
         @Override
@@ -324,17 +336,20 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, KafkaBroker> brokers() {
-            throw aborted("the insides of brokers");
+            if (observer == null) {
+                observer = admin();
+            }
+            return Map.of(0, BrokerView.of(observer, brokerBoundPorts().get(0), this::aborted));
         }
 
         @Override
         public Map<Integer, KafkaBroker> aliveBrokers() {
-            throw aborted("the insides of brokers");
+            return brokers();
         }
 
         @Override
         public Map<Integer, ControllerServer> controllers() {
-            throw aborted("the insides of controllers");
+            return Map.of();
         }
 
         @Override
