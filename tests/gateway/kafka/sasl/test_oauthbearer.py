@@ -18,7 +18,7 @@ from mqgateway.gateway.kafka.codec.messages.sasl_authenticate_request import Sas
 from mqgateway.gateway.kafka.codec.messages.sasl_handshake_request import SaslHandshakeRequest
 from mqgateway.gateway.kafka.sasl.oauthbearer import RESPONSE_SIZE_MAX, ClientResponse, read_client_response
 from tests.gateway.kafka.api.test_metadata import ACCESS
-from tests.support.gateway.kafka.access_tokens import IdentityProvider, log_in, response
+from tests.support.gateway.kafka.access_tokens import IdentityProvider, response
 from tests.support.gateway.kafka.client import PASSWORD, KafkaClient, KafkaScene, kafka_scene
 
 PROVIDER = IdentityProvider()
@@ -28,6 +28,12 @@ ANY: dict[str, Any] = {
 }
 NO_TOPICS = MetadataRequest(topics=[])
 REFUSAL = '{"status":"invalid_token"}'
+
+
+def log_in(client: KafkaClient, token: str, authorization_id: str = "") -> Any:
+    """Authenticate a connection by a token; return the answer."""
+    assert client.ask(SaslHandshakeRequest("OAUTHBEARER")).error_code == 0
+    return client.ask(SaslAuthenticateRequest(response(token, authorization_id)))
 
 
 @contextmanager

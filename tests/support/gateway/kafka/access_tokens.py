@@ -9,10 +9,6 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from mqgateway.gateway.kafka.codec.messages.sasl_authenticate_request import SaslAuthenticateRequest
-from mqgateway.gateway.kafka.codec.messages.sasl_handshake_request import SaslHandshakeRequest
-from tests.support.gateway.kafka.client import KafkaClient
-
 
 class IdentityProvider:
     """A provider with a key of the curve P-256."""
@@ -40,9 +36,3 @@ def response(token: str, authorization_id: str = "") -> bytes:
     """Return the first message of a client."""
     named = f"a={authorization_id}" if authorization_id else ""
     return f"n,{named},\x01auth=Bearer {token}\x01\x01".encode()
-
-
-def log_in(client: KafkaClient, token: str, authorization_id: str = "") -> Any:
-    """Authenticate a connection by a token; return the answer."""
-    assert client.ask(SaslHandshakeRequest("OAUTHBEARER")).error_code == 0
-    return client.ask(SaslAuthenticateRequest(response(token, authorization_id)))
