@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
 from compat_tests.support.processes import free_ports
 
 CHROMIUM = ("/usr/lib/chromium/chromium-headless-shell", "chromium", "chromium-browser")
 AXE = (Path(__file__).parent / "vendor" / "axe.js").read_text()
 START_SECONDS = 60
+LOADED_MILLIS = 30_000
 
 
 class Server:
@@ -97,7 +98,7 @@ class Visitor:
         """Open a page and wait until its content is loaded."""
         self.page.evaluate("address => { location.hash = '#/' + address }", address)
         self.page.wait_for_selector("main h1")
-        self.page.locator(".loading").wait_for(state="detached")
+        expect(self.page.locator(".loading")).to_have_count(0, timeout=LOADED_MILLIS)
         self.page.wait_for_timeout(150)
 
     def barriers(self) -> list[str]:

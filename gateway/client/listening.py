@@ -82,10 +82,11 @@ class Slots:
         self._idle: list[Deferred[None]] = []
         self.busy = 0
         self.is_closed = False
+        self._is_passing_on = False
 
     async def enter(self) -> None:
         """Wait for a slot; the caller must `leave` it."""
-        if self._free:
+        if self._free and not self._waiting:
             self._free -= 1
         else:
             turn: Deferred[None] = Deferred()
@@ -94,12 +95,20 @@ class Slots:
         self.busy += 1
 
     def leave(self) -> None:
-        """Pass the slot to the next waiter."""
+        """Pass the slot to the next waiter.
+
+        One that leaves again before it waits for anything returns here, to the loop: thousands of waiters
+        would be too deep a recursion.
+        """
         self.busy -= 1
-        if self._waiting:
-            self._waiting.popleft().callback(None)
-            return
         self._free += 1
+        if self._is_passing_on:
+            return
+        self._is_passing_on = True
+        while self._waiting and self._free:
+            self._free -= 1
+            self._waiting.popleft().callback(None)
+        self._is_passing_on = False
         if not self.busy:
             idle, self._idle = self._idle, []
             for waiter in idle:

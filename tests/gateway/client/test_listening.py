@@ -55,5 +55,23 @@ def test_slots_are_given_in_turn() -> None:
     assert slots.idle().called
 
 
+def test_thousands_of_waiters_leave_in_turn() -> None:
+    """A consumer that closes lets all batches that wait for a slot through at once."""
+    slots, left = Slots(1), list[int]()
+
+    async def pass_through(number: int) -> None:
+        await slots.enter()
+        slots.leave()
+        left.append(number)
+
+    first = Deferred.fromCoroutine(slots.enter())
+    for number in range(5_000):
+        Deferred.fromCoroutine(pass_through(number))
+    idle = slots.idle()
+    assert first.called and not left and not idle.called
+    slots.leave()
+    assert left == list(range(5_000)) and idle.called and not slots.busy
+
+
 def test_leave_is_an_outcome_of_its_own() -> None:
     assert outcome_of(Consumed.LEAVE) is Consumed.LEAVE is outcome_of("LEAVE")
