@@ -146,7 +146,7 @@ class DelegationTokenRequests:
         found: list[DescribedDelegationToken] = []
         for one in self._tokens.all():
             yield
-            if (owners is None or SUBJECT_PREFIX + one.owner in owners) and _may_see(call, one):
+            if (owners is None or SUBJECT_PREFIX + one.owner in owners) and _may_see(call, one, self._access):
                 found.append(_described(call, one))
         return DescribeDelegationTokenResponse(ErrorCode.NONE, found)
 
@@ -202,12 +202,15 @@ def _may_act_for(access: AccessAdministration | None, user: str, owner: str) -> 
     return access is None or found is None or not found.is_super or access.is_super(user)
 
 
-def _may_see(call: KafkaCall, one: OwnedToken) -> bool:
-    return (
-        one.is_for(call.user or "")
-        or may(call, on_named(ResourceType.DELEGATION_TOKEN, one.token.token_id, AclOperation.DESCRIBE))
-        or may(call, on_named(ResourceType.USER, SUBJECT_PREFIX + one.owner, AclOperation.DESCRIBE_TOKENS))
-    )
+def _may_see(call: KafkaCall, one: OwnedToken, access: AccessAdministration | None) -> bool:
+    """Return True if a client may see a token. Who sees it has its secret, and can be its owner."""
+    user = call.user or ""
+    if one.is_for(user):
+        return True
+    has_right = may(
+        call, on_named(ResourceType.DELEGATION_TOKEN, one.token.token_id, AclOperation.DESCRIBE)
+    ) or may(call, on_named(ResourceType.USER, SUBJECT_PREFIX + one.owner, AclOperation.DESCRIBE_TOKENS))
+    return has_right and _may_act_for(access, user, one.owner)
 
 
 def _requester(call: KafkaCall, name: str) -> tuple[str, str]:

@@ -166,6 +166,16 @@ def test_tokens_are_seen_by_owner_renewers_and_users_with_a_right() -> None:
         assert token_ids(bob) == [first, second] == token_ids(carol)
 
 
+def test_tokens_of_super_users_are_not_seen_by_a_right() -> None:
+    with kafka_scene(**TOKENS) as scene:
+        scene.users.put(User("root", PASSWORD, UserType.SUPER), User("chief", PASSWORD, UserType.SUPER))
+        made = scene.client(user="root").ask(owned("", "carol")).token_id
+        allow(scene, "bob", ResourceType.DELEGATION_TOKEN, made, AclOperation.DESCRIBE)
+        allow(scene, "bob", ResourceType.USER, "User:root", AclOperation.DESCRIBE_TOKENS)
+        assert token_ids(scene.client(user="bob")) == []
+        assert token_ids(scene.client(user="chief")) == [made] == token_ids(scene.client(user="carol"))
+
+
 def test_token_is_renewed_and_ended_and_both_are_in_the_audit_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "mqgateway.audit.administration")
     with kafka_scene(**TOKENS) as scene:
