@@ -61,6 +61,14 @@ class OwnedToken(NamedTuple):
         """The secret as a client uses it in place of a password."""
         return base64.b64encode(self.secret).decode("ascii")
 
+    @property
+    def viewers(self) -> frozenset[str]:
+        """The users that may see it without a right: its owner, its requester and its renewers.
+
+        Source: `TokenInformation.ownerOrRenewer`.
+        """
+        return frozenset((self.owner, self.token.requester, *self.token.renewers))
+
     def is_for(self, user: str) -> bool:
         """Return True for its owner and its renewers."""
         return user == self.owner or user in self.token.renewers
