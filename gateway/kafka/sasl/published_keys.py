@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from threading import Thread
-from typing import Final, TypeVar
-from urllib.request import urlopen
+from typing import Any, Final, TypeVar
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -83,7 +85,7 @@ def read_key_set(url: str) -> KeySet:
     Raises `OSError`, `ValueError` for a URL that is none, `InvalidKeySet`.
     """
     until, document = monotonic_seconds() + FETCH_SECONDS, bytearray()
-    with urlopen(url, timeout=FETCH_SECONDS) as response:
+    with build_opener(SecureRedirects).open(url, timeout=FETCH_SECONDS) as response:
         while chunk := response.read(_CHUNK):
             document += chunk
             if len(document) > DOCUMENT_SIZE_MAX:
@@ -91,6 +93,18 @@ def read_key_set(url: str) -> KeySet:
             if monotonic_seconds() > until:
                 raise TimeoutError(f"it was not there within {FETCH_SECONDS:.0f} s")
     return KeySet.parse(bytes(document))
+
+
+class SecureRedirects(HTTPRedirectHandler):
+    """Redirects of `https:` URLs to such only: else who is on the way could replace the keys."""
+
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        """Return the next request. Raises `HTTPError`."""
+        if req.type == "https" and urlsplit(newurl).scheme != "https":
+            raise HTTPError(req.full_url, code, f"it redirects to {newurl:.100}", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 class FetchThreads:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from email.message import Message
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request
 
 import pytest
 
@@ -16,6 +19,7 @@ from mqgateway.gateway.kafka.sasl.published_keys import (
     DOCUMENT_SIZE_MAX,
     FetchThreads,
     PublishedKeys,
+    SecureRedirects,
     read_key_set,
 )
 from tests.support.gateway.kafka.access_tokens import IdentityProvider
@@ -100,6 +104,20 @@ def test_file_is_read_up_to_its_largest_size(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(published_keys, "FETCH_SECONDS", -1.0)
     with pytest.raises(OSError):
         read_key_set(path.as_uri())
+
+
+@pytest.mark.parametrize("target", ["http://other.example/keys", "ftp://other.example/keys"])
+def test_keys_that_come_by_https_are_not_redirected_to_an_open_connection(target: str) -> None:
+    request = Request("https://identity.example/keys")
+    with pytest.raises(HTTPError, match="redirects to"):
+        SecureRedirects().redirect_request(request, None, 302, "Found", Message(), target)
+
+
+@pytest.mark.parametrize("source", ["https://identity.example/keys", "http://identity.example/keys"])
+def test_redirect_to_https_is_followed(source: str) -> None:
+    target = "https://other.example/keys"
+    followed = SecureRedirects().redirect_request(Request(source), None, 302, "Found", Message(), target)
+    assert followed is not None and followed.full_url == target
 
 
 @pytest.mark.parametrize("error", [None, OSError("refused")])
