@@ -86,7 +86,7 @@ def read_key_set(url: str) -> KeySet:
     """
     until, document = monotonic_seconds() + FETCH_SECONDS, bytearray()
     with build_opener(SecureRedirects).open(url, timeout=FETCH_SECONDS) as response:
-        while chunk := response.read(_CHUNK):
+        while chunk := response.read1(_CHUNK):
             document += chunk
             if len(document) > DOCUMENT_SIZE_MAX:
                 raise InvalidKeySet(f"it is larger than {DOCUMENT_SIZE_MAX} bytes")

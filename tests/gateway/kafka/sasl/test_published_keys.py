@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from email.message import Message
@@ -104,6 +105,35 @@ def test_file_is_read_up_to_its_largest_size(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(published_keys, "FETCH_SECONDS", -1.0)
     with pytest.raises(OSError):
         read_key_set(path.as_uri())
+
+
+def test_document_that_comes_in_drops_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    drops, gone = 200, threading.Event()
+    sent: list[int] = []
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % drops)
+            try:
+                while len(sent) < drops and not gone.wait(0.02):
+                    connection.sendall(b" ")
+                    sent.append(1)
+            except OSError:
+                pass
+
+    monkeypatch.setattr(published_keys, "FETCH_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        try:
+            with pytest.raises(TimeoutError):
+                read_key_set(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+            assert len(sent) < drops
+        finally:
+            gone.set()
+            server.join()
 
 
 @pytest.mark.parametrize("target", ["http://other.example/keys", "ftp://other.example/keys"])
