@@ -124,4 +124,7 @@ class FetchThreads:
                 outcome = error
             self._reactor.callFromThread(done, outcome)
 
-        Thread(target=perform, name="kafka-jwks", daemon=True).start()
+        try:
+            Thread(target=perform, name="kafka-jwks", daemon=True).start()
+        except RuntimeError as error:  # the system allows no more threads
+            done(error)

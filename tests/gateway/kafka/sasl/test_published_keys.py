@@ -50,6 +50,17 @@ class Scene:
         return found
 
 
+class Loop:
+    """A loop that is called by threads, and calls back at once."""
+
+    def __init__(self) -> None:
+        self.called = threading.Event()
+
+    def callFromThread(self, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> None:
+        callable(*args)
+        self.called.set()
+
+
 def test_first_logins_wait_for_one_read() -> None:
     scene = Scene()
     first, second = scene.find("first"), scene.find("first")
@@ -152,18 +163,27 @@ def test_redirect_to_https_is_followed(source: str) -> None:
 
 @pytest.mark.parametrize("error", [None, OSError("refused")])
 def test_thread_calls_the_loop_back(error: Exception | None) -> None:
-    called = threading.Event()
-    outcomes: list[Any] = []
-
-    class Loop:
-        def callFromThread(self, callable: Callable[..., Any], /, *args: Any, **kw: Any) -> None:
-            callable(*args)
-            called.set()
+    loop, outcomes = Loop(), list[Any]()
 
     def work() -> str:
         if error is not None:
             raise error
         return "done"
 
-    FetchThreads(Loop()).run(work, outcomes.append)
-    assert called.wait(60) and outcomes == [error or "done"]
+    FetchThreads(loop).run(work, outcomes.append)
+    assert loop.called.wait(60) and outcomes == [error or "done"]
+
+
+def test_thread_that_cannot_be_started_is_a_failed_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def read() -> KeySet:
+        return KeySet.parse(IdentityProvider().document())
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    keys = PublishedKeys(read, FetchThreads(Loop()), lambda: 0.0)
+    found: list[bool] = []
+    for _ in range(2):
+        keys.find("first", "ES256").addCallback(lambda key: found.append(key is not None))
+    assert found == [False, False]
