@@ -25,6 +25,9 @@ RENEWERS_MAX: Final = 100
 """Maximum number of renewers of a token."""
 RENEWER_NAME_MAX: Final = 255
 """Longest name of a renewer, in characters."""
+RENEWER_NAMES_MAX: Final = 100_000
+"""Characters of the names of the renewers of all tokens that a user owns: its entry is written with each
+change, and slaves copy all entries in one answer."""
 _TIME_MAX: Final = 2**63 - 1
 
 
@@ -41,7 +44,7 @@ class NotOwner(AccessError):
 
 
 class TokenLimitExceeded(AccessError):
-    """A token beyond the limits: of tokens of its owner, or of renewers."""
+    """A token beyond the limits: of tokens of its owner, or of their renewers."""
 
 
 class OwnedToken(NamedTuple):
@@ -60,6 +63,14 @@ class OwnedToken(NamedTuple):
     def password(self) -> str:
         """The secret as a client uses it in place of a password."""
         return base64.b64encode(self.secret).decode("ascii")
+
+    @property
+    def viewers(self) -> frozenset[str]:
+        """The users that may see it without a right: its owner, its requester and its renewers.
+
+        Source: `TokenInformation.ownerOrRenewer`.
+        """
+        return frozenset((self.owner, self.token.requester, *self.token.renewers))
 
     def is_for(self, user: str) -> bool:
         """Return True for its owner and its renewers."""
@@ -171,8 +182,7 @@ class DelegationTokens:
         kept = [one for one in user.tokens if one.token_id != token_id and not one.is_expired(now)]
         if token is not None:
             kept.append(token)
-        if len(kept) > TOKENS_PER_USER_MAX:
-            raise TokenLimitExceeded(f"{owner} owns {TOKENS_PER_USER_MAX} tokens already")
+            _check_limits(owner, kept)
         self._users.put(replace(user, tokens=tuple(kept)))
 
     def _secret(self, token_id: str) -> bytes:
@@ -192,6 +202,15 @@ class DelegationTokens:
         ]
         self._by_id = {one.token.token_id: one for one in found}
         self._by_secret = {one.secret: one for one in found}
+
+
+def _check_limits(owner: str, tokens: Sequence[DelegationToken]) -> None:
+    if len(tokens) > TOKENS_PER_USER_MAX:
+        raise TokenLimitExceeded(f"{owner} owns {TOKENS_PER_USER_MAX} tokens already")
+    if sum(len(name) for one in tokens for name in one.renewers) > RENEWER_NAMES_MAX:
+        raise TokenLimitExceeded(
+            f"the renewers of the tokens of {owner} have names of more than {RENEWER_NAMES_MAX} characters"
+        )
 
 
 def _check_is_for(found: OwnedToken, user: str) -> None:

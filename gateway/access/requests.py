@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
-import orjson
-
+from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.config_table import VERSION
 from mqgateway.gateway.access.administration import AccessAdministration, OnlySuperUsers
@@ -238,7 +237,7 @@ def _as_table(
     parts = []
     entries: list[User | Acl] = list(table.all())
     for entry in entries:
-        parts.append(orjson.dumps(entry.key) + b":" + entry.info().encode())
+        parts.append(lenient_json.dumps({entry.key: entry.to_json()})[1:-1])
         yield
     body = b'{"%s":%s,"%s":{%s}}' % (VERSION.encode(), version, table.member.encode(), b",".join(parts))
     return Reply(body=body, remark=UNSET)

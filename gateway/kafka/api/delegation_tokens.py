@@ -6,7 +6,7 @@ A client needs no right for tokens of its own. It must have authenticated itself
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from mqgateway.engine.steps import Steps
@@ -142,11 +142,11 @@ class DelegationTokenRequests:
             return DescribeDelegationTokenResponse(refusal)
         if self._tokens is None:
             return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
-        owners = None if request.owners is None else {_subject(one) for one in request.owners}
+        owners = None if request.owners is None else _users(request.owners)
         found: list[DescribedDelegationToken] = []
         for one in self._tokens.all():
             yield
-            if (owners is None or SUBJECT_PREFIX + one.owner in owners) and _may_see(call, one):
+            if (owners is None or owners & one.viewers) and _may_see(call, one, self._access):
                 found.append(_described(call, one))
         return DescribeDelegationTokenResponse(ErrorCode.NONE, found)
 
@@ -202,12 +202,15 @@ def _may_act_for(access: AccessAdministration | None, user: str, owner: str) -> 
     return access is None or found is None or not found.is_super or access.is_super(user)
 
 
-def _may_see(call: KafkaCall, one: OwnedToken) -> bool:
-    return (
-        one.is_for(call.user or "")
-        or may(call, on_named(ResourceType.DELEGATION_TOKEN, one.token.token_id, AclOperation.DESCRIBE))
-        or may(call, on_named(ResourceType.USER, SUBJECT_PREFIX + one.owner, AclOperation.DESCRIBE_TOKENS))
-    )
+def _may_see(call: KafkaCall, one: OwnedToken, access: AccessAdministration | None) -> bool:
+    """Return True if a client may see a token. Who sees it has its secret, and can be its owner."""
+    user = call.user or ""
+    if user in one.viewers:
+        return True
+    has_right = may(
+        call, on_named(ResourceType.DELEGATION_TOKEN, one.token.token_id, AclOperation.DESCRIBE)
+    ) or may(call, on_named(ResourceType.USER, SUBJECT_PREFIX + one.owner, AclOperation.DESCRIBE_TOKENS))
+    return has_right and _may_act_for(access, user, one.owner)
 
 
 def _requester(call: KafkaCall, name: str) -> tuple[str, str]:
@@ -234,5 +237,6 @@ def _code(error: AccessError) -> ErrorCode:
     return _CODES.get(type(error), ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def _subject(one: DescribeDelegationTokenOwner) -> str:
-    return f"{one.principal_type}:{one.principal_name}"
+def _users(principals: Iterable[DescribeDelegationTokenOwner]) -> set[str]:
+    """Return the names of the principals that are users."""
+    return {one.principal_name for one in principals if one.principal_type == USER}

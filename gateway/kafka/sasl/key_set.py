@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 from jwt.exceptions import PyJWTError
 
@@ -81,7 +82,7 @@ def _signing_key(value: object) -> SigningKey | None:
         return None
     try:
         key = _READERS[value["kty"]](value)
-    except (PyJWTError, KeyError, TypeError, ValueError):
+    except (PyJWTError, UnsupportedAlgorithm, KeyError, TypeError, ValueError):
         return None
     if value["kty"] == "RSA" and key.key_size < RSA_BITS_MIN:
         return None

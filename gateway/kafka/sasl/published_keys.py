@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from threading import Thread
-from typing import Final, TypeVar
-from urllib.request import urlopen
+from typing import Any, Final, TypeVar
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -83,14 +85,26 @@ def read_key_set(url: str) -> KeySet:
     Raises `OSError`, `ValueError` for a URL that is none, `InvalidKeySet`.
     """
     until, document = monotonic_seconds() + FETCH_SECONDS, bytearray()
-    with urlopen(url, timeout=FETCH_SECONDS) as response:
-        while chunk := response.read(_CHUNK):
+    with build_opener(SecureRedirects).open(url, timeout=FETCH_SECONDS) as response:
+        while chunk := response.read1(_CHUNK):
             document += chunk
             if len(document) > DOCUMENT_SIZE_MAX:
                 raise InvalidKeySet(f"it is larger than {DOCUMENT_SIZE_MAX} bytes")
             if monotonic_seconds() > until:
                 raise TimeoutError(f"it was not there within {FETCH_SECONDS:.0f} s")
     return KeySet.parse(bytes(document))
+
+
+class SecureRedirects(HTTPRedirectHandler):
+    """Redirects of `https:` URLs to such only: else who is on the way could replace the keys."""
+
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        """Return the next request. Raises `HTTPError`."""
+        if req.type == "https" and urlsplit(newurl).scheme != "https":
+            raise HTTPError(req.full_url, code, f"it redirects to {newurl:.100}", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 class FetchThreads:
@@ -110,4 +124,7 @@ class FetchThreads:
                 outcome = error
             self._reactor.callFromThread(done, outcome)
 
-        Thread(target=perform, name="kafka-jwks", daemon=True).start()
+        try:
+            Thread(target=perform, name="kafka-jwks", daemon=True).start()
+        except RuntimeError as error:  # the system allows no more threads
+            done(error)

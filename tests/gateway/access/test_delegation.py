@@ -141,6 +141,16 @@ def test_number_of_tokens_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     scene.create()
 
 
+def test_renewers_of_all_tokens_of_a_user_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delegation, "RENEWER_NAMES_MAX", 10)
+    scene = Scene()
+    first, _ = scene.create("carol"), scene.create("dave")
+    with pytest.raises(TokenLimitExceeded, match="renewers"):
+        scene.create("eve")
+    scene.tokens.expire("alice", first.secret, -1)
+    scene.create("eve")
+
+
 def test_without_a_key_there_are_no_tokens() -> None:
     scene = Scene("")
     assert not scene.tokens.is_enabled and scene.tokens.find("any") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import AccessAdministration
+from mqgateway.gateway.access.delegation_token import DelegationToken
 from mqgateway.gateway.access.requests import REQUESTS
+from mqgateway.gateway.access.scram import SCRAM_MECHANISMS
 from mqgateway.gateway.access.tables import AccessTables, take_over
 from mqgateway.gateway.access.users import UserType
 from mqgateway.gateway.codec.codes import RequestCode
@@ -254,13 +257,18 @@ def test_slave_gets_whole_table_unless_current(access: Access) -> None:
     assert (
         access.said(CREATE_ACL, {"subject": "User:alice", "policies": [policy]}, subject="User:alice") == DONE
     )
+    assert access.broker.access is not None
+    tables, users = access.broker.access.tables, access.broker.access.tables.users
+    credential = SCRAM_MECHANISMS["SCRAM-SHA-256"].credential(b"salted", b"salt", 4096)
+    token = DelegationToken("id", "root", ("carol",), 1, 2, 3)
+    alice = users.get("alice")
+    assert alice is not None
+    users.put(replace(alice, scram=(credential,), tokens=(token,)))
     for code in (LIST, LIST_ACL):
         answer = access.request(code, asTable="")
         slave = AccessTables(CrashDisk(), "/slave", access.clock, None)
         table = slave.users if code == LIST else slave.acls
         take_over(table, answer.arrived.body)
-        assert access.broker.access is not None
-        tables = access.broker.access.tables
         assert list(table.all()) == list((tables.users if code == LIST else tables.acls).all())
         assert access.request(code, asTable=table.data_version.encode().decode()).arrived.body == b""
         assert access.request(code, by="alice", asTable="").arrived.body.startswith(b"["), (

@@ -159,11 +159,30 @@ def test_tokens_are_seen_by_owner_renewers_and_users_with_a_right() -> None:
         first = alice.ask(owned("", "bob")).token_id
         second = alice.ask(owned("")).token_id
         assert token_ids(alice) == [first, second] and token_ids(bob) == [first] and token_ids(carol) == []
-        assert token_ids(bob, "alice") == [first] and token_ids(bob, "bob") == []
+        assert token_ids(bob, "alice") == [first] == token_ids(bob, "bob") == token_ids(alice, "bob")
         assert alice.ask(DescribeDelegationTokenRequest([])).tokens == ()
         allow(scene, "bob", ResourceType.DELEGATION_TOKEN, second, AclOperation.DESCRIBE)
         allow(scene, "carol", ResourceType.USER, "User:alice", AclOperation.DESCRIBE_TOKENS)
         assert token_ids(bob) == [first, second] == token_ids(carol)
+
+
+def test_requester_sees_a_token_for_another_user() -> None:
+    with kafka_scene(**TOKENS) as scene:
+        bob, carol = scene.client(user="bob"), scene.client(user="carol")
+        scene.users.put(User("alice", PASSWORD))
+        allow(scene, "bob", ResourceType.USER, "User:alice", AclOperation.CREATE_TOKENS)
+        made = bob.ask(owned("alice")).token_id
+        assert token_ids(bob) == [made] == token_ids(bob, "bob") and token_ids(carol) == []
+
+
+def test_tokens_of_super_users_are_not_seen_by_a_right() -> None:
+    with kafka_scene(**TOKENS) as scene:
+        scene.users.put(User("root", PASSWORD, UserType.SUPER), User("chief", PASSWORD, UserType.SUPER))
+        made = scene.client(user="root").ask(owned("", "carol")).token_id
+        allow(scene, "bob", ResourceType.DELEGATION_TOKEN, made, AclOperation.DESCRIBE)
+        allow(scene, "bob", ResourceType.USER, "User:root", AclOperation.DESCRIBE_TOKENS)
+        assert token_ids(scene.client(user="bob")) == []
+        assert token_ids(scene.client(user="chief")) == [made] == token_ids(scene.client(user="carol"))
 
 
 def test_token_is_renewed_and_ended_and_both_are_in_the_audit_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, HMACAlgorithm, OKPAlgorithm, RSAAlgorithm
 
@@ -68,6 +69,18 @@ def test_key_verifies_the_algorithms_of_its_type_only() -> None:
 def test_key_that_cannot_verify_a_signature_is_left_out(entry: Any) -> None:
     keys = key_set(entry, IdentityProvider("other").entry())
     assert len(keys) == 1 and keys.find("other", "ES256") is not None
+
+
+def test_key_of_a_kind_that_this_machine_does_not_support_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(data: bytes) -> Any:
+        raise UnsupportedAlgorithm("ed25519 is not supported by this version of OpenSSL")
+
+    edwards = OKPAlgorithm.to_jwk(ed25519.Ed25519PrivateKey.generate().public_key(), as_dict=True)
+    monkeypatch.setattr(ed25519.Ed25519PublicKey, "from_public_bytes", refuse)
+    keys = key_set({"kid": "e", **edwards}, PROVIDER.entry())
+    assert len(keys) == 1 and keys.find("first", "ES256") is not None
 
 
 def test_short_rsa_key_is_left_out() -> None:
