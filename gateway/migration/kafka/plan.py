@@ -115,4 +115,6 @@ class KafkaProgress:
         for row in rows:
             offsets = OffsetTranslation(row["targetStart"], row["spans"])
             partition = Partition(row["topic"], row["partition"])
-            self.partitions[partition] = PartitionProgress(row["position"], offsets)
+            # An interrupt may come between the notes of offsets and of the position.
+            position = max(row["position"], offsets.source_end)
+            self.partitions[partition] = PartitionProgress(position, offsets)
