@@ -56,7 +56,7 @@ def decode(data: bytes, path: str) -> KafkaPlan:
         if (found.pop("version"), found.pop("kind", None)) != (VERSION, KIND):
             raise MigrationError(f"{path} is not a plan of a migration from Kafka: create it again")
         plan = KafkaPlan(**found)
-        plan.kafka_topics()
+        plan.partitions()
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise MigrationError(f"{path} is not a plan: {error}") from None
     return plan

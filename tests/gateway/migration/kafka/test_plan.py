@@ -16,7 +16,14 @@ def test_plan_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"{", b"[]", b'{"version": 1}', b'{"version": 1, "kind": "kafka", "topics": [{}]}']
+    "data",
+    [
+        b"{",
+        b"[]",
+        b'{"version": 1}',
+        b'{"version": 1, "kind": "kafka", "topics": [{}]}',
+        KafkaPlan([], [], topics=[{"name": "a", "partitions": "2", "configs": {}}]).encode(),
+    ],
 )
 def test_other_file_is_refused(data: bytes) -> None:
     with pytest.raises(MigrationError, match=r"p\.json is "):
