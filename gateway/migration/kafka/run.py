@@ -114,11 +114,14 @@ class Migration:
             try:
                 if failures:
                     self._copier.begin()
-                failures = 0
+                    # A run that is killed in its first pass leaves records at the target. The next one must
+                    # know where the copy began.
+                    self._environment.keep()
                 count = self._copier.copy()
+                failures = 0
                 now = self._environment.monotonic()
                 is_done = not count and self._copier.lag == 0
-                if now >= due or is_done:
+                if now >= due or (is_done and until_caught_up):
                     due = now + GROUPS_SECONDS
                     self._follow_groups(self._plan.groups)
                     self._settle()

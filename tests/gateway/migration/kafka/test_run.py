@@ -150,3 +150,21 @@ def test_refused_topic_ends_the_run() -> None:
         plan.topics[0]["configs"] = {"unknown": "1"}
         with pytest.raises(MigrationError, match="the target refuses a: Unknown topic config name: unknown"):
             two.migration(plan).prepare()
+
+
+def test_run_that_is_killed_in_its_first_pass_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        plan = two.plan()
+        kept: list[bytes] = []
+        monkeypatch.setattr(two.environment, "keep", lambda: kept.append(two.progress.encode()))
+        run = two.migration(plan)
+        run.prepare()
+        run.follow(until_caught_up=True)
+        two.progress = two.progress.decode(kept[0], "")
+        assert two.position("a") == 0
+        run = two.migration(plan)
+        run.prepare()
+        run.follow(until_caught_up=True)
+        assert two.target.values("a") == [b"1"]
