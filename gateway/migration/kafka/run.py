@@ -17,6 +17,7 @@ from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.copying import Copier
 from mqgateway.gateway.migration.kafka.groups import (
     OFFSET_KINDS,
+    PENDING,
     CommittedOffset,
     commit_offsets,
     committed_offsets,
@@ -197,6 +198,9 @@ class Migration:
         for partition, one in found.items():
             progress = self._progress.partitions.get(partition)
             if progress is None:
+                continue
+            if one.offset == PENDING:
+                self._held[group] = f"a transaction is about to commit its offset of {partition}"
                 continue
             if one.offset > progress.position:
                 self._held[group] = f"{partition} is at {one.offset}, copied up to {progress.position}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
 )
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
+from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.cluster import Partition
 from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
 from mqgateway.gateway.migration.kafka.topics import add_partitions, read_topics
@@ -168,3 +173,28 @@ def test_run_that_is_killed_in_its_first_pass_is_continued(monkeypatch: pytest.M
         run.prepare()
         run.follow(until_caught_up=True)
         assert two.target.values("a") == [b"1"]
+
+
+def test_offset_that_a_transaction_is_to_commit_delays_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1", b"2")
+        partition = Partition("a", 0)
+        commit_offsets(two.source.cluster, "g", {partition: CommittedOffset(1, None)})
+        plan = two.plan()
+        two.migration(plan).prepare()
+        asked = two.source.cluster.ask_at
+
+        def pending(address: str, request: Message) -> Any:
+            answer = asked(address, request)
+            if isinstance(request, OffsetFetchRequest):
+                one = answer.groups[0].topics[0].partitions[0]
+                one.error_code, one.committed_offset = ErrorCode.UNSTABLE_OFFSET_COMMIT, -1
+            return answer
+
+        with monkeypatch.context() as patched:
+            patched.setattr(two.source.cluster, "ask_at", pending)
+            with pytest.raises(MigrationError, match=r"not moved: g \(a transaction is about to commit"):
+                two.migration(plan).finish()
+        two.migration(plan).finish()
+        assert committed_offsets(two.target.cluster, "g")[partition].offset == 1
