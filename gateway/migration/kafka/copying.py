@@ -136,7 +136,9 @@ class Copier:
         """
         positions = {one: self._progress.partitions[one].position for one in self._partitions}
         work: dict[Partition, _Work] = {}
+        unread = set(positions)
         for partition, data in fetched(self._source, positions):
+            unread.discard(partition)
             if self._is_readable(partition, data):
                 try:
                     work[partition] = self._read(partition, data)
@@ -149,6 +151,8 @@ class Copier:
             one.position = max(one.position, done.next_position)
         # The next answer begins with another partition.
         self._partitions = self._partitions[1:] + self._partitions[:1]
+        if unread:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{min(unread)} of the source")
         return sum(one.records for one in self.figures.values()) - before
 
     def _is_readable(self, partition: Partition, data: PartitionData) -> bool:

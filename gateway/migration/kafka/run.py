@@ -140,9 +140,11 @@ class Migration:
         self.follow(until_caught_up=True)
         self._check_plan()
         ends = offsets(self._source, self._plan.partitions(), LATEST)
-        for partition, end in ends.items():
+        for partition in self._plan.partitions():
             position = self._progress.partitions[partition].position
-            if position < end:
+            if partition not in ends:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} of the source")
+            if position < ends[partition]:
                 raise MigrationError(
                     f"{partition} of the source has records after {position} that are not committed: end its "
                     "open transactions, stop the producers, and finish again"

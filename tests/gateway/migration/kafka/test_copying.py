@@ -9,7 +9,9 @@ from mqgateway.gateway.kafka.codec.messages.delete_records_request import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from mqgateway.gateway.kafka.codec.messages.delete_topics_request import DeleteTopicsRequest
 from mqgateway.gateway.migration.kafka.cluster import Partition
+from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.copying import Copier
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.migration.kafka_clusters import Clusters, Side, kafka_clusters
@@ -100,3 +102,19 @@ def test_partition_is_passed_over_within_a_batch() -> None:
         assert copier(two).copy() == 1
         assert two.target.values("a") == [b"1", b"2", b"3"]
         assert two.progress.partitions[A].offsets.spans == [[0, 0, 3]]
+
+
+def test_partition_without_a_leader_is_waited_for() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+            side.create("b")
+        two.source.produce("a", b"1")
+        partitions = [A, Partition("b", 0)]
+        one = Copier(two.source.cluster, two.target.cluster, partitions, two.progress)
+        one.begin()
+        assert two.source.client.ask(DeleteTopicsRequest(topic_names=["b"]), 5).responses[0].error_code == 0
+        two.source.cluster.forget_leaders()
+        with pytest.raises(KafkaError, match="b-0 of the source: LEADER_NOT_AVAILABLE"):
+            one.copy()
+        assert two.target.values("a") == [b"1"]
