@@ -20,7 +20,7 @@ from mqgateway.engine.record_batches.batches import (
     pack_batch,
 )
 from mqgateway.engine.record_batches.compression import compression_of
-from mqgateway.engine.record_batches.records import Record
+from mqgateway.engine.record_batches.records import Record, write_record
 
 _LENGTH: Final = struct.Struct(">i")
 _MARKER: Final = struct.Struct(">hh")
@@ -95,6 +95,19 @@ def offsets_from(batch: Batch, first: int) -> tuple[tuple[int, int], ...]:
     if batch.count == batch.last_offset_delta + 1 and batch.base_offset >= first:
         return ((batch.base_offset, batch.count),)
     return tuple(_spans(one for one in _offsets(batch) if one >= first))
+
+
+def contents_of(record: Record) -> bytes:
+    """Return a record's key, value and headers in one encoding."""
+    data = bytearray()
+    write_record(data, Record(record.key, record.value, record.headers))
+    return bytes(data)
+
+
+def contents_at(batch: Batch, offset: int) -> bytes:
+    """Return the contents of the record at an offset; empty if the batch has none there."""
+    delta = offset - batch.base_offset
+    return next((contents_of(one) for one in batch.records() if one.offset_delta == delta), b"")
 
 
 def copied(batch: Batch, first: int, stamp: Stamp) -> CopiedBatch | None:

@@ -104,6 +104,23 @@ def test_partition_is_passed_over_within_a_batch() -> None:
         assert two.progress.partitions[A].offsets.spans == [[0, 0, 3]]
 
 
+def test_other_records_at_the_end_of_the_target_are_not_taken_for_copies() -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a")
+        two.source.produce("a", b"1", b"2", b"3")
+        two.progress.begin(A, 0, 0)
+        two.target.produce("a", b"1", b"2")
+        delete_before(two.source, 1)
+        one = copier(two)
+        assert one.copy() == 0
+        for _ in range(2):
+            with pytest.raises(MigrationError, match="a-0 of the target ends with other records than"):
+                one.copy()
+            two.progress = two.progress.decode(two.progress.encode(), "")
+            one = copier(two)
+
+
 def test_partition_without_a_leader_is_waited_for() -> None:
     with kafka_clusters() as two:
         for side in (two.source, two.target):
