@@ -23,6 +23,8 @@ from mqgateway.engine.record_batches.compression import compression_of
 from mqgateway.engine.record_batches.records import Record, write_record
 
 _LENGTH: Final = struct.Struct(">i")
+_PREFIX_SIZE: Final = LENGTH_AT + _LENGTH.size
+"""Bytes before those that the length counts, in all formats: a message of an old one may be small."""
 _MARKER: Final = struct.Struct(">hh")
 ABORT: Final = 0
 """Type of the control record that ends an aborted transaction."""
@@ -59,9 +61,9 @@ def whole_batches(data: bytes | memoryview) -> Iterator[Batch]:
     """Yield the batches of an answer to Fetch, which may end within one. Raises `CodecError`."""
     view = memoryview(data)
     position = 0
-    while len(view) - position >= HEADER_SIZE:
+    while len(view) - position >= _PREFIX_SIZE:
         [length] = _LENGTH.unpack_from(view, position + LENGTH_AT)
-        if position + 12 + length > len(view):
+        if position + _PREFIX_SIZE + length > len(view):
             return
         batch = Batch(view, position)
         yield batch
