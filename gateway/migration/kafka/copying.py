@@ -8,7 +8,7 @@ written to the target. An idempotent producer keeps batches in order that are se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,6 +42,8 @@ TOGETHER: Final = 5
 """Produce requests that are sent before answers are read; an idempotent producer may have so many."""
 ACKS_ALL: Final = -1
 PRODUCE_MILLIS: Final = 30_000
+REQUEST_BYTES: Final = 16 << 20
+"""Bytes of batches in a request. A broker closes the connection of a request above 100 MiB by default."""
 BEGIN_AGAIN: Final = "delete all topics of the plan at the target and the progress file, and begin again"
 """Remedy for a target that has other records. The file is that of all topics: those left would be doubled."""
 
@@ -233,10 +235,13 @@ class Copier:
             queues = {one: left for one, batches in queues.items() if (left := batches[TOGETHER:])}
 
     def _send(self, address: str, batches: Mapping[Partition, Sequence[CopiedBatch]]) -> None:
-        """Send batches of each partition to its leader, one of each partition in a request."""
+        """Send batches of each partition to its leader, at most one of each partition in a request."""
         waves = [
-            {partition: queue[index] for partition, queue in batches.items() if index < len(queue)}
+            part
             for index in range(max(map(len, batches.values())))
+            for part in _parts(
+                {partition: queue[index] for partition, queue in batches.items() if index < len(queue)}
+            )
         ]
         answers = self._target.ask_together(address, [_request(wave) for wave in waves])
         for wave, answer in zip(waves, answers, strict=True):
@@ -260,6 +265,19 @@ class Copier:
         self.figures[partition].records += batch.record_count
         target = self._targets[partition]
         target.sequence = (target.sequence + batch.record_count) & 0x7FFF_FFFF
+
+
+def _parts(batches: Mapping[Partition, CopiedBatch]) -> Iterator[dict[Partition, CopiedBatch]]:
+    """Yield batches as those of one request each, which has one batch at least."""
+    part: dict[Partition, CopiedBatch] = {}
+    size = 0
+    for partition, batch in batches.items():
+        if part and size + len(batch.data) > REQUEST_BYTES:
+            yield part
+            part, size = {}, 0
+        part[partition] = batch
+        size += len(batch.data)
+    yield part
 
 
 def _request(batches: Mapping[Partition, CopiedBatch]) -> ProduceRequest:

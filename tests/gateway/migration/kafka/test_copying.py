@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from mqgateway.gateway.kafka.codec.messages.delete_records_request import (
@@ -10,6 +13,9 @@ from mqgateway.gateway.kafka.codec.messages.delete_records_request import (
     DeleteRecordsTopic,
 )
 from mqgateway.gateway.kafka.codec.messages.delete_topics_request import DeleteTopicsRequest
+from mqgateway.gateway.kafka.codec.messages.produce_request import ProduceRequest
+from mqgateway.gateway.kafka.codec.schema import Message
+from mqgateway.gateway.migration.kafka import copying
 from mqgateway.gateway.migration.kafka.cluster import Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.copying import Copier
@@ -135,3 +141,28 @@ def test_partition_without_a_leader_is_waited_for() -> None:
         with pytest.raises(KafkaError, match="b-0 of the source: LEADER_NOT_AVAILABLE"):
             one.copy()
         assert two.target.values("a") == [b"1"]
+
+
+def test_large_batches_are_sent_in_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        for side in (two.source, two.target):
+            side.create("a", 3)
+        for partition in range(3):
+            two.source.produce("a", b"x" * 100, partition=partition)
+            two.source.produce("a", b"y" * 100, partition=partition)
+        partitions = [Partition("a", number) for number in range(3)]
+        one = Copier(two.source.cluster, two.target.cluster, partitions, two.progress)
+        one.begin()
+        sent: list[int] = []
+        together = two.target.cluster.ask_together
+
+        def counted(address: str, requests: Sequence[Message]) -> list[Any]:
+            sent.append(sum(isinstance(request, ProduceRequest) for request in requests))
+            return together(address, requests)
+
+        monkeypatch.setattr(two.target.cluster, "ask_together", counted)
+        monkeypatch.setattr(copying, "REQUEST_BYTES", 400)
+        assert one.copy() == 6
+        assert sent == [4]  # two partitions in a request, then one
+        for partition in range(3):
+            assert two.target.values("a", partition) == [b"x" * 100, b"y" * 100]
