@@ -13,7 +13,9 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
 from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.cluster import Partition
+from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
+from mqgateway.gateway.migration.kafka.run import GROUPS_SECONDS, PAUSES
 from mqgateway.gateway.migration.kafka.topics import add_partitions, read_topics
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.kafka.requests import end_transaction, in_transaction
@@ -198,3 +200,42 @@ def test_offset_that_a_transaction_is_to_commit_delays_the_end(monkeypatch: pyte
                 two.migration(plan).finish()
         two.migration(plan).finish()
         assert committed_offsets(two.target.cluster, "g")[partition].offset == 1
+
+
+def test_pauses_grow_while_a_pass_fails() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        plan = two.plan()
+        run = two.migration(plan)
+        run.prepare()
+        failures = [KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a-0")] * 3
+        copy = run._copier.copy
+
+        def failing() -> int:
+            if failures:
+                raise failures.pop()
+            return copy()
+
+        run._copier.copy = failing  # type: ignore[method-assign]
+        run.follow(until_caught_up=True)
+        assert two.environment.now == sum(PAUSES[:3])
+
+
+def test_groups_are_read_at_intervals_while_there_is_nothing_to_copy() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        plan = two.plan()
+        run = two.migration(plan)
+        run.prepare()
+        copy = run._copier.copy
+
+        def passing() -> int:
+            two.environment.now += 0.1
+            if two.environment.now > 2 * GROUPS_SECONDS:
+                raise KeyboardInterrupt
+            return copy()
+
+        run._copier.copy = passing  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            run.follow(until_caught_up=False)
+        assert two.environment.kept == 3  # at the beginning, with the first pass, and after an interval
