@@ -107,6 +107,10 @@ class Copier:
         """Return the partitions with records after the end of those that are decided."""
         return [one for one in self._partitions if self.figures[one].stable_end < self.figures[one].end]
 
+    def unmatched(self) -> list[Partition]:
+        """Return the partitions of the target with records after those of the source."""
+        return [partition for partition, one in self._targets.items() if one.already]
+
     def begin(self) -> None:
         """Find out what the target has. Raises `ClientError`, `MigrationError`."""
         for cluster in (self._source, self._target):

@@ -14,7 +14,7 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.migration.kafka.access import create_acls
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
-from mqgateway.gateway.migration.kafka.copying import Copier
+from mqgateway.gateway.migration.kafka.copying import BEGIN_AGAIN, Copier
 from mqgateway.gateway.migration.kafka.groups import (
     OFFSET_KINDS,
     PENDING,
@@ -149,6 +149,10 @@ class Migration:
                     f"{partition} of the source has records after {position} that are not committed: end its "
                     "open transactions, stop the producers, and finish again"
                 )
+        if unmatched := self._copier.unmatched():
+            raise MigrationError(
+                f"{min(unmatched)} of the target has more records than the source: {BEGIN_AGAIN}"
+            )
         if self._held:
             held = ", ".join(f"{group} ({why})" for group, why in sorted(self._held.items()))
             raise MigrationError(f"offsets of these groups were not moved: {held}")

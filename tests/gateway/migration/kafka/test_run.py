@@ -239,3 +239,14 @@ def test_groups_are_read_at_intervals_while_there_is_nothing_to_copy() -> None:
         with pytest.raises(KeyboardInterrupt):
             run.follow(until_caught_up=False)
         assert two.environment.kept == 3  # at the beginning, with the first pass, and after an interval
+
+
+def test_records_of_others_after_the_copies_delay_the_end() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        plan = two.migrate()
+        two.target.produce("a", b"other")
+        with pytest.raises(MigrationError, match="a-0 of the target has more records than the source"):
+            two.migration(plan).finish()
+        assert not two.progress.is_finished
