@@ -128,6 +128,8 @@ class Migration:
                     self._settle()
                 if is_done and until_caught_up:
                     return
+                if not self._plan.topics:
+                    self._environment.wait(GROUPS_SECONDS)  # no broker was asked, which would have waited
             except ClientError as error:
                 if not _is_passing(error):
                     raise

@@ -250,3 +250,19 @@ def test_records_of_others_after_the_copies_delay_the_end() -> None:
         with pytest.raises(MigrationError, match="a-0 of the target has more records than the source"):
             two.migration(plan).finish()
         assert not two.progress.is_finished
+
+
+def test_run_without_topics_waits_between_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        waited: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waited.append(seconds)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(two.environment, "wait", wait)
+        run = two.migration(two.plan())
+        run.prepare()
+        with pytest.raises(KeyboardInterrupt):
+            run.follow(until_caught_up=False)
+        assert waited == [GROUPS_SECONDS]
