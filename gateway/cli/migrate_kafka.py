@@ -19,6 +19,7 @@ from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.migrate_files import NOT_WELL, PROGRESS, errors_reported, print_row, write_file
 from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.cli.times import iso
+from mqgateway.gateway.migration.plan import MigrationError
 
 if TYPE_CHECKING:
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 60.0
 """Time that an answer may take; a broker may wait 30 s for its replicas before it answers."""
+LOCK = ".lock"
+"""End of the name of the file that a run has locked."""
 EXAMPLES_PLAN = """\b
 Examples:
   mqgateway migrate kafka plan moving.json --from 10.0.0.1:9092 --to 10.0.0.5:9092
@@ -117,9 +120,10 @@ def run(path: str, once: bool, finish: bool, as_json: bool) -> None:
     from mqgateway.gateway.migration.kafka.run import Migration
 
     with errors_reported():
-        made, progress = _load(path), _progress(path)
-        terminal = KafkaTerminal(path, progress, as_json)
-        with _clusters(made) as (old, new):
+        made = _load(path)
+        with _only_run(path), _clusters(made) as (old, new):
+            progress = _progress(path)
+            terminal = KafkaTerminal(path, progress, as_json)
             migration = Migration(terminal, old, new, made, progress)
             migration.prepare()
             try:
@@ -201,6 +205,17 @@ class KafkaTerminal:
     def keep(self) -> None:
         """See `MigrationEnvironment`."""
         write_file(f"{self._path}{PROGRESS}", self._progress.encode())
+
+
+@contextlib.contextmanager
+def _only_run(path: str) -> Iterator[None]:
+    """Exclude other runs of a plan, which would copy records twice. Raises `MigrationError`, `OSError`."""
+    try:
+        lock = RealDisk().lock(f"{path}{LOCK}")
+    except BlockingIOError:
+        raise MigrationError(f"{path} is run by another process already") from None
+    with contextlib.closing(lock):
+        yield
 
 
 @contextlib.contextmanager

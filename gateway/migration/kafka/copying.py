@@ -1,16 +1,18 @@
 """The copy of records, a pass over all partitions at a time.
 
 What a pass sends is a function of the source's log alone: its committed records, in order. So after a failure
-the target's end shows how many records of the next ones it has already, and these are passed over. An
-idempotent producer keeps batches in order that are sent together.
+the target's end shows how many records of the next ones it has already, and these are passed over. The last
+of them is compared: compaction or retention may have removed some from the source, or another client may have
+written to the target. An idempotent producer keeps batches in order that are sent together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.fetch_response import PartitionData
@@ -22,13 +24,14 @@ from mqgateway.gateway.kafka.codec.messages.produce_request import (
 )
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition, by_topic
 from mqgateway.gateway.migration.kafka.connection import KafkaError, check
-from mqgateway.gateway.migration.kafka.plan import KafkaProgress, PartitionProgress
+from mqgateway.gateway.migration.kafka.plan import KafkaProgress
 from mqgateway.gateway.migration.kafka.reading import EARLIEST, LATEST, fetched, offsets
 from mqgateway.gateway.migration.kafka.records import (
     Aborted,
     CopiedBatch,
     Stamp,
     committed,
+    contents_at,
     copied,
     offsets_from,
     whole_batches,
@@ -39,6 +42,10 @@ TOGETHER: Final = 5
 """Produce requests that are sent before answers are read; an idempotent producer may have so many."""
 ACKS_ALL: Final = -1
 PRODUCE_MILLIS: Final = 30_000
+REQUEST_BYTES: Final = 16 << 20
+"""Bytes of batches in a request. A broker closes the connection of a request above 100 MiB by default."""
+BEGIN_AGAIN: Final = "delete all topics of the plan at the target and the progress file, and begin again"
+"""Remedy for a target that has other records. The file is that of all topics: those left would be doubled."""
 
 
 @dataclass
@@ -100,6 +107,10 @@ class Copier:
         """Return the partitions with records after the end of those that are decided."""
         return [one for one in self._partitions if self.figures[one].stable_end < self.figures[one].end]
 
+    def unmatched(self) -> list[Partition]:
+        """Return the partitions of the target with records after those of the source."""
+        return [partition for partition, one in self._targets.items() if one.already]
+
     def begin(self) -> None:
         """Find out what the target has. Raises `ClientError`, `MigrationError`."""
         for cluster in (self._source, self._target):
@@ -113,7 +124,7 @@ class Copier:
             if ends[partition] < expected:
                 raise MigrationError(
                     f"{partition} of the target ends at {ends[partition]}, but was copied up to {expected}: "
-                    "delete the topic and the progress file, and begin again"
+                    f"{BEGIN_AGAIN}"
                 )
             self._targets[partition] = _Target(ends[partition] - expected)
         answer = self._target.ask_any(InitProducerIdRequest(None, PRODUCE_MILLIS))
@@ -136,7 +147,9 @@ class Copier:
         """
         positions = {one: self._progress.partitions[one].position for one in self._partitions}
         work: dict[Partition, _Work] = {}
+        unread = set(positions)
         for partition, data in fetched(self._source, positions):
+            unread.discard(partition)
             if self._is_readable(partition, data):
                 try:
                     work[partition] = self._read(partition, data)
@@ -149,6 +162,8 @@ class Copier:
             one.position = max(one.position, done.next_position)
         # The next answer begins with another partition.
         self._partitions = self._partitions[1:] + self._partitions[:1]
+        if unread:
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{min(unread)} of the source")
         return sum(one.records for one in self.figures.values()) - before
 
     def _is_readable(self, partition: Partition, data: PartitionData) -> bool:
@@ -175,9 +190,9 @@ class Copier:
         aborted = [Aborted(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]
         sequence = target.sequence
         for batch in committed(batches, aborted):
-            first = progress.position
             if target.already:
-                first = self._pass_over(partition, progress, offsets_from(batch, first))
+                self._pass_over(partition, batch)
+            first = progress.position
             made = copied(batch, first, Stamp(*self._producer, sequence))
             if made is not None:
                 work.batches.append(made)
@@ -186,18 +201,32 @@ class Copier:
             work.next_position = batches[-1].last_offset + 1
         return work
 
-    def _pass_over(
-        self, partition: Partition, progress: PartitionProgress, spans: Sequence[tuple[int, int]]
-    ) -> int:
-        """Note records as copied that the target has already; return the first offset after them."""
-        target = self._targets[partition]
-        for offset, count in spans:
+    def _pass_over(self, partition: Partition, batch: Batch) -> None:
+        """Note records as copied that the target has already. Raises `MigrationError` for other records."""
+        progress, target = self._progress.partitions[partition], self._targets[partition]
+        for offset, count in offsets_from(batch, progress.position):
             taken = min(count, target.already)
-            if taken:
-                progress.offsets.add(offset, taken)
-                progress.position = offset + taken
-                target.already -= taken
-        return progress.position
+            if not taken:
+                return
+            if taken == target.already:
+                self._compare_last(partition, batch, offset + taken - 1)
+            progress.offsets.add(offset, taken)
+            progress.position = offset + taken
+            target.already -= taken
+
+    def _compare_last(self, partition: Partition, batch: Batch, offset: int) -> None:
+        """Raise `MigrationError` unless the target's last record is that at an offset of the source."""
+        progress, target = self._progress.partitions[partition], self._targets[partition]
+        end = progress.offsets.target_end + target.already
+        theirs = b""
+        for _, data in fetched(self._target, {partition: end - 1}):
+            check(data.error_code, f"reading {partition} of the target")
+            for one in whole_batches(data.records or b""):
+                theirs = theirs or contents_at(one, end - 1)
+        if theirs != contents_at(batch, offset):
+            raise MigrationError(
+                f"{partition} of the target ends with other records than the source has next: {BEGIN_AGAIN}"
+            )
 
     def _produce(self, work: Mapping[Partition, _Work]) -> None:
         queues = {partition: one.batches for partition, one in work.items() if one.batches}
@@ -210,10 +239,13 @@ class Copier:
             queues = {one: left for one, batches in queues.items() if (left := batches[TOGETHER:])}
 
     def _send(self, address: str, batches: Mapping[Partition, Sequence[CopiedBatch]]) -> None:
-        """Send batches of each partition to its leader, one of each partition in a request."""
+        """Send batches of each partition to its leader, at most one of each partition in a request."""
         waves = [
-            {partition: queue[index] for partition, queue in batches.items() if index < len(queue)}
+            part
             for index in range(max(map(len, batches.values())))
+            for part in _parts(
+                {partition: queue[index] for partition, queue in batches.items() if index < len(queue)}
+            )
         ]
         answers = self._target.ask_together(address, [_request(wave) for wave in waves])
         for wave, answer in zip(waves, answers, strict=True):
@@ -229,7 +261,7 @@ class Copier:
         if base_offset != expected:
             raise MigrationError(
                 f"{partition} of the target has records of others: a batch came to {base_offset} instead of "
-                f"{expected}. Delete the topic and the progress file, and begin again"
+                f"{expected}: {BEGIN_AGAIN}"
             )
         for offset, count in batch.spans:
             progress.offsets.add(offset, count)
@@ -237,6 +269,19 @@ class Copier:
         self.figures[partition].records += batch.record_count
         target = self._targets[partition]
         target.sequence = (target.sequence + batch.record_count) & 0x7FFF_FFFF
+
+
+def _parts(batches: Mapping[Partition, CopiedBatch]) -> Iterator[dict[Partition, CopiedBatch]]:
+    """Yield batches as those of one request each, which has one batch at least."""
+    part: dict[Partition, CopiedBatch] = {}
+    size = 0
+    for partition, batch in batches.items():
+        if part and size + len(batch.data) > REQUEST_BYTES:
+            yield part
+            part, size = {}, 0
+        part[partition] = batch
+        size += len(batch.data)
+    yield part
 
 
 def _request(batches: Mapping[Partition, CopiedBatch]) -> ProduceRequest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -22,6 +23,10 @@ GROUPS_SINCE: Final = 8
 """Version of OffsetFetch that names several groups."""
 OFFSET_KINDS: Final = frozenset(("", "classic", "consumer", "streams"))
 """Types of groups that commit offsets; brokers before Kafka 3.7 give none."""
+STABLE_SINCE: Final = 7
+"""Version of OffsetFetch that tells offsets which a transaction may change."""
+PENDING: Final = -2
+"""Offset that a transaction is about to commit: its end is not known yet."""
 
 
 class KafkaGroup(NamedTuple):
@@ -51,22 +56,33 @@ def read_groups(cluster: KafkaCluster) -> list[KafkaGroup]:
 
 
 def committed_offsets(cluster: KafkaCluster, group: str) -> dict[Partition, CommittedOffset]:
-    """Return what a group has committed, without what open transactions may change. Raises `ClientError`."""
+    """Return what a group has committed: `PENDING` for what open transactions may change.
+
+    Raises `ClientError`.
+    """
     address = cluster.coordinator(group)
-    if cluster.connection(address).version(OffsetFetchRequest.KEY) >= GROUPS_SINCE:
+    version = cluster.connection(address).version(OffsetFetchRequest.KEY)
+    if version >= GROUPS_SINCE:
         request = OffsetFetchRequest(
             groups=[OffsetFetchRequestGroup(group, topics=None)], require_stable=True
         )
         [answer] = cluster.ask_at(address, request).groups
     else:
-        answer = cluster.ask_at(address, OffsetFetchRequest(group, None))
+        answer = cluster.ask_at(
+            address, OffsetFetchRequest(group, None, require_stable=version >= STABLE_SINCE)
+        )
     check(answer.error_code, f"offsets of {group}")
-    return {
-        Partition(topic.name, one.partition_index): CommittedOffset(one.committed_offset, one.metadata)
-        for topic in answer.topics
-        for one in topic.partitions
-        if one.committed_offset >= 0 and not one.error_code
-    }
+    found = {}
+    for topic in answer.topics:
+        for one in topic.partitions:
+            partition = Partition(topic.name, one.partition_index)
+            if one.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
+                found[partition] = CommittedOffset(PENDING, None)
+                continue
+            check(one.error_code, f"offset of {group} for {partition}")
+            if one.committed_offset >= 0:
+                found[partition] = CommittedOffset(one.committed_offset, one.metadata)
+    return found
 
 
 def commit_offsets(cluster: KafkaCluster, group: str, offsets: Mapping[Partition, CommittedOffset]) -> None:

@@ -35,6 +35,14 @@ class OffsetTranslation:
         return target + count
 
     @property
+    def source_end(self) -> int:
+        """The offset at the source after the last copied record; 0 without one."""
+        if not self._spans:
+            return 0
+        source, _, count = self._spans[-1]
+        return source + count
+
+    @property
     def is_identity(self) -> bool:
         """True if all offsets are equal."""
         return all(source == target for source, target, _ in self._spans)

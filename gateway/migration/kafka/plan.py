@@ -56,7 +56,7 @@ def decode(data: bytes, path: str) -> KafkaPlan:
         if (found.pop("version"), found.pop("kind", None)) != (VERSION, KIND):
             raise MigrationError(f"{path} is not a plan of a migration from Kafka: create it again")
         plan = KafkaPlan(**found)
-        plan.kafka_topics()
+        plan.partitions()
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise MigrationError(f"{path} is not a plan: {error}") from None
     return plan
@@ -115,4 +115,6 @@ class KafkaProgress:
         for row in rows:
             offsets = OffsetTranslation(row["targetStart"], row["spans"])
             partition = Partition(row["topic"], row["partition"])
-            self.partitions[partition] = PartitionProgress(row["position"], offsets)
+            # An interrupt may come between the notes of offsets and of the position.
+            position = max(row["position"], offsets.source_end)
+            self.partitions[partition] = PartitionProgress(position, offsets)

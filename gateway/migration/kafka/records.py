@@ -20,9 +20,11 @@ from mqgateway.engine.record_batches.batches import (
     pack_batch,
 )
 from mqgateway.engine.record_batches.compression import compression_of
-from mqgateway.engine.record_batches.records import Record
+from mqgateway.engine.record_batches.records import Record, write_record
 
 _LENGTH: Final = struct.Struct(">i")
+_PREFIX_SIZE: Final = LENGTH_AT + _LENGTH.size
+"""Bytes before those that the length counts, in all formats: a message of an old one may be small."""
 _MARKER: Final = struct.Struct(">hh")
 ABORT: Final = 0
 """Type of the control record that ends an aborted transaction."""
@@ -59,9 +61,9 @@ def whole_batches(data: bytes | memoryview) -> Iterator[Batch]:
     """Yield the batches of an answer to Fetch, which may end within one. Raises `CodecError`."""
     view = memoryview(data)
     position = 0
-    while len(view) - position >= HEADER_SIZE:
+    while len(view) - position >= _PREFIX_SIZE:
         [length] = _LENGTH.unpack_from(view, position + LENGTH_AT)
-        if position + 12 + length > len(view):
+        if position + _PREFIX_SIZE + length > len(view):
             return
         batch = Batch(view, position)
         yield batch
@@ -95,6 +97,19 @@ def offsets_from(batch: Batch, first: int) -> tuple[tuple[int, int], ...]:
     if batch.count == batch.last_offset_delta + 1 and batch.base_offset >= first:
         return ((batch.base_offset, batch.count),)
     return tuple(_spans(one for one in _offsets(batch) if one >= first))
+
+
+def contents_of(record: Record) -> bytes:
+    """Return a record's key, value and headers in one encoding."""
+    data = bytearray()
+    write_record(data, Record(record.key, record.value, record.headers))
+    return bytes(data)
+
+
+def contents_at(batch: Batch, offset: int) -> bytes:
+    """Return the contents of the record at an offset; empty if the batch has none there."""
+    delta = offset - batch.base_offset
+    return next((contents_of(one) for one in batch.records() if one.offset_delta == delta), b"")
 
 
 def copied(batch: Batch, first: int, stamp: Stamp) -> CopiedBatch | None:

@@ -14,9 +14,10 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.migration.kafka.access import create_acls
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
-from mqgateway.gateway.migration.kafka.copying import Copier
+from mqgateway.gateway.migration.kafka.copying import BEGIN_AGAIN, Copier
 from mqgateway.gateway.migration.kafka.groups import (
     OFFSET_KINDS,
+    PENDING,
     CommittedOffset,
     commit_offsets,
     committed_offsets,
@@ -114,16 +115,21 @@ class Migration:
             try:
                 if failures:
                     self._copier.begin()
-                failures = 0
+                    # A run that is killed in its first pass leaves records at the target. The next one must
+                    # know where the copy began.
+                    self._environment.keep()
                 count = self._copier.copy()
+                failures = 0
                 now = self._environment.monotonic()
                 is_done = not count and self._copier.lag == 0
-                if now >= due or is_done:
+                if now >= due or (is_done and until_caught_up):
                     due = now + GROUPS_SECONDS
                     self._follow_groups(self._plan.groups)
                     self._settle()
                 if is_done and until_caught_up:
                     return
+                if not self._plan.topics:
+                    self._environment.wait(GROUPS_SECONDS)  # no broker was asked, which would have waited
             except ClientError as error:
                 if not _is_passing(error):
                     raise
@@ -136,13 +142,19 @@ class Migration:
         self.follow(until_caught_up=True)
         self._check_plan()
         ends = offsets(self._source, self._plan.partitions(), LATEST)
-        for partition, end in ends.items():
+        for partition in self._plan.partitions():
             position = self._progress.partitions[partition].position
-            if position < end:
+            if partition not in ends:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} of the source")
+            if position < ends[partition]:
                 raise MigrationError(
                     f"{partition} of the source has records after {position} that are not committed: end its "
                     "open transactions, stop the producers, and finish again"
                 )
+        if unmatched := self._copier.unmatched():
+            raise MigrationError(
+                f"{min(unmatched)} of the target has more records than the source: {BEGIN_AGAIN}"
+            )
         if self._held:
             held = ", ".join(f"{group} ({why})" for group, why in sorted(self._held.items()))
             raise MigrationError(f"offsets of these groups were not moved: {held}")
@@ -194,6 +206,9 @@ class Migration:
         for partition, one in found.items():
             progress = self._progress.partitions.get(partition)
             if progress is None:
+                continue
+            if one.offset == PENDING:
+                self._held[group] = f"a transaction is about to commit its offset of {partition}"
                 continue
             if one.offset > progress.position:
                 self._held[group] = f"{partition} is at {one.offset}, copied up to {progress.position}"

@@ -30,10 +30,10 @@ PROTOCOLS: Final = {
     "SASL_SSL": (True, True),
 }
 """By `security.protocol`: with TLS, with SASL."""
-ITERATIONS_MAX: Final = 1_000_000
-"""Iterations of a key derivation that a server may ask for."""
+ITERATIONS: Final = range(4096, 1_000_001)
+"""Iterations of a key derivation that a server may ask for. Fewer make it easy to guess the password."""
 _LOGIN: Final = re.compile(r'\b(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|\'([^\']*)\')')
-_SERVER_FIRST: Final = re.compile(r"r=([^,]+),s=([A-Za-z0-9+/=]+),i=(\d+)")
+_SERVER_FIRST: Final = re.compile(r"r=([^,]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})")
 
 
 class Login(NamedTuple):
@@ -116,7 +116,7 @@ def _prove(mechanism: ScramMechanism, login: Login, send: SendToken) -> None:
     bare = f"n={user},r={nonce}"
     answer = send(f"n,,{bare}".encode()).decode("utf-8", "replace")
     found = _SERVER_FIRST.match(answer)
-    if found is None or not found[1].startswith(nonce) or int(found[3]) > ITERATIONS_MAX:
+    if found is None or not found[1].startswith(nonce) or int(found[3]) not in ITERATIONS:
         raise MigrationError(f"the server's first message of {mechanism.name} cannot be used")
     try:
         salt = base64.b64decode(found[2])

@@ -35,9 +35,16 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
     except ClientError as error:
         plan.problems.append(f"access control is not moved: {error}")
     if plan.users:
-        missing = sorted(set(plan.users) - set(scram_users(target)))
-        plan.problems += [f"make the user {name} at the target: Kafka shows no passwords" for name in missing]
+        plan.problems += _user_problems(target, plan.users)
     return plan
+
+
+def _user_problems(target: KafkaCluster, users: Sequence[str]) -> list[str]:
+    try:
+        missing = sorted(set(users) - set(scram_users(target)))
+    except ClientError as error:
+        return [f"the users of the target are not known: {error}"]
+    return [f"make the user {name} at the target: Kafka shows no passwords" for name in missing]
 
 
 def _topic_problems(source: KafkaCluster, target: KafkaCluster, topics: Sequence[KafkaTopic]) -> list[str]:

@@ -9,13 +9,19 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mqgateway.engine.record_batches.errors import CodecError
-from mqgateway.engine.record_batches.records import Record, write_record
+from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.connection import check
 from mqgateway.gateway.migration.kafka.plan import PartitionProgress
 from mqgateway.gateway.migration.kafka.reading import EARLIEST, fetched, offsets
-from mqgateway.gateway.migration.kafka.records import Aborted, committed, timestamp_of, whole_batches
+from mqgateway.gateway.migration.kafka.records import (
+    Aborted,
+    committed,
+    contents_of,
+    timestamp_of,
+    whole_batches,
+)
 from mqgateway.gateway.migration.plan import MigrationError
 
 _TIME: Final = struct.Struct(">q")
@@ -37,8 +43,7 @@ class Digest:
 
     def add(self, timestamp: int, record: Record) -> None:
         """Add the next record."""
-        data = bytearray(_TIME.pack(timestamp if self.has_time else 0))
-        write_record(data, Record(record.key, record.value, record.headers))
+        data = _TIME.pack(timestamp if self.has_time else 0) + contents_of(record)
         if not self.is_compacted:
             self.count += 1
             self._hash.update(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -111,16 +112,22 @@ def _today(figures: Mapping[str, str], name: str) -> int:
 
 
 def _whole(figures: Mapping[str, str], name: str) -> int:
-    text = figures.get(name, "")
-    return int(text) if text.lstrip("-").isdecimal() else 0
+    try:
+        return int(figures.get(name, ""))
+    except ValueError:
+        return 0
 
 
 def _rate(figures: Mapping[str, str], name: str) -> float:
-    """Return the first number of a figure: rates have one for each of several time spans."""
+    """Return the first number of a figure: rates have one for each of several time spans.
+
+    0 for a number that JSON cannot show.
+    """
     try:
-        return round(float(figures.get(name, "").split(" ")[0]), 4)
+        rate = float(figures.get(name, "").split(" ")[0])
     except ValueError:
         return 0.0
+    return round(rate, 4) if math.isfinite(rate) else 0.0
 
 
 async def statistics(console: Console, call: WebCall) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.mqadmin import connection
@@ -86,3 +87,21 @@ def test_unreachable_cluster_is_an_error(two: Clusters, tmp_path: Path) -> None:
     assert planned.exit_code == 1 and "cannot connect to source:1" in planned.stderr
     (tmp_path / "x").write_text("{}")
     assert run("run", tmp_path / "x").exit_code == 1
+
+
+def test_second_run_of_a_plan_is_refused(
+    two: Clusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "moving.json"
+    two.source.create("a")
+    run("plan", path, "--from", SOURCE, "--to", TARGET)
+
+    def refuse(disk: RealDisk, name: str) -> None:
+        assert name == f"{path}.lock"
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RealDisk, "lock", refuse)
+        refused = run("run", path, "--once")
+    assert refused.exit_code == 1 and "is run by another process already" in refused.stderr
+    assert run("run", path, "--once").exit_code == 0

@@ -16,7 +16,14 @@ def test_plan_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"{", b"[]", b'{"version": 1}', b'{"version": 1, "kind": "kafka", "topics": [{}]}']
+    "data",
+    [
+        b"{",
+        b"[]",
+        b'{"version": 1}',
+        b'{"version": 1, "kind": "kafka", "topics": [{}]}',
+        KafkaPlan([], [], topics=[{"name": "a", "partitions": "2", "configs": {}}]).encode(),
+    ],
 )
 def test_other_file_is_refused(data: bytes) -> None:
     with pytest.raises(MigrationError, match=r"p\.json is "):
@@ -34,3 +41,11 @@ def test_progress_is_read_as_it_was_written() -> None:
     assert not KafkaProgress.decode(b"", "p").partitions
     with pytest.raises(MigrationError, match="was not written by mqgateway migrate"):
         KafkaProgress.decode(b'{"version": 1}', "p")
+
+
+def test_position_is_never_before_the_last_copied_record() -> None:
+    progress = KafkaProgress()
+    partition = Partition("a", 0)
+    progress.begin(partition, 3, 0)
+    progress.partitions[partition].offsets.add(3, 4)
+    assert KafkaProgress.decode(progress.encode(), "p").partitions[partition].position == 7

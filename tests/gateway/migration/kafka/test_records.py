@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from mqgateway.engine.record_batches.batches import (
@@ -12,6 +14,7 @@ from mqgateway.engine.record_batches.batches import (
     build_batch,
 )
 from mqgateway.engine.record_batches.compression import CompressionType
+from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.gateway.migration.kafka.records import (
     Aborted,
@@ -111,3 +114,9 @@ def test_batch_that_is_cut_short_is_not_read() -> None:
     data = bytes(batch(0, 0).data) + bytes(batch(1, 0).data)[:-1]
     assert [one.base_offset for one in whole_batches(data)] == [0]
     assert not list(whole_batches(data[:5]))
+
+
+def test_small_message_of_an_old_format_is_refused() -> None:
+    message = struct.pack(">qiIbb", 0, 22, 0, 1, 0) + bytes(16)
+    with pytest.raises(CodecError, match="61 bytes or more"):
+        list(whole_batches(message))

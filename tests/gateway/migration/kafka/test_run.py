@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
 )
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
+from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.cluster import Partition
+from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
+from mqgateway.gateway.migration.kafka.run import GROUPS_SECONDS, PAUSES
 from mqgateway.gateway.migration.kafka.topics import add_partitions, read_topics
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.kafka.requests import end_transaction, in_transaction
@@ -150,3 +157,112 @@ def test_refused_topic_ends_the_run() -> None:
         plan.topics[0]["configs"] = {"unknown": "1"}
         with pytest.raises(MigrationError, match="the target refuses a: Unknown topic config name: unknown"):
             two.migration(plan).prepare()
+
+
+def test_run_that_is_killed_in_its_first_pass_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        plan = two.plan()
+        kept: list[bytes] = []
+        monkeypatch.setattr(two.environment, "keep", lambda: kept.append(two.progress.encode()))
+        run = two.migration(plan)
+        run.prepare()
+        run.follow(until_caught_up=True)
+        two.progress = two.progress.decode(kept[0], "")
+        assert two.position("a") == 0
+        run = two.migration(plan)
+        run.prepare()
+        run.follow(until_caught_up=True)
+        assert two.target.values("a") == [b"1"]
+
+
+def test_offset_that_a_transaction_is_to_commit_delays_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1", b"2")
+        partition = Partition("a", 0)
+        commit_offsets(two.source.cluster, "g", {partition: CommittedOffset(1, None)})
+        plan = two.plan()
+        two.migration(plan).prepare()
+        asked = two.source.cluster.ask_at
+
+        def pending(address: str, request: Message) -> Any:
+            answer = asked(address, request)
+            if isinstance(request, OffsetFetchRequest):
+                one = answer.groups[0].topics[0].partitions[0]
+                one.error_code, one.committed_offset = ErrorCode.UNSTABLE_OFFSET_COMMIT, -1
+            return answer
+
+        with monkeypatch.context() as patched:
+            patched.setattr(two.source.cluster, "ask_at", pending)
+            with pytest.raises(MigrationError, match=r"not moved: g \(a transaction is about to commit"):
+                two.migration(plan).finish()
+        two.migration(plan).finish()
+        assert committed_offsets(two.target.cluster, "g")[partition].offset == 1
+
+
+def test_pauses_grow_while_a_pass_fails() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        plan = two.plan()
+        run = two.migration(plan)
+        run.prepare()
+        failures = [KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "a-0")] * 3
+        copy = run._copier.copy
+
+        def failing() -> int:
+            if failures:
+                raise failures.pop()
+            return copy()
+
+        run._copier.copy = failing  # type: ignore[method-assign]
+        run.follow(until_caught_up=True)
+        assert two.environment.now == sum(PAUSES[:3])
+
+
+def test_groups_are_read_at_intervals_while_there_is_nothing_to_copy() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        plan = two.plan()
+        run = two.migration(plan)
+        run.prepare()
+        copy = run._copier.copy
+
+        def passing() -> int:
+            two.environment.now += 0.1
+            if two.environment.now > 2 * GROUPS_SECONDS:
+                raise KeyboardInterrupt
+            return copy()
+
+        run._copier.copy = passing  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            run.follow(until_caught_up=False)
+        assert two.environment.kept == 3  # at the beginning, with the first pass, and after an interval
+
+
+def test_records_of_others_after_the_copies_delay_the_end() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        plan = two.migrate()
+        two.target.produce("a", b"other")
+        with pytest.raises(MigrationError, match="a-0 of the target has more records than the source"):
+            two.migration(plan).finish()
+        assert not two.progress.is_finished
+
+
+def test_run_without_topics_waits_between_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+        waited: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waited.append(seconds)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(two.environment, "wait", wait)
+        run = two.migration(two.plan())
+        run.prepare()
+        with pytest.raises(KeyboardInterrupt):
+            run.follow(until_caught_up=False)
+        assert waited == [GROUPS_SECONDS]

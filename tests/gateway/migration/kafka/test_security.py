@@ -75,6 +75,8 @@ def test_user_logs_in(mechanism: str) -> None:
         ([b"r=other,s=eA==,i=4096"], "first message of SCRAM-SHA-256 cannot be used"),
         ([b"nonsense"], "first message of SCRAM-SHA-256 cannot be used"),
         ([b"r=NONCE,s=eA==,i=99999999"], "first message of SCRAM-SHA-256 cannot be used"),
+        ([b"r=NONCE,s=eA==,i=1"], "first message of SCRAM-SHA-256 cannot be used"),
+        ([b"r=NONCE,s=eA==,i=" + b"9" * 5000], "first message of SCRAM-SHA-256 cannot be used"),
         ([b"r=NONCE,s=eA=,i=4096"], "salt of SCRAM-SHA-256 cannot be read"),
         ([b"r=NONCE,s=eA==,i=4096", b"v=" + base64.b64encode(b"x")], "does not know the password of alice"),
     ],

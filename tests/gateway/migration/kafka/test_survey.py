@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.migration.kafka import survey
+from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
+from mqgateway.gateway.migration.kafka.connection import KafkaError
 from tests.gateway.migration.kafka.test_copying import delete_before
 from tests.support.gateway.migration.kafka_clusters import kafka_clusters
 
@@ -32,3 +38,19 @@ def test_records_at_the_target_are_named() -> None:
             side.create("a")
         two.target.produce("a", b"1")
         assert two.plan().problems == ["a has records at the target already: other offsets than the source's"]
+
+
+def test_target_that_does_not_tell_its_users_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with kafka_clusters() as two:
+
+        def users(cluster: KafkaCluster) -> list[str]:
+            if cluster is two.target.cluster:
+                raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "SCRAM credentials")
+            return ["alice"]
+
+        monkeypatch.setattr(survey, "scram_users", users)
+        plan = two.plan()
+        assert plan.users == ["alice"]
+        assert plan.problems == [
+            "the users of the target are not known: SCRAM credentials: CLUSTER_AUTHORIZATION_FAILED"
+        ]

@@ -59,6 +59,16 @@ def test_brokers_are_listed_with_figures_and_errors(browser: ConsoleBrowser) -> 
     assert rows["c", 0]["error"] == "the broker does not answer: no connection"
 
 
+def test_figures_that_are_no_numbers_are_shown_as_zero(browser: ConsoleBrowser) -> None:
+    figures = {"putTps": "nan", "getTransferredTps": "1e999", "commitLogMaxOffset": "--5"}
+    figures |= {"msgPutTotalTodayNow": "9" * 5000, "commitLogDiskRatio": "much"}
+    answer = RemotingCommand(ResponseCode.SUCCESS, body=KVTable(figures).encode())
+    browser.world.broker.cluster.broker_directory._ask = lambda *_: succeed(answer)
+    rows = {(row["broker"], row["brokerId"]): row for row in browser.get("/cluster/brokers")["rows"]}
+    row = rows["b", 0]
+    assert (row["in"], row["out"], row["inToday"], row["logEnd"], row["diskUsed"]) == (0, 0, 0, 0, 0)
+
+
 def test_only_listed_brokers_are_asked(browser: ConsoleBrowser) -> None:
     assert browser.get(f"/cluster/statistics?address={OTHER}")["runtime"]["putTps"] == "12.5 10 9"
     assert browser.refused("GET", f"/cluster/statistics?address={LOST}")[0] == 502
