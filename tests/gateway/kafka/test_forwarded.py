@@ -18,6 +18,7 @@ from mqgateway.gateway.kafka.forwarded import ForeignChanges, after, explained
 def test_error_of_the_other_group_is_in_the_result() -> None:
     for error, code in (
         (OperationError(Reason.SYSTEM_ERROR, "late"), ErrorCode.REQUEST_TIMED_OUT),
+        (OperationError(Reason.TOPIC_NOT_EXIST, "gone"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (TopicExists(Reason.INVALID_PARAMETER, "there"), ErrorCode.TOPIC_ALREADY_EXISTS),
     ):
         result = DeletableTopicResult("t")
