@@ -91,8 +91,8 @@ class PeerGroups:
         peer = self._peers[group]
         peer.view, peer.heard = view, now
 
-    def note_topics(self, group: str, configs: Mapping[str, TopicConfig], version: str) -> None:
-        """Note all topics of a group."""
+    def note_topics(self, group: str, configs: Mapping[str, TopicConfig], version: str) -> list[str]:
+        """Note all topics of a group; return the names of those that ended. A new one may have the name."""
         peer = self._peers[group]
         peer.version = version
         gone = [name for name in peer.topics if name not in configs]
@@ -101,6 +101,7 @@ class PeerGroups:
             for name, config in configs.items()
             if name not in peer.topics or peer.topics[name].config != config
         ]
+        ended = [name for name in peer.topics if self._ends(group, name, configs.get(name))]
         for name in gone:
             del peer.topics[name]
             self._table.delete(peer_key(group, name))
@@ -108,6 +109,18 @@ class PeerGroups:
         if changed:
             self._table.put(*changed)
         self.changes += bool(gone or changed)
+        return ended
+
+    def _ends(self, group: str, name: str, config: TopicConfig | None) -> bool:
+        """Return True if a topic of a group ends, as another one replaces it, or none (`config` is None).
+
+        One whose name belongs to another group, or that this broker has too, does not count.
+        """
+        known = self._peers[group].topics[name].config.attributes.get(KAFKA_TOPIC_ID)
+        if config is not None and config.attributes.get(KAFKA_TOPIC_ID) == known:
+            return False
+        foreign = self.foreign(name)
+        return foreign is not None and foreign.group == group and self._find(name) is None
 
     def view(self, group: str, now: int) -> NodesView:
         """Return the nodes of another group; without a leader if its master is silent."""

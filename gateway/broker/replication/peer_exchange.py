@@ -103,7 +103,8 @@ class PeerExchange:
             )
             if answer.code != ResponseCode.SUCCESS:
                 raise RequestError(ResponseCode.SYSTEM_ERROR, answer.remark or str(answer.code))
-            self.groups.note_topics(group, _topics(answer.body), version)
+            for name in self.groups.note_topics(group, _topics(answer.body), version):
+                self._broker.tables.offsets.remove_topic(name)
         self.groups.note(group, view, self._now())
         own = NO_VIEW if self._broker.nodes is None else self._broker.nodes.view()
         clash = self.groups.clash(group, own)

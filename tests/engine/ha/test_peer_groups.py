@@ -78,6 +78,17 @@ def test_unchanged_topics_are_no_change() -> None:
     assert groups.changes == 1 and groups.version_of("b") == "2"
 
 
+def test_deleted_topics_and_those_made_again_have_ended() -> None:
+    groups = groups_of("a", topics("own"))
+    first = topics("x", "own") | topics("y", "z", by_kafka=True)
+    assert groups.note_topics("b", first, "1") == []
+    assert groups.note_topics("c", topics("x"), "1") == []
+    again = {"z": TopicConfig("z", attributes={KAFKA_TOPIC_ID: "other"})}
+    assert groups.note_topics("b", topics("x", "y", by_kafka=True) | again, "2") == ["x", "z"]
+    assert groups.note_topics("c", {}, "2") == []
+    assert groups.note_topics("b", {}, "3") == ["x", "y", "z"]
+
+
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.booleans()), unique_by=lambda one: one[0]))
 def test_all_groups_agree_on_the_owner_of_a_topic(holders: list[tuple[str, bool]]) -> None:
     owners = set()

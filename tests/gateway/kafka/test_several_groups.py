@@ -161,6 +161,23 @@ def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: Kafka
     assert cluster.leaders("a", topic) == [1001, 1001] and committed(cluster, topic) == 3
 
 
+def test_offsets_end_with_the_topic_of_another_group(cluster: KafkaCluster) -> None:
+    for is_down in (False, True):
+        topic = cluster.make_topic("b")
+        assert commit(cluster, "a", topic, 3) == 0
+        if is_down:
+            cluster.stop("a")
+        request = DeleteTopicsRequest([DeleteTopicState(topic)])
+        [deleted] = cluster.client("b" if is_down else "a").ask(request).responses
+        assert deleted.error_code == 0
+        if is_down:
+            cluster.restart("a")
+            cluster.wait(3)
+        assert cluster.make_topic("b") == topic
+        assert committed(cluster, topic) == -1
+        cluster.client("a").ask(request)
+
+
 def test_name_of_a_topic_is_unique_in_the_cluster(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     for at in cluster.names:
