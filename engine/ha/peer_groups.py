@@ -144,6 +144,12 @@ class PeerGroups:
                 best, found = self._rank(name, known.config), known
         return found
 
+    def may_be_foreign(self, topic: str) -> bool:
+        """Return True for a topic of another group, also for one that none is known to have while the topics
+        of some are unknown."""
+        is_unknown = self._find(topic) is None and not self.is_complete
+        return is_unknown or self.foreign(topic) is not None
+
     def foreign_topics(self) -> Iterator[PeerTopic]:
         """Yield all topics that belong to other groups."""
         for name, peer in self._peers.items():

@@ -78,6 +78,14 @@ def test_unchanged_topics_are_no_change() -> None:
     assert groups.changes == 1 and groups.version_of("b") == "2"
 
 
+def test_unknown_topic_may_be_foreign_until_all_groups_have_answered() -> None:
+    groups = groups_of("a", topics("own"))
+    groups.note_topics("b", topics("x"), "1")
+    assert [groups.may_be_foreign(name) for name in ("own", "x", "y")] == [False, True, True]
+    groups.note_topics("c", topics("z"), "1")
+    assert [groups.may_be_foreign(name) for name in ("own", "x", "y")] == [False, True, False]
+
+
 def test_deleted_topics_and_those_made_again_have_ended() -> None:
     groups = groups_of("a", topics("own"))
     first = topics("x", "own") | topics("y", "z", by_kafka=True)

@@ -77,11 +77,11 @@ def commit(cluster: KafkaCluster, at: str, topic: str, offset: int) -> int:
     return int(answer.topics[0].partitions[0].error_code)
 
 
-def committed(cluster: KafkaCluster, topic: str) -> int:
+def committed(cluster: KafkaCluster, topic: str, at: str = "a") -> int:
     """Return the offset of group `g` in partition 0."""
     wanted = OffsetFetchRequestTopics(topic, partition_indexes=(0,))
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[wanted])])
-    [group] = cluster.client("a").ask(request, 9).groups
+    [group] = cluster.client(at).ask(request, 9).groups
     return int(group.topics[0].partitions[0].committed_offset)
 
 
@@ -159,6 +159,24 @@ def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: Kafka
     cluster.restart("b")
     cluster.wait(5)
     assert cluster.leaders("a", topic) == [1001, 1001] and committed(cluster, topic) == 3
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_offsets_of_another_groups_topic_survive_a_fail_over(cluster: KafkaCluster, is_down: bool) -> None:
+    topic = cluster.make_topic("b")
+    assert commit(cluster, "a", topic, 3) == 0
+    if is_down:
+        cluster.stop("b")
+    slave = cluster.start_slave("a")
+    cluster.wait(60)
+    for name in ("a", slave):
+        cluster.stop(name)
+    cluster.restart(slave)
+    cluster.wait(10)
+    if is_down:
+        cluster.restart("b")
+        cluster.wait(10)
+    assert committed(cluster, topic, slave) == 3
 
 
 def test_offsets_end_with_the_topic_of_another_group(cluster: KafkaCluster) -> None:
