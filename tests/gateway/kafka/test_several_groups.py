@@ -103,6 +103,13 @@ def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster)
     assert in_b not in cluster.operations("a").topics and in_a not in cluster.operations("b").topics
 
 
+def test_topics_with_the_names_of_groups_are_not_shown(cluster: KafkaCluster) -> None:
+    for at in cluster.names:
+        assert not cluster.metadata(at).topics
+        [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic("b", 1, -1)])).topics
+        assert result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+
 def test_records_are_written_and_read_at_the_leader_only(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     assert send(cluster, "b", topic, b"one", b"two").error_code == 0
