@@ -78,6 +78,11 @@ class PeerGroups:
         """True if the topics of every other group are known. Each has some, its system's."""
         return all(peer.topics for peer in self._peers.values())
 
+    def is_current(self, now: int) -> bool:
+        """Return True if the masters of all other groups have answered lately, so that an unknown topic is
+        one that was deleted."""
+        return all(now - peer.heard < LOST_MILLIS for peer in self._peers.values())
+
     def agrees(self, names: Sequence[str]) -> bool:
         """Return True if another broker's setting is this one's, but for groups that one lacks yet."""
         return all(own == other for own, other in zip(self.names, names, strict=False))

@@ -64,6 +64,11 @@ class PeerOperations:
         return self._groups.is_complete
 
     @property
+    def is_current(self) -> bool:
+        """True if the topics of all groups are known as they are, not as they were before a restart."""
+        return self._groups.is_current(elapsed_millis(self._broker.clock))
+
+    @property
     def others(self) -> Sequence[str]:
         """Names of the other groups."""
         return self._groups.others

@@ -56,6 +56,15 @@ def test_nodes_of_a_silent_group_have_no_leader() -> None:
     assert groups.view("b", 100 + LOST_MILLIS) == VIEW._replace(leader=-1)
 
 
+def test_groups_are_current_while_all_answer() -> None:
+    groups = groups_of("a", {})
+    assert not groups.is_current(0)
+    groups.note("b", VIEW, 100)
+    assert not groups.is_current(100)
+    groups.note("c", VIEW, 200)
+    assert groups.is_current(100 + LOST_MILLIS - 1) and not groups.is_current(100 + LOST_MILLIS)
+
+
 def test_topics_survive_a_restart() -> None:
     disk = CrashDisk()
     groups = groups_of("a", {}, disk)
