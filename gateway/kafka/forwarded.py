@@ -24,13 +24,14 @@ class Result(Protocol):
 
 
 def explained(outcome: Deferred[None], result: Result) -> Deferred[None]:
-    """Return the outcome, which does not fail any more: its error is in the result.
+    """Return the outcome, which fails with unexpected errors only: its error is in the result.
 
     A group that does not answer may have made the change all the same, as with a request that timed out.
     """
 
     def failed(failure: Failure) -> None:
         if not isinstance(failure.value, OperationError):
+            result.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             failure.raiseException()
         result.error_code = _code(failure.value)
         result.error_message = failure.getErrorMessage()
