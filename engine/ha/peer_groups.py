@@ -78,6 +78,11 @@ class PeerGroups:
         """True if the topics of every other group are known. Each has some, its system's."""
         return all(peer.topics for peer in self._peers.values())
 
+    def is_current(self, now: int) -> bool:
+        """Return True if the masters of all other groups have answered lately, so that an unknown topic is
+        one that was deleted."""
+        return all(now - peer.heard < LOST_MILLIS for peer in self._peers.values())
+
     def agrees(self, names: Sequence[str]) -> bool:
         """Return True if another broker's setting is this one's, but for groups that one lacks yet."""
         return all(own == other for own, other in zip(self.names, names, strict=False))
@@ -91,8 +96,8 @@ class PeerGroups:
         peer = self._peers[group]
         peer.view, peer.heard = view, now
 
-    def note_topics(self, group: str, configs: Mapping[str, TopicConfig], version: str) -> None:
-        """Note all topics of a group."""
+    def note_topics(self, group: str, configs: Mapping[str, TopicConfig], version: str) -> list[str]:
+        """Note all topics of a group; return the names of those that ended. A new one may have the name."""
         peer = self._peers[group]
         peer.version = version
         gone = [name for name in peer.topics if name not in configs]
@@ -101,6 +106,7 @@ class PeerGroups:
             for name, config in configs.items()
             if name not in peer.topics or peer.topics[name].config != config
         ]
+        ended = [name for name in peer.topics if self._ends(group, name, configs.get(name))]
         for name in gone:
             del peer.topics[name]
             self._table.delete(peer_key(group, name))
@@ -108,6 +114,18 @@ class PeerGroups:
         if changed:
             self._table.put(*changed)
         self.changes += bool(gone or changed)
+        return ended
+
+    def _ends(self, group: str, name: str, config: TopicConfig | None) -> bool:
+        """Return True if a topic of a group ends, as another one replaces it, or none (`config` is None).
+
+        One whose name belongs to another group, or that this broker has too, does not count.
+        """
+        known = self._peers[group].topics[name].config.attributes.get(KAFKA_TOPIC_ID)
+        if config is not None and config.attributes.get(KAFKA_TOPIC_ID) == known:
+            return False
+        foreign = self.foreign(name)
+        return foreign is not None and foreign.group == group and self._find(name) is None
 
     def view(self, group: str, now: int) -> NodesView:
         """Return the nodes of another group; without a leader if its master is silent."""
@@ -130,6 +148,12 @@ class PeerGroups:
             if known is not None and (best is None or self._rank(name, known.config) < best):
                 best, found = self._rank(name, known.config), known
         return found
+
+    def may_be_foreign(self, topic: str) -> bool:
+        """Return True for a topic of another group, also for one that none is known to have while the topics
+        of some are unknown."""
+        is_unknown = self._find(topic) is None and not self.is_complete
+        return is_unknown or self.foreign(topic) is not None
 
     def foreign_topics(self) -> Iterator[PeerTopic]:
         """Yield all topics that belong to other groups."""

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar, cast
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
-from mqgateway.gateway.broker.operations import OperationError, TopicExists
+from mqgateway.gateway.broker.operations import OperationError, Reason, TopicExists
 from mqgateway.gateway.kafka.api import Answer
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.schema import Message
@@ -24,19 +24,26 @@ class Result(Protocol):
 
 
 def explained(outcome: Deferred[None], result: Result) -> Deferred[None]:
-    """Return the outcome, which does not fail any more: its error is in the result.
+    """Return the outcome, which fails with unexpected errors only: its error is in the result.
 
     A group that does not answer may have made the change all the same, as with a request that timed out.
     """
 
     def failed(failure: Failure) -> None:
         if not isinstance(failure.value, OperationError):
+            result.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
             failure.raiseException()
-        is_there = isinstance(failure.value, TopicExists)
-        result.error_code = ErrorCode.TOPIC_ALREADY_EXISTS if is_there else ErrorCode.REQUEST_TIMED_OUT
+        result.error_code = _code(failure.value)
         result.error_message = failure.getErrorMessage()
 
     return outcome.addErrback(failed)
+
+
+def _code(error: OperationError) -> ErrorCode:
+    if isinstance(error, TopicExists):
+        return ErrorCode.TOPIC_ALREADY_EXISTS
+    is_gone = error.reason is Reason.TOPIC_NOT_EXIST
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_gone else ErrorCode.REQUEST_TIMED_OUT
 
 
 class ForeignChanges:

@@ -16,6 +16,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine import json_members
 from mqgateway.gateway.broker.operations import OperationError, Operations, PeerOperations
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.verification import NotVerified, Verify
 
 VERIFY: Final = "verifyTransaction"
@@ -25,8 +26,9 @@ CODE, MESSAGE = "code", "message"
 Fields = Mapping[str, Any]
 
 
-def verification(operations: Operations, verify: Verify) -> Verify:
-    """Return the function that asks the coordinator; `verify` asks this broker's.
+def verification(operations: Operations, topics: Topics, verify: Verify) -> Verify:
+    """Return the function that asks the coordinator; `verify` asks this broker's. `topics` are those of all
+    groups.
 
     This broker answers other groups with its own from now on, if it coordinates.
     """
@@ -34,7 +36,7 @@ def verification(operations: Operations, verify: Verify) -> Verify:
     if peers is None:
         return verify
     if peers.names[0] == peers.own:
-        peers.serve(VERIFY, lambda fields: _answered(verify, fields))
+        peers.serve(VERIFY, lambda fields: _answered(topics, verify, fields))
         return verify
     return _Remote(peers).verify
 
@@ -60,8 +62,15 @@ class _Remote:
         return self._peers.ask(self._peers.names[0], VERIFY, fields).addCallbacks(_verified, _not_asked)
 
 
-def _answered(verify: Verify, fields: Fields) -> Deferred[Fields]:
-    """Return this coordinator's answer to another group. Raises `ConfigError`."""
+def _answered(topics: Topics, verify: Verify, fields: Fields) -> Fields | Deferred[Fields]:
+    """Return this coordinator's answer to another group. Raises `ConfigError`.
+
+    A topic that was made just now is not known here yet: its partitions would get no markers.
+    """
+    topic = json_members.read(fields, TOPIC, "")
+    if topics.find(topic) is None:
+        text = f"The coordinator does not know topic {topic} yet."
+        return {CODE: int(ErrorCode.COORDINATOR_NOT_AVAILABLE), MESSAGE: text}
 
     def refused(failure: Failure) -> Fields:
         error = failure.value
@@ -73,7 +82,7 @@ def _answered(verify: Verify, fields: Fields) -> Deferred[Fields]:
         json_members.read(fields, ID, ""),
         json_members.read(fields, PRODUCER, 0, json_members.LONG_BITS),
         json_members.read(fields, EPOCH, 0),
-        json_members.read(fields, TOPIC, ""),
+        topic,
         json_members.read(fields, PARTITION, 0),
         adds=json_members.read(fields, ADDS, False),
     )

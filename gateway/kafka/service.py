@@ -75,6 +75,7 @@ class KafkaService:
         )
         sharing = ShareRequests(shares.table, shares.settings, access, topics)
         requests = TransactionRequests(operations, transactions, access, everywhere)
+        verify = verification(operations, everywhere, transactions.verify)
         self._telemetry = TelemetryRequests(operations)
         handlers: dict[int, Handler] = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
@@ -95,7 +96,7 @@ class KafkaService:
             **ProducerIds(operations, topics, requests.init).handlers(),
             **requests.handlers(),
             **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
-            **Produce(operations, topics, cluster, verification(operations, transactions.verify)).handlers(),
+            **Produce(operations, topics, cluster, verify).handlers(),
             **Fetch(operations, topics, cluster, quotas).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),

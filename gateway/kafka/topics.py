@@ -179,7 +179,7 @@ class Topics:
         if known is not None and known.config is config:
             return known
         name = kafka_name(config.topic_name)
-        if name is None or (self._topics.is_system(config.topic_name) and name not in INTERNAL):
+        if name is None or (self._is_system(config.topic_name) and name not in INTERNAL):
             return None
         own = id_of_text(config.attributes.get(KAFKA_TOPIC_ID, ""))
         topic_id = named_id(f"topic {self._cluster} {config.topic_name}") if own is None else own
@@ -187,6 +187,10 @@ class Topics:
             self._shown_as.clear()  # most are deleted
         topic = self._shown_as[config.topic_name] = Topic(name, config.topic_name, topic_id, config, group)
         return topic
+
+    def _is_system(self, store: str) -> bool:
+        """Return True for a reserved name; each group reserves its own name too."""
+        return self._topics.is_system(store) or (self._peers is not None and store in self._peers.names)
 
 
 def store_name(name: str) -> str:

@@ -53,7 +53,10 @@ class BrokerMarkers:
         """See `MarkerWriter`."""
         if partition.topic == KAFKA_OFFSETS_TOPIC:
             return self._offsets.complete(*producer, is_commit)
-        topic = self._topics.find(partition.topic)
+        topic, peers = self._topics.find(partition.topic), self._operations.peers
+        if topic is None and peers is not None and not peers.is_current:
+            text = f"topic {partition.topic} may be of a group of brokers that does not answer"
+            return fail(OperationError(Reason.SERVICE_NOT_AVAILABLE, text))
         if topic is None or topic.is_internal:
             return succeed(None)
         marker = Marker(*producer, is_commit, COORDINATOR_EPOCH)

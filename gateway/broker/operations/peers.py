@@ -7,6 +7,7 @@ access control admits brokers alone to the request that carries it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred
@@ -33,7 +34,7 @@ PUT_TOPIC: Final = "putTopic"
 DELETE_TOPIC: Final = "deleteTopic"
 WRITE_MARKER: Final = "writeMarker"
 PRODUCER, EPOCH, COMMITS, COORDINATOR, QUEUE = "producer", "epoch", "commits", "coordinator", "queue"
-NEW, CONFIG, TOPIC, EXISTS, REFUSED = "isNew", "config", "topic", "exists", "refused"
+NEW, CONFIG, TOPIC, EXISTS, GONE, REFUSED = "isNew", "config", "topic", "exists", "isGone", "refused"
 
 
 class TopicExists(OperationError):
@@ -61,6 +62,11 @@ class PeerOperations:
     def is_complete(self) -> bool:
         """True if the topics of all groups are known."""
         return self._groups.is_complete
+
+    @property
+    def is_current(self) -> bool:
+        """True if the topics of all groups are known as they are, not as they were before a restart."""
+        return self._groups.is_current(elapsed_millis(self._broker.clock))
 
     @property
     def others(self) -> Sequence[str]:
@@ -102,16 +108,22 @@ class PeerOperations:
     def put_topic(
         self, permit: Permit, group: str, config: TopicConfig, *, is_new: bool = False
     ) -> Deferred[None]:
-        """Create or change a topic of another group; see `BrokerAdministration.put_topic`.
+        """Create a topic in another group, or change its attributes and raise its number of queues; see
+        `BrokerAdministration.put_topic`.
 
         The outcome fires once this broker knows the topic too. Fails with `OperationError`; it is
-        `TopicExists` if the topic is to be new and is not.
+        `TopicExists` if the topic is to be new and is not, and has the reason TOPIC_NOT_EXIST if a topic that
+        is to be changed was deleted.
         """
         self._gate.enter(permit, Use.ADMINISTER)
 
         def put(answer: Fields) -> Deferred[None]:
             if json_members.read(answer, EXISTS, False):
                 raise TopicExists(Reason.INVALID_PARAMETER, f"Topic '{config.topic_name}' already exists.")
+            if json_members.read(answer, GONE, False):
+                raise OperationError(
+                    Reason.TOPIC_NOT_EXIST, "This server does not host this topic-partition."
+                )
             return self._peers.refresh(group)
 
         return self.ask(group, PUT_TOPIC, {CONFIG: config.to_json(), NEW: is_new}).addCallback(put)
@@ -164,9 +176,15 @@ class PeerOperations:
     def _put_received(self, fields: Fields) -> Fields | Deferred[Fields]:
         config = TopicConfig.from_json(json_members.read(fields, CONFIG, dict[str, Any]()))
         self._gate.enter(self._gate.internal(Use.ADMINISTER), Use.ADMINISTER)
-        if json_members.read(fields, NEW, False) and config.topic_name in self._broker.tables.topics:
-            return {EXISTS: True}
-        return topics.update_topic(self._broker, config).addCallback(lambda _: {EXISTS: False})
+        known = self._broker.tables.topics.get(config.topic_name)
+        if json_members.read(fields, NEW, False):
+            if known is not None:
+                return {EXISTS: True}
+        elif known is None:
+            return {GONE: True}
+        else:
+            config = _change_of(known, config)
+        return topics.update_topic(self._broker, config).addCallback(lambda _: {})
 
     def _delete_received(self, fields: Fields) -> Fields | Deferred[Fields]:
         name = json_members.read(fields, TOPIC, "")
@@ -175,6 +193,17 @@ class PeerOperations:
             return {}
         topics.delete_topic(self._broker, name)
         return self._broker.cluster.registration.withdraw(name).addCallback(lambda _: {})
+
+
+def _change_of(known: TopicConfig, wanted: TopicConfig) -> TopicConfig:
+    """Return the change of a topic. The broker that asks for it may have an older configuration: what it does
+    not mean to change stays, and no queue is lost."""
+    return replace(
+        known,
+        read_queue_nums=max(known.read_queue_nums, wanted.read_queue_nums),
+        write_queue_nums=max(known.write_queue_nums, wanted.write_queue_nums),
+        attributes=wanted.attributes,
+    )
 
 
 def _refused(failure: Failure) -> Fields:

@@ -9,7 +9,7 @@ have.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, inlineCallbacks, maybeDeferred
@@ -63,7 +63,7 @@ class PeerExchange:
             broker.tables.peer_topics,
         )
         self._next = dict.fromkeys(self.groups.others, 0)
-        self._is_asking: set[str] = set()
+        self._asking: dict[str, list[Deferred[None]]] = {}
         self._complaints: dict[str, str] = {}
         self._serve: dict[str, Serve] = {}
 
@@ -74,19 +74,34 @@ class PeerExchange:
         """See `Peers`."""
         now = self._now()
         for group in self.groups.others:
-            if group in self._is_asking or now < self._next[group]:
-                continue
-            self._is_asking.add(group)
-            self._next[group] = now + PERIOD_MILLIS
-            self.refresh(group).addBoth(self._asked, group)
-
-    def _asked(self, _: object, group: str) -> None:
-        self._is_asking.discard(group)
+            if group not in self._asking and now >= self._next[group]:
+                self._next[group] = now + PERIOD_MILLIS
+                self.refresh(group)
 
     def refresh(self, group: str) -> Deferred[None]:
-        """See `Peers`."""
-        return self._poll(group).addCallbacks(
+        """See `Peers`. Calls that come while the group is asked wait together for the next answer."""
+        done: Deferred[None] = Deferred()
+        waiting = self._asking.get(group)
+        if waiting is None:
+            self._ask_group(group, [done])
+        else:
+            waiting.append(done)
+        return done
+
+    def _ask_group(self, group: str, waiting: Sequence[Deferred[None]]) -> None:
+        self._asking[group] = []
+
+        def ended(_: object) -> None:
+            late = self._asking.pop(group)
+            if late:
+                self._ask_group(group, late)
+            for done in waiting:
+                done.callback(None)
+
+        self._poll(group).addCallbacks(
             lambda _: self._complain(group, ""), self._failed, errbackArgs=(group,)
+        ).addErrback(lambda failure: log.error("broker group %s: %s", group, failure.getTraceback())).addBoth(
+            ended
         )
 
     @inlineCallbacks
@@ -103,7 +118,8 @@ class PeerExchange:
             )
             if answer.code != ResponseCode.SUCCESS:
                 raise RequestError(ResponseCode.SYSTEM_ERROR, answer.remark or str(answer.code))
-            self.groups.note_topics(group, _topics(answer.body), version)
+            for name in self.groups.note_topics(group, _topics(answer.body), version):
+                self._broker.tables.offsets.remove_topic(name)
         self.groups.note(group, view, self._now())
         own = NO_VIEW if self._broker.nodes is None else self._broker.nodes.view()
         clash = self.groups.clash(group, own)

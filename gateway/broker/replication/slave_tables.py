@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 3.0
 """Interval of checks whether a round is due; the first one is."""
+OFFSET_MAX = 2**63 - 1
 
 
 Adopt = Callable[[bytes], None]
@@ -190,9 +191,14 @@ class SlaveTables:
 
     def _adopt_offsets(self, reported: Mapping[str, Any]) -> None:
         broker = self._broker
-        changes = self._offsets.changes(
-            places(reported), broker.store.max_offset, broker.tables.offsets.query
-        )
+        changes = self._offsets.changes(places(reported), self._most, broker.tables.offsets.query)
         for (group, topic, queue_id), offset in list(changes):
             broker.tables.offsets.commit(group, topic, queue_id, offset)
         broker.tables.offsets.data_version = DataVersion.from_json(reported.get("dataVersion"))
+
+    def _most(self, topic: str, queue_id: int) -> int:
+        """Return the largest offset to adopt: messages of another group's topics are not replicated here."""
+        peers = self._broker.peers
+        if peers is not None and peers.groups.may_be_foreign(topic):
+            return OFFSET_MAX
+        return self._broker.store.max_offset(topic, queue_id)

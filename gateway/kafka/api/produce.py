@@ -13,9 +13,11 @@ from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import PropertiesTooLarge
 from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import (
     Appended,
     BatchTooLarge,
+    NotAdmitted,
     NotEnoughReplicas,
     NotInTransaction,
     OldEpoch,
@@ -43,7 +45,7 @@ from mqgateway.gateway.kafka.codec.messages.produce_response import (
 from mqgateway.gateway.kafka.codec.produce import TOPIC_ID_SINCE
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.leader_hints import hint_in_produce
-from mqgateway.gateway.kafka.rights import WRITING
+from mqgateway.gateway.kafka.rights import WRITING, on_transactional_id
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.validation import BatchRefused, BatchRules, checked, rules_of
 from mqgateway.gateway.kafka.verification import (
@@ -186,6 +188,10 @@ class Produce:
         if transactional_id is None:
             text = "A transactional batch needs a transactional id"
             raise BatchRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
+        try:
+            call.admit(Use.SEND, on_transactional_id(transactional_id, AclOperation.WRITE))
+        except NotAdmitted as error:
+            raise BatchRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, str(error)) from None
         append = partial(self._batches.append, permit, name, index, batch, is_all=request.acks == ALL)
         producer = batch.producer_id, batch.producer_epoch
         claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, call.version)

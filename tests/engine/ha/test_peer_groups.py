@@ -56,6 +56,15 @@ def test_nodes_of_a_silent_group_have_no_leader() -> None:
     assert groups.view("b", 100 + LOST_MILLIS) == VIEW._replace(leader=-1)
 
 
+def test_groups_are_current_while_all_answer() -> None:
+    groups = groups_of("a", {})
+    assert not groups.is_current(0)
+    groups.note("b", VIEW, 100)
+    assert not groups.is_current(100)
+    groups.note("c", VIEW, 200)
+    assert groups.is_current(100 + LOST_MILLIS - 1) and not groups.is_current(100 + LOST_MILLIS)
+
+
 def test_topics_survive_a_restart() -> None:
     disk = CrashDisk()
     groups = groups_of("a", {}, disk)
@@ -76,6 +85,25 @@ def test_unchanged_topics_are_no_change() -> None:
     groups.note_topics("b", topics("x"), "1")
     groups.note_topics("b", topics("x"), "2")
     assert groups.changes == 1 and groups.version_of("b") == "2"
+
+
+def test_unknown_topic_may_be_foreign_until_all_groups_have_answered() -> None:
+    groups = groups_of("a", topics("own"))
+    groups.note_topics("b", topics("x"), "1")
+    assert [groups.may_be_foreign(name) for name in ("own", "x", "y")] == [False, True, True]
+    groups.note_topics("c", topics("z"), "1")
+    assert [groups.may_be_foreign(name) for name in ("own", "x", "y")] == [False, True, False]
+
+
+def test_deleted_topics_and_those_made_again_have_ended() -> None:
+    groups = groups_of("a", topics("own"))
+    first = topics("x", "own") | topics("y", "z", by_kafka=True)
+    assert groups.note_topics("b", first, "1") == []
+    assert groups.note_topics("c", topics("x"), "1") == []
+    again = {"z": TopicConfig("z", attributes={KAFKA_TOPIC_ID: "other"})}
+    assert groups.note_topics("b", topics("x", "y", by_kafka=True) | again, "2") == ["x", "z"]
+    assert groups.note_topics("c", {}, "2") == []
+    assert groups.note_topics("b", {}, "3") == ["x", "y", "z"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.booleans()), unique_by=lambda one: one[0]))

@@ -6,6 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 
+from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.broker.operations import OperationError, Reason, TopicExists
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
@@ -18,6 +19,7 @@ from mqgateway.gateway.kafka.forwarded import ForeignChanges, after, explained
 def test_error_of_the_other_group_is_in_the_result() -> None:
     for error, code in (
         (OperationError(Reason.SYSTEM_ERROR, "late"), ErrorCode.REQUEST_TIMED_OUT),
+        (OperationError(Reason.TOPIC_NOT_EXIST, "gone"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (TopicExists(Reason.INVALID_PARAMETER, "there"), ErrorCode.TOPIC_ALREADY_EXISTS),
     ):
         result = DeletableTopicResult("t")
@@ -25,6 +27,15 @@ def test_error_of_the_other_group_is_in_the_result() -> None:
         done = explained(outcome, result)
         outcome.errback(error)
         assert done.called and (result.error_code, result.error_message) == (code, str(error))
+
+
+def test_unexpected_error_is_no_success() -> None:
+    result = DeletableTopicResult("t")
+    outcome: Deferred[None] = Deferred()
+    failures: list[Any] = []
+    explained(outcome, result).addErrback(failures.append)
+    outcome.errback(ConfigError("isGone is not of type bool"))
+    assert result.error_code == ErrorCode.UNKNOWN_SERVER_ERROR and len(failures) == 1
 
 
 def test_answer_waits_for_an_outcome_that_waits_itself() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mqgateway.engine.record_batches.batches import TRANSACTIONAL
@@ -12,6 +14,17 @@ from mqgateway.gateway.kafka.codec.messages.add_partitions_to_txn_request import
 )
 from mqgateway.gateway.kafka.codec.messages.end_txn_request import EndTxnRequest
 from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
+from mqgateway.gateway.kafka.peer_transactions import (
+    ADDS,
+    CODE,
+    EPOCH,
+    ID,
+    MESSAGE,
+    PARTITION,
+    PRODUCER,
+    TOPIC,
+    VERIFY,
+)
 from tests.support.gateway.kafka.cluster import KafkaCluster
 from tests.support.gateway.kafka.requests import (
     batch_of_values,
@@ -122,6 +135,39 @@ def test_marker_is_written_once_the_group_is_back() -> None:
     assert producer.send("b", topic, b"x") == 0
     cluster.stop("b")
     assert producer.end(commits=True) == 0
+    cluster.restart("b")
+    cluster.wait(30)
+    assert values(cluster, "b", topic) == (2, 0)
+
+
+def test_batch_for_a_topic_that_the_coordinator_does_not_know_is_not_verified() -> None:
+    cluster = KafkaCluster()
+    producer = Producer(cluster, NEW_PRODUCE)
+    fields = {ID: "t", PRODUCER: producer.id, EPOCH: producer.epoch, TOPIC: "new", PARTITION: 0, ADDS: True}
+    peers = cluster.operations("b").peers
+    assert peers is not None
+    answers: list[Any] = []
+    peers.ask("a", VERIFY, fields).addCallback(answers.append)
+    cluster.wait(1)
+    [answer] = answers
+    assert answer[CODE] == ErrorCode.COORDINATOR_NOT_AVAILABLE and "topic new" in answer[MESSAGE]
+
+
+def test_marker_for_an_unknown_topic_waits_for_the_answers_of_all_groups() -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_topic("b")
+    producer = Producer(cluster, NEW_PRODUCE)
+    assert producer.send("b", topic, b"x") == 0
+    cluster.stop("b")
+    assert producer.end(commits=True) == 0
+    cluster.stop("a")
+    disk, folder = cluster.member("a").disk, "/store/config"
+    kept = [name for name in disk.listdir(folder) if name.startswith("kafkaPeerTopics")]
+    assert kept
+    for name in kept:
+        disk.unlink(f"{folder}/{name}")
+    cluster.restart("a")
+    cluster.wait(10)
     cluster.restart("b")
     cluster.wait(30)
     assert values(cluster, "b", topic) == (2, 0)

@@ -77,11 +77,11 @@ def commit(cluster: KafkaCluster, at: str, topic: str, offset: int) -> int:
     return int(answer.topics[0].partitions[0].error_code)
 
 
-def committed(cluster: KafkaCluster, topic: str) -> int:
+def committed(cluster: KafkaCluster, topic: str, at: str = "a") -> int:
     """Return the offset of group `g` in partition 0."""
     wanted = OffsetFetchRequestTopics(topic, partition_indexes=(0,))
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[wanted])])
-    [group] = cluster.client("a").ask(request, 9).groups
+    [group] = cluster.client(at).ask(request, 9).groups
     return int(group.topics[0].partitions[0].committed_offset)
 
 
@@ -101,6 +101,13 @@ def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster)
         shown = {topic.name for topic in cluster.metadata(at).topics}
         assert {in_a, in_b} <= shown
     assert in_b not in cluster.operations("a").topics and in_a not in cluster.operations("b").topics
+
+
+def test_topics_with_the_names_of_groups_are_not_shown(cluster: KafkaCluster) -> None:
+    for at in cluster.names:
+        assert not cluster.metadata(at).topics
+        [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic("b", 1, -1)])).topics
+        assert result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
 
 
 def test_records_are_written_and_read_at_the_leader_only(cluster: KafkaCluster) -> None:
@@ -159,6 +166,41 @@ def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: Kafka
     cluster.restart("b")
     cluster.wait(5)
     assert cluster.leaders("a", topic) == [1001, 1001] and committed(cluster, topic) == 3
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_offsets_of_another_groups_topic_survive_a_fail_over(cluster: KafkaCluster, is_down: bool) -> None:
+    topic = cluster.make_topic("b")
+    assert commit(cluster, "a", topic, 3) == 0
+    if is_down:
+        cluster.stop("b")
+    slave = cluster.start_slave("a")
+    cluster.wait(60)
+    for name in ("a", slave):
+        cluster.stop(name)
+    cluster.restart(slave)
+    cluster.wait(10)
+    if is_down:
+        cluster.restart("b")
+        cluster.wait(10)
+    assert committed(cluster, topic, slave) == 3
+
+
+def test_offsets_end_with_the_topic_of_another_group(cluster: KafkaCluster) -> None:
+    for is_down in (False, True):
+        topic = cluster.make_topic("b")
+        assert commit(cluster, "a", topic, 3) == 0
+        if is_down:
+            cluster.stop("a")
+        request = DeleteTopicsRequest([DeleteTopicState(topic)])
+        [deleted] = cluster.client("b" if is_down else "a").ask(request).responses
+        assert deleted.error_code == 0
+        if is_down:
+            cluster.restart("a")
+            cluster.wait(3)
+        assert cluster.make_topic("b") == topic
+        assert committed(cluster, topic) == -1
+        cluster.client("a").ask(request)
 
 
 def test_name_of_a_topic_is_unique_in_the_cluster(cluster: KafkaCluster) -> None:

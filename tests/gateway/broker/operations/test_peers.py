@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.gateway.broker.operations import NotInTransaction, OperationError, TopicExists, Use
+from mqgateway.gateway.broker.operations import NotInTransaction, OperationError, Reason, TopicExists, Use
 from tests.support.gateway.kafka.cluster import KafkaCluster
 
 
@@ -33,11 +33,34 @@ def test_topic_is_put_and_deleted_in_another_group() -> None:
     assert isinstance(outcome(peers.put_topic(permit, "b", config, is_new=True), cluster), TopicExists)
     assert outcome(peers.put_topic(permit, "b", TopicConfig("new", 3, 3)), cluster) is None
     assert cluster.operations("b").topics.known("new").write_queue_nums == 3
-    refused = outcome(peers.put_topic(permit, "b", TopicConfig("not ok", 3, 3)), cluster)
+    refused = outcome(peers.put_topic(permit, "b", TopicConfig("not ok", 3, 3), is_new=True), cluster)
     assert isinstance(refused, OperationError) and not isinstance(refused, TopicExists)
     assert outcome(peers.delete_topic(permit, "new"), cluster) is None
     assert peers.foreign("new") is None and "new" not in cluster.operations("b").topics
     assert outcome(peers.delete_topic(permit, "new"), cluster) is None
+
+
+def test_change_by_a_broker_with_an_older_configuration_loses_no_queue() -> None:
+    cluster = KafkaCluster()
+    operations = cluster.operations("a")
+    peers, permit = operations.peers, operations.gate.internal(Use.ADMINISTER)
+    assert peers is not None
+    assert outcome(peers.put_topic(permit, "b", TopicConfig("grown", 4, 4), is_new=True), cluster) is None
+    old = TopicConfig("grown", 2, 2, perm=2, attributes={"+message.type": "NORMAL"})
+    assert outcome(peers.put_topic(permit, "b", old), cluster) is None
+    config = cluster.operations("b").topics.known("grown")
+    assert (config.read_queue_nums, config.write_queue_nums, config.perm) == (4, 4, 6)
+    assert config.attributes["message.type"] == "NORMAL"
+
+
+def test_change_of_a_deleted_topic_does_not_make_it_again() -> None:
+    cluster = KafkaCluster()
+    operations = cluster.operations("a")
+    peers, permit = operations.peers, operations.gate.internal(Use.ADMINISTER)
+    assert peers is not None
+    refused = outcome(peers.put_topic(permit, "b", TopicConfig("deleted", 2, 2)), cluster)
+    assert isinstance(refused, OperationError) and refused.reason is Reason.TOPIC_NOT_EXIST
+    assert "deleted" not in cluster.operations("b").topics
 
 
 def test_delete_that_is_not_answered_fails() -> None:

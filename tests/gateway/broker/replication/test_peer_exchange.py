@@ -15,6 +15,7 @@ from mqgateway.gateway.broker.replication.peer_exchange import GROUP_FIELD, KIND
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader
+from mqgateway.gateway.remoting.call import RequestError
 from tests.support.gateway.broker.group import Group
 from tests.support.gateway.kafka.cluster import KafkaCluster
 from tests.support.gateway.remoting.pair import Talker
@@ -76,6 +77,22 @@ def test_request_of_a_kind_is_served_by_its_function() -> None:
     assert ask(cluster, "b", b"[]", **fields).code == ResponseCode.INVALID_PARAMETER
     cluster.stop("b")
     assert isinstance(outcome(asking.ask("b", "double", {"number": 4}), cluster), OperationError)
+
+
+def test_refreshes_while_a_group_is_asked_share_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = KafkaCluster().member("a").service.broker
+    assert broker.peers is not None
+    asked: list[Deferred[RemotingCommand]] = []
+
+    def ask(group: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        asked.append(Deferred())
+        return asked[-1]
+
+    monkeypatch.setattr(broker.cluster.broker_directory, "ask", ask)
+    done = [broker.peers.refresh("b") for _ in range(4)]
+    for is_done in ([True, False, False, False], [True] * 4):
+        asked[-1].errback(RequestError(ResponseCode.SYSTEM_ERROR, "late"))
+        assert [each.called for each in done] == is_done and len(asked) == 2
 
 
 def test_new_master_of_a_group_is_found() -> None:

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.record_batches.batches import TRANSACTIONAL, build_batch
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.cluster_view import ClusterView
@@ -246,6 +247,13 @@ def test_a_batch_that_its_coordinator_refuses_is_not_stored() -> None:
     refused = first(answers)
     assert (refused.error_code, refused.error_message) == (ErrorCode.TRANSACTION_ABORTABLE, "not in it")
     assert broker.broker.store.max_offset("a", 0) == 0
+
+
+def test_batch_of_a_transaction_needs_the_right_to_write_its_id() -> None:
+    broker = Coordinated()
+    broker.rights.denied = {("t", AclOperation.WRITE)}
+    assert first(broker.produce(0)).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert broker.asked == [] and first(broker.produce(None)).error_code == 0
 
 
 def test_settings_of_the_topic_apply() -> None:
