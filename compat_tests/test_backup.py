@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,7 @@ def test_backup_under_load_has_acknowledged_messages(writer: str, peers: Peers, 
                 consumer.collect(100)
             wait_until(lambda: has_committed(home.store_dir, topic, group, 100), 20, "offsets are on disk")
             first = store_command("backup", str(home.store_dir), backups)
+            time.sleep(1)  # backups are named by seconds
             storm: Future[list[str]] = producer.begin_storm(topic, 4, 3_000)
             wait_until(lambda: producer.storm_count() >= MESSAGES, 60, "a storm", 0.02)
             # What is counted now was acknowledged before the backup began.

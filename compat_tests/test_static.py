@@ -28,7 +28,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
 TOPIC, GROUP, LATE_GROUP = "StaticOrders", "StaticReaders", "StaticLateReaders"
-QUEUES, TURNS, EACH = 2, ("", "broker-b", "broker-c", "broker-a"), 5
+QUEUES, ENLARGED, TURNS, EACH = 2, 4, ("", "broker-b", "broker-c", "broker-a"), 5
 EVERYWHERE = "__syslo__global__"
 """Name of the broker of static topics in clients."""
 LOGICAL = {"topic": TOPIC, "queueId": "0"}
@@ -97,7 +97,7 @@ class Scenario:
         self._read(LATE_GROUP, EACH * QUEUES * len(TURNS), TURNS[-1])
         self._command("topicStatus", "-t", TOPIC)
         self._command("consumerProgress", "-g", LATE_GROUP)
-        self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", "4")
+        self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", str(ENLARGED))
         self._look_at_files()
         self._pull_by_hand()
         self._refuse()
@@ -203,8 +203,7 @@ class Scenario:
         """Record the mappings on disk; the broker of an added queue is left to chance."""
         for name in self.cluster.brokers:
             path = self.cluster.folder / name / "store" / "config" / "topicQueueMapping.json"
-            # While a broker replaces the file, only its backup exists.
-            wait_until(path.exists, 30, f"{name} has written its mappings", 0.01)
+            wait_until(lambda path=path: _queues_in(path) == ENLARGED, 30, f"{name} has written its mappings")
             whole = json.loads(_strict(path.read_bytes()))
             kept = _without_times({"mappingDetail": whole["topicQueueMappingInfoMap"][TOPIC]})
             hosted = kept["mappingDetail"]["hostedQueues"]
@@ -256,6 +255,15 @@ class Scenario:
             answer = connection.ask(code, fields, json.dumps(mapping).encode())
         assert answer is not None
         self.outcomes.append((answer.code, (answer.remark or "").partition("<")[0]))
+
+
+def _queues_in(path: Path) -> int:
+    """Return the number of queues in a broker's file; 0 if there is none, as while the broker replaces it."""
+    try:
+        whole = json.loads(_strict(path.read_bytes()))
+    except FileNotFoundError:
+        return 0
+    return int(whole["topicQueueMappingInfoMap"][TOPIC]["totalQueues"])
 
 
 def _strict(body: bytes) -> bytes:
