@@ -35,3 +35,16 @@ def test_a_command_that_times_out_is_run_again(
     tool = Scripted(*outputs)
     assert tool.run("topicList") == expected
     assert list(tool.outputs) == left
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (Output("create topic to 127.0.0.1:10911 success.", "", 0), True),
+        (Output("", "DESC: attempt to update an unchangeable attribute. key: queue.type", 0), True),
+        (Output("", "CODE: 1  DESC: no such broker", 0), False),
+    ],
+)
+def test_topic_that_an_earlier_run_created_is_made(output: Output, expected: bool) -> None:
+    """The second run of a command that timed out finds the topic that the first one created."""
+    assert output.has_made_topic is expected

@@ -40,7 +40,7 @@ def test_records_at_the_target_are_named() -> None:
         assert two.plan().problems == ["a has records at the target already: other offsets than the source's"]
 
 
-def test_target_that_does_not_tell_its_users_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_target_that_hides_its_users_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with kafka_clusters() as two:
 
         def users(cluster: KafkaCluster) -> list[str]:
