@@ -203,7 +203,7 @@ class Scenario:
         """Record the mappings on disk; the broker of an added queue is left to chance."""
         for name in self.cluster.brokers:
             path = self.cluster.folder / name / "store" / "config" / "topicQueueMapping.json"
-            wait_until(lambda path=path: _queues_in(path) == ENLARGED, 30, f"{name} has written its mappings")
+            wait_until(partial(_has_enlarged, path), 30, f"{name} has written its mappings")
             whole = json.loads(_strict(path.read_bytes()))
             kept = _without_times({"mappingDetail": whole["topicQueueMappingInfoMap"][TOPIC]})
             hosted = kept["mappingDetail"]["hostedQueues"]
@@ -257,13 +257,13 @@ class Scenario:
         self.outcomes.append((answer.code, (answer.remark or "").partition("<")[0]))
 
 
-def _queues_in(path: Path) -> int:
-    """Return the number of queues in a broker's file; 0 if there is none, as while the broker replaces it."""
+def _has_enlarged(path: Path) -> bool:
+    """Return True if a broker's file has the added queues; there is none while the broker replaces it."""
     try:
         whole = json.loads(_strict(path.read_bytes()))
     except FileNotFoundError:
-        return 0
-    return int(whole["topicQueueMappingInfoMap"][TOPIC]["totalQueues"])
+        return False
+    return bool(whole["topicQueueMappingInfoMap"][TOPIC]["totalQueues"] == ENLARGED)
 
 
 def _strict(body: bytes) -> bytes:
