@@ -73,13 +73,13 @@ class Dequeue:
         """Return True if there is a slot whose time has passed, or one is in progress."""
         return self._due is not None or self.read_time < self._wheel.floor(now)
 
-    def step(self, now: int, budget: int) -> int:
-        """Deliver up to `budget` due timers; return their number. Raises `NotNow`."""
+    def step(self, now: int, budget: int, *, until: int) -> int:
+        """Deliver up to `budget` timers due before `until` (ms); return their number. Raises `NotNow`."""
         done = 0
         while done < budget:
             due = self._due
             if due is None:
-                if not self._next_slot(self._wheel.floor(now)):
+                if not self._next_slot(self._wheel.floor(until)):
                     break
             elif due.next != NONE:
                 self._walk(due)

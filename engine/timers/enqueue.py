@@ -1,8 +1,9 @@
 """From the timer topic into the wheel: every message becomes a unit of the timer log, linked into its slot.
 
-Messages that are already due are delivered at once. One that is due beyond the window, two days by default,
-is linked near the window's end as a unit that only reschedules it. Order on disk: units, then slots. A slot
-that was not written before a crash is repaired by recovery, which finds the unit.
+Messages that are due and waited for less than a step of the wheel are delivered at once. One that is due
+beyond the window, two days by default, is linked near the window's end as a unit that only reschedules it.
+Order on disk: units, then slots. A slot that was not written before a crash is repaired by recovery, which
+finds the unit.
 
 RocketMQ's broker resumes after the message of the last unit. So if the last messages read left no unit, as
 they were delivered at once, a mark follows: a unit that RocketMQ takes for a deletion, of nothing. RocketMQ:
@@ -35,6 +36,7 @@ BATCH = 256
 """Messages read, and units written, together."""
 BLANK_SLOTS = 60
 """Slots of the wheel that are never used for future timers. RocketMQ: TIMER_BLANK_SLOTS."""
+UNENDING = 2**63 - 1
 _HOUR_MILLIS = 3_600_000
 _DELAY_MAX = 2**31 - 1
 
@@ -75,6 +77,15 @@ class Enqueue:
     def behind(self) -> int:
         """Messages of the timer topic that were not read yet."""
         return max(0, self._store.max_offset(TIMER_TOPIC, 0) - self.queue_offset)
+
+    @property
+    def read_until(self) -> int:
+        """The time (ms) from which on stored messages were not read yet; the far future if all were.
+
+        A timer due later may have been recalled by one of them: a server that was down has them to read.
+        """
+        stored = self._store.store_time(TIMER_TOPIC, 0, self.queue_offset) if self.behind else NONE
+        return UNENDING if stored == NONE else stored
 
     def settle(self) -> None:
         """Write slots that could not be written before. Raises `NotNow`."""
@@ -157,7 +168,9 @@ class Enqueue:
         except MessageIllegal as error:
             log.error("message %d of the timer topic is skipped: %s", stored.queue_offset, error)
             return
-        if out_time + self._wheel.precision <= now:
+        # One that waited for a slot's time or more may be recalled by a message that was not read yet.
+        is_short = out_time < stored.store_timestamp + self._wheel.precision
+        if is_short and out_time + self._wheel.precision <= now:
             if not is_delete:
                 self._delivery.deliver(stored, NEVER_WAITED, now)
                 at_once.append(physical_offset)

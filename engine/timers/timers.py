@@ -428,7 +428,8 @@ class Timers:
         if not options.timer_stop_enqueue and not is_late:
             enqueue.step(now, dequeue.first_open, budget)
         if not options.timer_stop_dequeue:
-            dequeue.step(now, budget)
+            is_reading = not options.timer_stop_enqueue and not is_late
+            dequeue.step(now, budget, until=min(now, enqueue.read_until) if is_reading else now)
 
     def _is_behind(self, now: int) -> bool:
         options = self._options
