@@ -10,6 +10,8 @@ from typing import Any
 
 from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, parse_properties
 
+SEPARATORS = frozenset((NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR))
+
 
 class PropertiesText(Mapping[str, str]):
     """The mapping that `parse_properties` returns for a text, parsed only if needed."""
@@ -31,7 +33,8 @@ class PropertiesText(Mapping[str, str]):
         begin = at + len(name) + 1
         end = text.find(PROPERTY_SEPARATOR, begin)
         value = text[begin:] if end < 0 else text[begin:end]
-        if value and name and (at == 0 or text[at - 1] == PROPERTY_SEPARATOR):
+        is_whole = at == 0 or text[at - 1] == PROPERTY_SEPARATOR
+        if value and name and is_whole and SEPARATORS.isdisjoint(name):
             return value
         return self._all().get(name, default)  # ambiguous: parse the text
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import parse_properties
 from mqgateway.engine.store.properties_text import PropertiesText
 
-FRAGMENTS = st.sampled_from(["a", "b", "aa", "é", "\1", "\2", "a\1x\2", "\2b\1a\1y", "b\1\2"])
+FRAGMENTS = st.sampled_from(["a", "b", "aa", "é", "x", "\1", "\2", "a\1x\2", "\2b\1a\1y", "b\1\2"])
 NAMES = ["a", "b", "aa", "é", "", "x", "a\1x", "b\2"]
 
 
@@ -22,6 +22,11 @@ def test_each_property_is_found_as_parsing_finds_it(text: str, names: list[str])
     assert dict(looked_up) == parsed
     assert len(PropertiesText(text)) == len(parsed)
     assert [looked_up.get(name) for name in names] == [parsed.get(name) for name in names]
+
+
+def test_name_with_a_separator_is_not_there() -> None:
+    assert PropertiesText("b\2\1a").get("b\2") is None
+    assert PropertiesText("a\1x\1v").get("a\1x") is None
 
 
 def test_the_last_of_a_name_that_has_a_value_counts() -> None:
