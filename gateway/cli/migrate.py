@@ -10,15 +10,20 @@ import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags
-from mqgateway.gateway.cli.migrate_files import NOT_WELL, PROGRESS, errors_reported, print_row, write_file
+from mqgateway.gateway.cli.migrate_files import (
+    NOT_WELL,
+    PROGRESS,
+    PlanRun,
+    errors_reported,
+    print_row,
+    write_file,
+)
 from mqgateway.gateway.cli.migrate_kafka import kafka
 from mqgateway.gateway.cli.plain import escaped, escaped_json
 from mqgateway.gateway.cli.times import iso
@@ -194,23 +199,13 @@ def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
         moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
 
 
-class Terminal:
+class Terminal(PlanRun):
     """Environment of a run: this process's output, the shell, and the progress file beside the plan."""
 
     def __init__(self, servers: Servers, path: str, as_json: bool) -> None:
+        super().__init__(path, as_json)
         self.servers = servers
         self.progress = _progress(path)
-        self._path = path
-        self._as_json = as_json
-        self._clock = SystemClock()
-
-    def monotonic(self) -> float:
-        """See `HandoverEnvironment`."""
-        return self._clock.monotonic()
-
-    def wait(self, seconds: float) -> None:
-        """See `HandoverEnvironment`."""
-        Event().wait(seconds)
 
     def report(self, group: str, step: str, what: str) -> None:
         """See `HandoverEnvironment`."""

@@ -1,13 +1,15 @@
-"""Files, rows and errors of the migration commands."""
+"""Files, rows, errors and waits of the migration commands."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Iterator
+from threading import Event
 
 import click
 
+from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.plain import escaped_json
@@ -31,6 +33,23 @@ def errors_reported() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("interrupted: run the command again to continue", err=True)
         raise SystemExit(130) from None
+
+
+class PlanRun:
+    """Common part of the environments `HandoverEnvironment` and `MigrationEnvironment`: time and waits."""
+
+    def __init__(self, path: str, as_json: bool) -> None:
+        self._path = path
+        self._as_json = as_json
+        self._clock = SystemClock()
+
+    def monotonic(self) -> float:
+        """Return a time in seconds that only grows."""
+        return self._clock.monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Wait, interruptibly."""
+        Event().wait(seconds)
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -9,14 +9,19 @@ import contextlib
 import os
 from collections.abc import Iterator
 from datetime import UTC
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.real_disk import RealDisk
-from mqgateway.gateway.cli.migrate_files import NOT_WELL, PROGRESS, errors_reported, print_row, write_file
+from mqgateway.gateway.cli.migrate_files import (
+    NOT_WELL,
+    PROGRESS,
+    PlanRun,
+    errors_reported,
+    print_row,
+    write_file,
+)
 from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.migration.plan import MigrationError
@@ -178,22 +183,12 @@ def _show(row: dict[str, Any], as_json: bool) -> None:
         click.echo(escaped(f"{row['partition']}  {state}"))
 
 
-class KafkaTerminal:
+class KafkaTerminal(PlanRun):
     """Environment of a run: this process's output, and the progress file beside the plan."""
 
     def __init__(self, path: str, progress: KafkaProgress, as_json: bool) -> None:
-        self._path = path
+        super().__init__(path, as_json)
         self._progress = progress
-        self._as_json = as_json
-        self._clock = SystemClock()
-
-    def monotonic(self) -> float:
-        """See `MigrationEnvironment`."""
-        return self._clock.monotonic()
-
-    def wait(self, seconds: float) -> None:
-        """See `MigrationEnvironment`."""
-        Event().wait(seconds)
 
     def report(self, subject: str, what: str) -> None:
         """See `MigrationEnvironment`."""
