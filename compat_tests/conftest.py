@@ -54,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: has little time, so comes when what overlaps is done")
     config.addinivalue_line("markers", "core: in stage one of the test command; set by file, not by hand")
     config.addinivalue_line("markers", "long: in the long run only, which is started by hand")
+    config.addinivalue_line("markers", "kafka: of Kafka's clients and tools; set by folder, not by hand")
     config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
     selection = config.stash[SELECTION] = Selection(config)
@@ -79,6 +80,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
         if is_core(item):
             item.add_marker(pytest.mark.core)
+        if KAFKA in item.path.parents:
+            item.add_marker(pytest.mark.kafka)
 
 
 @pytest.hookimpl(trylast=True)

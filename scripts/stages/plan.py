@@ -12,10 +12,10 @@ PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
 WORKERS = ("-n", "4")
 """Processes for scenarios with official clients, which wait most of the time, so more than processors."""
+PAIRS = ("-n", "2")
+"""Processes for long scenarios, which keep several servers busy."""
 DURATIONS = ("--durations", "20")
 """The slowest scenarios are listed: a stage that took longer than usual shows where."""
-ONCE = ("--reruns", "0")
-"""No second run of a failed scenario."""
 QUICK = ("--hypothesis-profile", "quick", PATIENCE)
 FULL = ("--hypothesis-profile", "full", PATIENCE)
 
@@ -102,7 +102,7 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     )
     others = (
         Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
-        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS, *ONCE), (PEERS,)),
+        Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
 
@@ -129,7 +129,8 @@ SECOND = Plan(
 LONG_RUN = Plan(
     "the long run",
     (
-        Stage("long", "compat", "long", ("compat_tests",), (), (PEERS, SERVERS, LONG)),
+        Stage("long RocketMQ", "compat", "long and not kafka", ("compat_tests",), PAIRS, (PEERS, SERVERS, LONG)),
+        Stage("long Kafka", "compat", "long and kafka", ("compat_tests",), PAIRS, (PEERS, SERVERS, LONG)),
         Stage("spark", "spark", "", ("spark_tests",), (), (PEERS,)),
         Stage("oldest spark", "spark42", "", ("spark_tests",), (), (PEERS,)),
         Stage("helm", "helm", "", ("helm_tests",), (), (SERVERS, PEERS)),

@@ -41,10 +41,10 @@ def test_rows_replace_those_of_their_stages_and_the_rest_stays() -> None:
             "after\n",
         )
     )
-    again = updated(once, ["| helm | passed | new |", "| long | passed | x |"])
+    again = updated(once, ["| helm | passed | new |", "| long Kafka | passed | x |"])
     assert [line for line in again.splitlines() if line.startswith("| ")][1:] == [
         HEAD[1],
-        "| long | passed | x |",
+        "| long Kafka | passed | x |",
         r"| spark | passed | \1 |",
         "| helm | passed | new |",
     ]

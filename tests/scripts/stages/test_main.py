@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scripts.stages.__main__ import chosen, main, parser
-from scripts.stages.plan import ONCE, WORKERS
+from scripts.stages.plan import WORKERS
 
 
 def names(*arguments: str) -> list[str]:
@@ -16,7 +16,7 @@ def test_options_choose_stages() -> None:
     assert names() == ["lint", "unit", "types", "compiled", "core"]
     assert names("--no-peers") == ["lint", "unit", "types"]
     assert names("--all")[:5] == names() and "slow" in names("--all") and "helm" not in names("--all")
-    assert names("--long")[0] == "long" and "lint" not in names("--long")
+    assert names("--long")[0] == "long RocketMQ" and "lint" not in names("--long")
     assert names("--only", "unit", "--only", "lint") == ["lint", "unit"]
 
 
@@ -26,7 +26,7 @@ def test_options_choose_stages() -> None:
 def test_proven_scenarios_run_again_when_asked_for(arguments: tuple[str, ...], value: str) -> None:
     plans = chosen(parser().parse_args([*arguments]))
     (core,) = (stage for plan in plans for stage in plan.stages if stage.name == "core")
-    assert core.options == ("--ours", value, *WORKERS, *ONCE)
+    assert core.options == ("--ours", value, *WORKERS)
 
 
 def test_unknown_stage_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from _pytest.mark.expression import Expression
 from scripts.stages.plan import EXTENSION_TESTS, ROOT, Stage, first, hot_modules, hot_tests, plans
 
 SETUP = (ROOT / "setup.py").read_text()
-MARKS = ("slow", "hypothesis", "core", "long")
+MARKS = ("slow", "hypothesis", "core", "long", "kafka")
 """Every marker that a stage selects by."""
 PRODUCT = ("engine", "gateway", "pipeline", "mqgateway")
 
