@@ -127,8 +127,8 @@ class Native(Protocol):
         """Return the dispatch data of plain records; None if none begins there. `store.runs.run_of`."""
 
     def element_sizes(self, elements: bytes, /) -> list[int] | None:
-        """Return the bytes of each message in a client's batch; None if lengths are inconsistent.
-        `split_batch`."""
+        """Return the bytes of each message in a client's batch; None if lengths are inconsistent, and if a
+        message may have the property of a Kafka producer. `split_batch`."""
 
     def batch_records(
         self, elements: bytes, head: bytes, topic: bytes, queue_offset: int, physical_offset: int, /

@@ -34,8 +34,15 @@ static int read_element(const Py_buffer *data, Py_ssize_t at, Element *element) 
 }
 
 const char native_element_sizes_doc[] = "element_sizes(elements)\n--\n\n"
-"The bytes that each message of a batch takes in it; None where they do not add up.\n\n"
-"In Python: record.split_batch.";
+"The bytes that each message of a batch takes in it; None where they do not add up, and where a message may have the\n"
+"property of a Kafka producer, which is to be removed.\n\n"
+"In Python: client_elements.split_batch.";
+
+/* Only properties are searched: bodies may be long. */
+static int may_name_producer(const Element *element) {
+    static const char name[] = PROPERTY_KAFKA_PRODUCER "\1"; /* with NAME_VALUE_SEPARATOR_BYTE */
+    return memmem(element->properties, (size_t)element->properties_length, name, sizeof name - 1) != NULL;
+}
 
 PyObject *native_element_sizes(PyObject *Py_UNUSED(module), PyObject *elements) {
     Py_buffer data;
@@ -44,7 +51,7 @@ PyObject *native_element_sizes(PyObject *Py_UNUSED(module), PyObject *elements) 
     PyObject *sizes = PyList_New(0);
     Element element;
     for (Py_ssize_t at = 0; sizes != NULL && at < data.len; at += element.size) {
-        if (!read_element(&data, at, &element)) {
+        if (!read_element(&data, at, &element) || may_name_producer(&element)) {
             Py_SETREF(sizes, Py_NewRef(Py_None));
             break;
         }

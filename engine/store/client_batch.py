@@ -193,15 +193,13 @@ def cut(elements: bytes, has_crc: bool) -> ClientBatch:
     None of them ends a batch of a Kafka producer. The property that marks this is removed, as it may have
     been copied from another message.
     """
-    if _PRODUCER in elements:
-        elements = _without_producers(elements)
-    if has_crc:
-        return PlainBatch(elements, has_crc)
-    if native is not None:
+    if native is not None and not has_crc:
         sizes = native.element_sizes(elements)
         if sizes is not None:
             return NativeBatch(elements, sizes, native)
-    return _cut_in_python(elements)
+    if _PRODUCER in elements:
+        elements = _without_producers(elements)
+    return PlainBatch(elements, has_crc) if has_crc else _cut_in_python(elements)
 
 
 def _without_producers(elements: bytes) -> bytes:

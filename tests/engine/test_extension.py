@@ -124,6 +124,12 @@ def test_a_batch_is_cut(data: bytes) -> None:
     assert native.element_sizes(data) == expected
 
 
+def test_batch_with_a_kafka_producer_is_left_to_python() -> None:
+    own = (0, b"a", b"KEYS\1k\2")
+    assert native.element_sizes(batch([own, (0, b"__KPID\x01", b"__KPI\1\2D\1\2")])) is not None
+    assert native.element_sizes(batch([own, (0, b"b", b"A\1b\2__KPID\0017:0:0:1\2")])) is None
+
+
 @given(messages, st.integers(-(2**31), 2**31 - 1))
 def test_batch_with_wrong_element_sizes_is_split_as_in_python(
     parts: list[tuple[int, bytes, bytes]], size: int

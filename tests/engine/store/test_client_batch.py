@@ -77,6 +77,15 @@ def test_the_records_are_the_same(
     )
 
 
+@pytest.mark.parametrize("has_crc", [False, True])
+def test_property_of_a_kafka_producer_is_removed(has_crc: bool) -> None:
+    rest = (0, PRODUCER, b"KEYS\1k\2")
+    forged, honest = ((0, b"a", b"A\1b\2" + more) for more in (PRODUCER + b"7:0:0:1\2", b""))
+    of = "t", (HOSTS[0], HOSTS[0])
+    made = records(cut(elements([rest, forged]), has_crc), *of)
+    assert made == records(PlainBatch(elements([rest, honest]), has_crc), *of)
+
+
 def test_which_batches_are_even(in_python: None) -> None:
     same = [(1, b"abc", b"de")] * 3
     assert isinstance(cut(elements(same), False), EvenBatch)
