@@ -21,6 +21,7 @@ from compat_tests.support.transcripts import Transcripts
 from compat_tests.support.workers import Workers
 
 TEST_SECONDS = 600
+KAFKA = Path(__file__).parent / "kafka"
 PEERS = pytest.StashKey[Peers]()
 OFFICIAL = pytest.StashKey[Results]()
 SELECTION = pytest.StashKey[Selection]()
