@@ -129,7 +129,9 @@ SECOND = Plan(
 LONG_RUN = Plan(
     "the long run",
     (
-        Stage("long RocketMQ", "compat", "long and not kafka", ("compat_tests",), PAIRS, (PEERS, SERVERS, LONG)),
+        Stage(
+            "long RocketMQ", "compat", "long and not kafka", ("compat_tests",), PAIRS, (PEERS, SERVERS, LONG)
+        ),
         Stage("long Kafka", "compat", "long and kafka", ("compat_tests",), PAIRS, (PEERS, SERVERS, LONG)),
         Stage("spark", "spark", "", ("spark_tests",), (), (PEERS,)),
         Stage("oldest spark", "spark42", "", ("spark_tests",), (), (PEERS,)),
