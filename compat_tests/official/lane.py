@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compat_tests.official.classes import PACKAGE
 from compat_tests.official.cluster import BROKERS, NAME, Cluster
-from compat_tests.official.results import FAILED, Outcome, Outcomes
+from compat_tests.official.results import FAILED, WHOLE_CLASS, Outcome, Outcomes
 from compat_tests.support.artifacts import CURRENT, OPENS, program
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
@@ -116,11 +116,13 @@ class Lane:
                 self._jvm = TestJvm(self._runtime, self._cluster, self._folder)
             left = [method for method in wanted if method not in outcomes]
             more, ended = self._jvm.run(name, left, sorted(outcomes))
+            if outcomes and set(more) == {WHOLE_CLASS}:
+                return outcomes  # the JVM that was replaced hung in the last method: there was none to run
             outcomes |= more
             if not ended:
                 self.rest()
             if ended or not more or (wanted and set(wanted) <= set(outcomes)):
-                return outcomes or {"*": Outcome(FAILED, 0, "the JVM ended before the first test")}
+                return outcomes or {WHOLE_CLASS: Outcome(FAILED, 0, "the JVM ended before the first test")}
 
     def rest(self) -> None:
         """End the JVM; the next class gets a new JVM."""

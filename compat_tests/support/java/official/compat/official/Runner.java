@@ -24,6 +24,8 @@ import org.junit.runner.notification.RunListener;
  */
 public final class Runner extends RunListener {
     private static final String WHOLE_CLASS = "*";
+    /** Name of the method as which JUnit reports a class that it cannot run; no retry could select it. */
+    private static final String NOT_RUN = "initializationError";
 
     private final PrintStream out;
     private long began;
@@ -98,7 +100,8 @@ public final class Runner extends RunListener {
     }
 
     private static String name(Description test) {
-        return test.getMethodName() == null ? WHOLE_CLASS : test.getMethodName();
+        String method = test.getMethodName();
+        return method == null || method.equals(NOT_RUN) ? WHOLE_CLASS : method;
     }
 
     private static String describe(Failure failure) {
