@@ -17,7 +17,6 @@ LONG_FILES = {
     "gateway/broker/clients/table.py": 461,
     "gateway/client/consumer.py": 454,
     "gateway/codec/command.py": 549,
-    "gateway/grpc/conversation.py": 484,
     "gateway/grpc/http2.py": 564,
     "gateway/metrics/broker_metrics.py": 471,
     "gateway/namesrv/routes.py": 544,
