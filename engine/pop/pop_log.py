@@ -192,7 +192,7 @@ class PopLog:
 
     def put_aside(self, message: Message) -> PutStatus | None:
         """Move the message to the timer topic; return None if it may be stored, else the refusal."""
-        return self._timers.rewrite_steady(message)
+        return self._timers.acceptance.rewrite_steady(message)
 
     def _put(self, message: Message) -> PutResult:
         refusal = self.put_aside(message)

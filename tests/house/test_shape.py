@@ -12,7 +12,6 @@ LONG_FILES = {
     "engine/store/message_store.py": 485,
     "engine/store/reader.py": 516,
     "engine/testing/crash_disk.py": 465,
-    "engine/timers/timers.py": 515,
     "engine/transactions/log.py": 532,
     "gateway/broker/clients/table.py": 461,
     "gateway/client/consumer.py": 454,
